@@ -115,7 +115,7 @@ def run_compose_scale(
     """Fill a store with ``items`` messages of one user and documents of ``sections`` sections; time ``calls`` of each.
 
     Without ``url``, in a SQLite file of its own that is deleted afterwards; a given database must hold no user of this
-    benchmark yet. ``ingest`` (memory, text, uri, title) stores a document, by default ``ingest_resource``. InputError
+    benchmark yet. ``ingest`` (memory, text, uri, title) stores a document, by default ``resources.ingest``. InputError
     for counts that cannot be measured.
     """
     if items < _MESSAGES or sections < 0 or calls <= WARM:
@@ -149,7 +149,7 @@ def _place(url: str | None) -> Iterator[str]:
 
 def _ingested(memory: Memory, text: str, uri: str, title: str) -> None:
     store: Any = memory
-    store.ingest_resource(text=text, uri=uri, title=title, user_id=_USER)
+    store.resources.ingest(text=text, uri=uri, title=title, user_id=_USER)
 
 
 @dataclass(slots=True)

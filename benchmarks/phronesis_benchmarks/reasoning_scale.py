@@ -61,8 +61,8 @@ class ReasoningReport:
         rows += [("of these, encoding the query", self.encoding), (f"learn on {MAX_CANDIDATES} candidates", self.learn)]
         lines = [f"| {name} | {one.cells()} |" for name, one in rows]
         told = (
-            f"add_reasoning: {self.added_per_cpu_second:.0f} items a CPU second. A learn judged {self.judged:.0f}"
-            f" claims. rebuild_claim_index: {self.claims_per_second:,.0f} claims/s,"
+            f"reasoning.add: {self.added_per_cpu_second:.0f} items a CPU second. A learn judged {self.judged:.0f}"
+            f" claims. reasoning.rebuild_index: {self.claims_per_second:,.0f} claims/s,"
             f" {self.claims_per_cpu_second:,.0f} a CPU second."
         )
         return "\n".join(

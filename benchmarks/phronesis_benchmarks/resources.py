@@ -1,7 +1,7 @@
 """Whether the section that answers a question is found, over documents (``phronesis bench resources``).
 
 The documents and questions are those of labelled/resources. All documents are taken into one store by
-``Memory.ingest_resource``; each question is asked by ``Memory.search`` among sections, or its plan is carried out by
+``memory.resources.ingest``; each question is asked by ``Memory.search`` among sections, or its plan is carried out by
 ``Memory.retrieve``. BM25 over the same sections, their headings and text, is the floor.
 """
 
@@ -9,14 +9,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, Final, Self
 
 from phronesis import Memory
 from phronesis.core.documents import SECTION
-from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.items import Item
-from phronesis.core.results import Evidence
-from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder
 from phronesis_benchmarks.bm25 import Bm25System
@@ -36,37 +33,6 @@ Rank = int | None
 
 Ask = Callable[[str], Sequence[str]]
 """Gives the ids of the sections found for a question, best first."""
-
-
-class _Ingested(Protocol):
-    """What ``ingest_resource`` gives, as far as it is looked at here."""
-
-    @property
-    def sections(self) -> Sequence[Item]: ...
-
-
-class Shelf(Protocol):
-    """What is measured: ``Memory``."""
-
-    def ingest_resource(self, text: str, *, uri: str, title: str, media_type: str) -> _Ingested:
-        """Take a document in."""
-        ...
-
-    def flush(self) -> object:
-        """Wait until everything can be found."""
-        ...
-
-    def search(self, query: str, *, kinds: Sequence[str], limit: int) -> Sequence[Evidence]:
-        """Find sections."""
-        ...
-
-    def plan(self, message: str) -> RetrievalPlan:
-        """Return the plan for a message."""
-        ...
-
-    def retrieve(self, plan: RetrievalPlan) -> EvidencePack:
-        """Carry it out."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,13 +134,12 @@ def run_resources(
             policy = {"embedder": "none"} if embedder is None else None
             url = f"sqlite:///{Path(place) / 'shelf.db'}"
             with Memory.open(url, policy=policy, embedder=embedder) as memory:
-                shelf = cast("Shelf", memory)
                 on_progress(f"taking documents in for {name}", 0, 1)
-                stacks = taken_in(shelf, labelled.documents)
+                stacks = taken_in(memory, labelled.documents)
                 if not measured:
                     measured["BM25"] = ranked(by_words(stacks), labelled, stacks)
                 on_progress(f"asking {name}", 0, 1)
-                measured[name] = ranked(asking(shelf, planned=planned), labelled, stacks)
+                measured[name] = ranked(asking(memory, planned=planned), labelled, stacks)
     return reported(labelled, stacks, measured)
 
 
@@ -182,18 +147,18 @@ Ranks = Mapping[str, Sequence[Rank]]
 """By file, the rank for each of its questions."""
 
 
-def taken_in(shelf: Shelf, documents: Sequence[InstalledDocument]) -> Stacks:
+def taken_in(memory: Memory, documents: Sequence[InstalledDocument]) -> Stacks:
     """Take the documents in, and give their sections."""
     sections: dict[str, Item] = {}
     owners: dict[str, InstalledDocument] = {}
     for document in documents:
-        done = shelf.ingest_resource(
+        done = memory.resources.ingest(
             document.text, uri=document.uri, title=document.title, media_type=document.media_type
         )
         for item in done.sections:
             sections[item.id] = item
             owners[item.id] = document
-    shelf.flush()
+    memory.flush()
     return Stacks(sections, owners)
 
 
@@ -216,13 +181,13 @@ def by_words(stacks: Stacks) -> Ask:
     return lambda question: system.search(question, DEPTH)
 
 
-def asking(shelf: Shelf, *, planned: bool) -> Ask:
+def asking(memory: Memory, *, planned: bool) -> Ask:
     """Return the memory: its search among sections, or what carrying out a question's plan finds of them."""
     if planned:
         return lambda question: [
-            one.item.id for one in shelf.retrieve(shelf.plan(question)) if one.item.kind == SECTION
+            one.item.id for one in memory.retrieve(memory.plan(question)) if one.item.kind == SECTION
         ]
-    return lambda question: [one.item.id for one in shelf.search(question, kinds=[SECTION], limit=DEPTH)]
+    return lambda question: [one.item.id for one in memory.search(question, kinds=[SECTION], limit=DEPTH)]
 
 
 def ranked(ask: Ask, labelled: LabelledSet, stacks: Stacks) -> Ranks:

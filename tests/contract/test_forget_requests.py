@@ -1,6 +1,7 @@
 """What a user asks to have forgotten is an open request until it is carried out."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 import pytest
 
@@ -60,15 +61,15 @@ def test_a_request_of_the_assistant_or_a_tool_is_none(memory: Memory) -> None:
     assert requests(memory) == []
 
 
-@pytest.mark.parametrize("verb", ["delete", "retract"])
+@pytest.mark.parametrize("verb", ["delete", "items.retract"])
 def test_deleting_what_is_meant_closes_the_request(memory: Memory, verb: str) -> None:
     tea = memory.add("The user likes tea", kind="preference", key="likes", value="tea", user_id="ada").items[0]
     coffee = memory.add("The user likes coffee", kind="preference", key="likes", value="coffee", user_id="ada").items[0]
     memory.add("Please forget everything about coffee.", user_id="ada")
     (request,) = requests(memory)
-    getattr(memory, verb)(tea.id)
+    attrgetter(verb)(memory)(tea.id)
     assert requests(memory) == [request]
-    getattr(memory, verb)(coffee.id)
+    attrgetter(verb)(memory)(coffee.id)
     assert requests(memory) == []
     assert memory.get(request.id).ended == "retired"
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from phronesis import Memory
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan, SubQuery
 from phronesis.core.scope import make_scope
 from phronesis.errors import InputError, NotFound
+from phronesis.interfaces.reference import GROUPS
 from plain_mind import install
 from tried_events import MATTERS, Clock, attempt
 
@@ -220,18 +222,19 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
         assert rival.query(situation="the safe is shut", user_id="alice").l1_evidence == []
         with pytest.raises(NotFound):
             rival.resources.get_source("log of <alice>", user_id="alice")
-        verbs = ("get", "history", "explain", "archive", "unarchive", "pin", "unpin", "retract", "delete")
-        for verb in (*verbs, "quarantine_release", "quarantine_reject"):
+        verbs = ["get", "history", "explain", "delete"]
+        verbs += [f"items.{one}" for one in ("archive", "unarchive", "pin", "unpin", "retract")]
+        for verb in (*verbs, "quarantine.release", "quarantine.reject"):
             with pytest.raises(NotFound):
-                getattr(rival, verb)(ids["alice"])
+                attrgetter(verb)(rival)(ids["alice"])
         with pytest.raises(NotFound):
             rival.reasoning.get(memory.mem_search("claim turned", user_id="alice")[0].item.id)
         assert len(rival.mem_search("claim turned", user_id="alice")) == 0
         [trait] = memory.get_user_traits("alice", "trend")
         assert rival.get_user_traits("alice", "trend") == []
-        for verb, given in (("get_trait_evidence", {}), ("correct_trait", {"content": "mine"})):
+        for verb, given in (("evidence", {}), ("correct", {"content": "mine"}), ("delete", {})):
             with pytest.raises(NotFound):
-                getattr(rival, verb)(trait.id, **given)
+                attrgetter(verb)(rival.traits)(trait.id, **given)
         with pytest.raises(NotFound):
             rival.update(ids["alice"], content="mine")
         for target in (entry.delta_id, entry.entry_id):
@@ -274,32 +277,46 @@ def test_every_reading_verb_is_looked_at() -> None:
     """A verb that reads by scope is to be added to ``_seen``; this fails when one appears."""
     by_scope = {
         name
-        for name, verb in inspect.getmembers(Memory, inspect.isfunction)
-        if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
+        for group, kind in {"": Memory, **GROUPS}.items()
+        for verb_name, verb in inspect.getmembers(kind, inspect.isfunction)
+        if not verb_name.startswith("_") and "user_id" in inspect.signature(verb).parameters
+        for name in [f"{group}.{verb_name}".lstrip(".")]
     }
-    looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
-    looked_at |= {"due", "overview", "query", "get_episode", "get_source", "plan"}
-    looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
-    looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
-    looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
+    looked_at = {
+        "get_all",
+        "search",
+        "sessions.list",
+        "sessions.turns",
+        "compose_context",
+        "quarantine.list",
+        "mem_search",
+    }
+    looked_at |= {"due", "admin.overview", "query", "resources.get_episode", "resources.get_source", "plan"}
+    looked_at |= {
+        "runs.list",
+        "runs.get",
+        "reasoning.get",
+    }  # the last reads by id; its user is whose run it is noted for
+    looked_at |= {"get_user_traits", "traits.reflections", "should_reflect"}
+    looked_at |= {"runs.review"}  # of one run: tests/contract/test_reviews.py
     looked_at |= {"get"}  # by an external id: tests/contract/test_external_ids.py
     writing = {
         "add",
-        "add_reasoning",
+        "reasoning.add",
         "abstract",
         "aggregate",
         "commit_turn",
-        "delete_all",
-        "rederive",
+        "items.delete_all",
+        "admin.rederive",
         "erase",
         "forget",
         "ingest",
-        "ingest_resource",
-        "ingest_source",
+        "resources.ingest",
+        "resources.ingest_source",
         "learn",
-        "migrate_memories",
-        "record_run",
-        "run_feedback",
+        "admin.migrate",
+        "runs.record",
+        "runs.feedback",
         "reflect",
     }
-    assert by_scope <= looked_at | writing | {"add_reasoning"}
+    assert by_scope <= looked_at | writing

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -143,11 +144,11 @@ def test_a_turn_that_was_taken_back_can_be_committed_again(memory: Memory) -> No
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize("how", ["delete", "retract"])
+@pytest.mark.parametrize("how", ["delete", "items.retract"])
 def test_a_message_that_was_put_away_is_not_stored_again(memory: Memory, how: str) -> None:
     turn = {"messages": [{"role": "user", "content": "I like tea", "id": "m1"}]}
     said = memory.commit_turn("s", turn, user_id="ada").stored[0]
-    getattr(memory, how)(said.id)
+    attrgetter(how)(memory)(said.id)
     again = memory.commit_turn("s", turn, user_id="ada")
     assert ([gated.rule for gated in again.gated], again.stored) == (["duplicate_message"], ())
     assert said.id in again.gated[0].reason
@@ -198,33 +199,38 @@ def test_edits_history_and_times(memory: Memory) -> None:
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize(("verb", "back"), [("archive", "unarchive"), ("delete", "unarchive"), ("pin", "unpin")])
+@pytest.mark.parametrize(
+    ("verb", "back"),
+    [("items.archive", "items.unarchive"), ("delete", "items.unarchive"), ("items.pin", "items.unpin")],
+)
 def test_simple_edits_and_their_opposites(memory: Memory, verb: str, back: str) -> None:
     item = memory.add("tea", user_id="ada", kind="fact").items[0]
-    getattr(memory, verb)(item.id)
-    assert (_contents(memory, user_id="ada") == []) is (back == "unarchive")
-    assert memory.get(item.id).pinned is (verb == "pin")
-    getattr(memory, back)(item.id)
+    attrgetter(verb)(memory)(item.id)
+    assert (_contents(memory, user_id="ada") == []) is (back == "items.unarchive")
+    assert memory.get(item.id).pinned is (verb == "items.pin")
+    attrgetter(back)(memory)(item.id)
     assert _contents(memory, user_id="ada") == ["tea"]
     assert _hits(memory, "tea", user_id="ada") == ["tea"]
     assert memory.get(item.id).pinned is False
 
 
-@pytest.mark.parametrize("verb", ["archive", "delete", "unarchive", "pin", "unpin", "retract"])
+@pytest.mark.parametrize(
+    "verb", ["delete", *(f"items.{one}" for one in ("archive", "unarchive", "pin", "unpin", "retract"))]
+)
 def test_an_edit_of_another_version_changes_nothing(memory: Memory, verb: str) -> None:
     item = memory.add("tea", user_id="ada", kind="fact").items[0]
-    for before in {"unarchive": ["archive"], "unpin": ["pin"]}.get(verb, []):
-        getattr(memory, before)(item.id)
+    for before in {"items.unarchive": ["items.archive"], "items.unpin": ["items.pin"]}.get(verb, []):
+        attrgetter(before)(memory)(item.id)
     seen = memory.update(item.id, content="green tea").items[0]
     for more in ({}, {"idempotency_key": "late"}):  # with a key nothing is looked at before the write: it decides
         with pytest.raises(VersionConflict) as refusal:
-            getattr(memory, verb)(item.id, expected_version=seen.version - 1, **more)
+            attrgetter(verb)(memory)(item.id, expected_version=seen.version - 1, **more)
         assert refusal.value.field == "expected_version"
         assert memory.get(item.id) == seen
     once = {"expected_version": seen.version, "idempotency_key": "once"}
-    done = getattr(memory, verb)(item.id, **once)
+    done = attrgetter(verb)(memory)(item.id, **once)
     assert done.items[0].version == seen.version + 1
-    assert getattr(memory, verb)(item.id, **once) == done
+    assert attrgetter(verb)(memory)(item.id, **once) == done
     assert memory.admin.rebuild(verify=True).equal
 
 

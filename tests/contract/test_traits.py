@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from math import exp
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -567,11 +568,11 @@ def test_new_words_by_update_are_a_correction(told: Told) -> None:
         told.memory.update(told.ids["tea"], content=" ")
 
 
-@pytest.mark.parametrize("verb", ["retract", "archive", "delete"])
+@pytest.mark.parametrize("verb", ["items.retract", "items.archive", "delete"])
 def test_what_a_person_takes_away_does_not_come_back(told: Told, verb: str) -> None:
     told.behave("tea", cycles=1)
     told.behave("walks", cycles=1)
-    getattr(told.memory, verb)(told.ids["tea"])
+    attrgetter(verb)(told.memory)(told.ids["tea"])
     told.remember("d", "e", "f", "g", days=1)
     cycle = told.reflect(
         new_behaviors=[

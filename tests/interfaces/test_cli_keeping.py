@@ -8,7 +8,7 @@ import pytest
 
 from phronesis.core.results import RebuildResult
 from phronesis.errors import NotFound
-from phronesis.memory import Memory
+from phronesis.memory.admin import Admin
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_rebuild(call: Any, tea: str) -> None:
 
 def test_a_difference_is_an_exit_code(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     different = RebuildResult(equal=False, live_hash="a", replayed_hash="b", differences=("item 1",), entries=1)
-    monkeypatch.setattr(Memory, "rebuild", lambda *_, **__: different)
+    monkeypatch.setattr(Admin, "rebuild", lambda *_, **__: different)
     shown = call("rebuild", "--verify")
     assert shown.code == 1
     assert "differs: item 1" in shown.out

@@ -12,6 +12,7 @@ import pytest
 
 from loopback_server import served_api
 from phronesis import Client, Memory
+from phronesis.client import RemoteVerbs
 from phronesis.client.transport import BODY, ROUTES, error_of
 from phronesis.config.server import Serving
 from phronesis.errors import (
@@ -57,18 +58,23 @@ def client(address: str) -> Iterator[Client]:
 
 
 def test_every_verb_is_one_of_memory_and_has_its_parameters() -> None:
-    verbs = {name for name, one in inspect.getmembers(Client, inspect.isfunction) if not name.startswith("_")}
-    assert verbs - ELSEWHERE == set(ROUTES)
-    for name in ROUTES:
-        assert inspect.signature(getattr(Client, name)) == inspect.signature(getattr(Memory, name))
-        assert get_type_hints(getattr(Client, name)) == get_type_hints(getattr(Memory, name))
+    remote = [
+        verb
+        for part in (Client, *RemoteVerbs.__subclasses__())
+        for name, verb in inspect.getmembers(part, inspect.isfunction)
+        if not name.startswith("_") and name not in ELSEWHERE
+    ]
+    assert {inspect.unwrap(verb) for verb in remote} == set(ROUTES)
+    for verb in remote:
+        assert inspect.signature(verb) == inspect.signature(inspect.unwrap(verb))
+        assert get_type_hints(verb) == get_type_hints(inspect.unwrap(verb))
 
 
 def test_every_route_is_one_of_the_server_and_takes_what_is_sent(memory: Memory) -> None:
     """What a route does not take must be refused by name: ``actor`` is the key's, a file is sent as an upload."""
     document = make_app(memory, Serving()).openapi()
     served = {re.sub(r"\{(\w+):path\}", r"{\1}", path): ways for path, ways in document["paths"].items()}
-    for name, route in ROUTES.items():
+    for verb, route in ROUTES.items():
         path = re.sub(r"/memories/\{id\}/(archive|unarchive|pin|unpin|retract)$", "/memories/{id}/{edit}", route.path)
         way = served[f"/api/v1{path}"][route.method.lower()]
         taken = {one["name"] for one in way.get("parameters", ())}
@@ -79,10 +85,10 @@ def test_every_route_is_one_of_the_server_and_takes_what_is_sent(memory: Memory)
             taken |= set(document["components"]["schemas"][reference.rpartition("/")[2]]["properties"])
         elsewhere = {"actor", "idempotency_key", "expected_version", "path", "wait", route.whole}
         places = set(re.findall(r"\{(\w+)\}", route.path))
-        if name == "get":  # by an external id it goes to the listing
+        if verb is Memory.get:  # by an external id it goes to the listing
             taken |= {one["name"] for one in served["/api/v1/memories"]["get"]["parameters"]}
-        sent = {route.renamed.get(one, one) for one in inspect.signature(getattr(Memory, name)).parameters}
-        assert sent - {"self"} - elsewhere - places <= taken, name
+        sent = {route.renamed.get(one, one) for one in inspect.signature(verb).parameters}
+        assert sent - {"self"} - elsewhere - places <= taken, verb.__qualname__
 
 
 def test_a_memory_is_read_by_its_external_id(client: Client, memory: Memory) -> None:
@@ -128,7 +134,7 @@ def test_what_is_written_is_what_memory_holds(client: Client, memory: Memory) ->
     edited = client.update(item.id, content="我住在苏州", expected_version=1, reason="moved")
     assert edited.items[0].version == 2
     for verb in ("pin", "unpin", "archive", "unarchive", "retract"):
-        assert getattr(client, verb)(item.id, reason="a test").entry_id
+        assert getattr(client.items, verb)(item.id, reason="a test").entry_id
     assert client.get(item.id).ended == "retracted"
     last = client.history(item.id)[-1]
     assert client.rollback(last.delta_id).entry_id

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -117,15 +118,15 @@ class Caller(RuleBasedStateMachine):
         assert [item.quarantine for item in result.stored] == ["override"] * wait
         self.noted(result, user, count=1)
 
-    @rule(data=st.data(), user=USERS, verb=st.sampled_from(["quarantine_release", "quarantine_reject"]))
+    @rule(data=st.data(), user=USERS, verb=st.sampled_from(["quarantine.release", "quarantine.reject"]))
     def decide(self, data: st.DataObject, user: str | None, verb: str) -> None:
         held = [item.id for item in self.memory.quarantine.list(user_id=user) if item.id in self.items]
         if not held:
             return
         chosen = data.draw(st.sampled_from(sorted(held, key=list(self.items).index)))
-        self.entries.append(getattr(self.memory, verb)(chosen).entry_id)
+        self.entries.append(attrgetter(verb)(self.memory)(chosen).entry_id)
         item = self.memory.get(chosen)
-        assert (item.quarantine is None) == (verb == "quarantine_release") == (item.ended is None)
+        assert (item.quarantine is None) == (verb == "quarantine.release") == (item.ended is None)
         assert chosen not in {other.id for other in self.memory.quarantine.list(user_id=user)}
 
     @rule(key=st.sampled_from(["k1", "k2"]), text=WORDS, user=USERS)
@@ -159,10 +160,15 @@ class Caller(RuleBasedStateMachine):
         assert "days" not in after.metadata
 
     @precondition(lambda self: self.items)
-    @rule(data=st.data(), verb=st.sampled_from(["archive", "unarchive", "pin", "unpin", "retract", "delete"]))
+    @rule(
+        data=st.data(),
+        verb=st.sampled_from(
+            ["items.archive", "items.unarchive", "items.pin", "items.unpin", "items.retract", "delete"]
+        ),
+    )
     def edit(self, data: st.DataObject, verb: str) -> None:
         chosen = self.any_item(data)
-        self.entries.append(getattr(self.memory, verb)(chosen).entry_id)
+        self.entries.append(attrgetter(verb)(self.memory)(chosen).entry_id)
         item = self.memory.get(chosen)
         expected = {
             "archive": item.status == "archived",
@@ -172,7 +178,7 @@ class Caller(RuleBasedStateMachine):
             "unpin": not item.pinned,
             "retract": item.ended == "retracted",
         }
-        assert expected[verb]
+        assert expected[verb.removeprefix("items.")]
 
     @precondition(lambda self: self.items)
     @rule(data=st.data())

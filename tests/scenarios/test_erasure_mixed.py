@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,8 @@ class Writer:
         self.entries.append(made.entry_id)
 
     def edit(self, _user: str | None) -> None:
-        verb = self.chance.choice(["archive", "unarchive", "pin", "retract"])
-        made = getattr(self.memory, verb)(self.chance.choice(self.items), reason=self.text("Reason"))
+        verb = self.chance.choice(["items.archive", "items.unarchive", "items.pin", "items.retract"])
+        made = attrgetter(verb)(self.memory)(self.chance.choice(self.items), reason=self.text("Reason"))
         self.entries.append(made.entry_id)
 
     def rollback(self, _user: str | None) -> None:

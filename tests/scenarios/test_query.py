@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -457,7 +458,8 @@ def test_by_slots_alone_what_fits_is_found_however_much_came_later(tmp_path: Pat
 
 
 _ACTS = st.lists(
-    st.tuples(st.sampled_from(["archive", "retract", "erase", "lesson", "pattern"]), st.integers(0, 5)), max_size=6
+    st.tuples(st.sampled_from(["items.archive", "items.retract", "erase", "lesson", "pattern"]), st.integers(0, 5)),
+    max_size=6,
 )
 
 
@@ -487,7 +489,7 @@ def test_every_answer_reaches_events_or_says_so(
                 memory.erase(id=told[n][0].id)
                 gone.add(n)
             else:
-                getattr(memory, act)(told[n][0].id)
+                attrgetter(act)(memory)(told[n][0].id)
             patterns = [item.id for item in memory.get_all(kinds=["pattern"], user_id="alice")] or patterns
         answer = memory.query(situation=asked, user_id="alice")
         assert reaches(answer)

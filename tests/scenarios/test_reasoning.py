@@ -1,6 +1,7 @@
 """Claims and verdicts in a real store: a run counts once, statuses follow, a verdict can be taken back."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,11 @@ STEPS = st.lists(
         st.tuples(st.just("judge"), st.sampled_from(["r1", "r2", "r3"]), st.sampled_from(["support", "contra"])),
         st.tuples(st.just("write"), st.sampled_from(["", "c1", "c1 c2", "c2 c3"]), st.sampled_from(["holds", "fails"])),
         st.tuples(st.just("paste"), st.just("c1"), st.sampled_from(["holds", "fails"])),
-        st.tuples(st.just("edit"), st.sampled_from(["archive", "unarchive", "retract", "pin"]), st.just("")),
+        st.tuples(
+            st.just("edit"),
+            st.sampled_from(["items.archive", "items.unarchive", "items.retract", "items.pin"]),
+            st.just(""),
+        ),
         st.tuples(st.just("rollback"), st.integers(0, 9), st.just("")),
     ),
     min_size=1,
@@ -143,7 +148,7 @@ def _do(store: EngineStore, item: Item, step: str, what: Any, how: str) -> None:
         content = store.memory.get(item.id).content
         store.memory.update(item.id, content=content.replace("holds", how))
     elif step == "edit":
-        getattr(store.memory, what)(item.id)
+        attrgetter(what)(store.memory)(item.id)
     else:
         events = store.memory.history(item.id)
         store.memory.rollback(events[what % len(events)].delta_id, cascade=True)

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -175,10 +176,10 @@ class Reflections(RuleBasedStateMachine):
                 undone = self.memory.rollback(self.entries[place % len(self.entries)], cascade=cascade)
                 self.entries.append(undone.entry_id)
 
-    @rule(place=PLACE, verb=st.sampled_from(["retract", "archive", "unarchive"]))
+    @rule(place=PLACE, verb=st.sampled_from(["items.retract", "items.archive", "items.unarchive"]))
     def put_away(self, place: int, verb: str) -> None:
         found = [*self.living()[-9:], *(item.id for item in self.traits())]
-        self.entries.append(getattr(self.memory, verb)(found[place % len(found)]).entry_id)
+        self.entries.append(attrgetter(verb)(self.memory)(found[place % len(found)]).entry_id)
 
     @rule(place=PLACE, words=st.sampled_from(["Drinks tea", "Is just so"]), context=st.sampled_from([None, "work"]))
     def correct(self, place: int, words: str, context: str | None) -> None:

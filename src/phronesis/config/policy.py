@@ -131,7 +131,7 @@ class ReasoningRules(Part):
     )
     review: Literal["never", "on_request", "background"] = pydantic.Field(
         default="on_request",
-        description="When a run's modifier is looked up at PubChem, by its name: never, when review_run asks, or also"
+        description="When a run's modifier is looked up at PubChem, by its name: never, when runs.review asks, or also"
         " beside every run that is recorded.",
     )
     index: ClaimIndex = pydantic.Field(

@@ -366,7 +366,7 @@ class Doctor:
             "index",
             not wrong,
             detail,
-            "call rebuild_claim_index()",
+            "call reasoning.rebuild_index()",
             level="warning",
             code="index.differs",
             command="phronesis rebuild-claim-index",

@@ -212,7 +212,7 @@ KINDS: Final = (*MATTER_OF, MERGE, SPLIT)
 UNJUDGED: Final[Mapping[str, str]] = {
     MARK: "it only says up to where experience was looked at",
     "cycle": "roll its entry back to undo a reflection",
-    "run": "use run_feedback",
+    "run": "use runs.feedback",
 }
 """Kinds that take no feedback, and what to do instead."""
 

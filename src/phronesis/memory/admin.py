@@ -171,7 +171,7 @@ class Admin(Verbs):
     def jobs(self, *, limit: int = 100) -> Jobs:
         """Return the tenant's pending work, at most ``limit`` jobs.
 
-        Jobs are failed entries that wait for ``retry``, entries that wait for interpretation, and users whose
+        Jobs are failed entries that wait for ``admin.retry``, entries that wait for interpretation, and users whose
         reflection is due. ``pending``, ``failed`` and ``without_vector`` count all of them. Changes nothing.
         """
         count, components = inputs.limit(limit, most=MAX_JOBS), self._runtime.components

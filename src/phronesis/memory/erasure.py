@@ -46,8 +46,8 @@ class StoreVerbs(Verbs):
 
         Exempt are items that are pinned, important or named by the policy, a message from which a live item was
         extracted, evidence of a live principle, and the last evidence of a live pattern, trait or claim. Archived items
-        leave ordinary reads, and ``unarchive`` restores them. Deleted ones end (``retired``): get, history and explain
-        still read them; only ``erase`` removes text.
+        leave ordinary reads, and ``items.unarchive`` restores them. Deleted ones end (``retired``): get, history and
+        explain still read them; only ``erase`` removes text.
 
         ``dry_run`` returns the rows, with the reason for each one kept, and writes nothing. A second call at the same
         time changes nothing; ``rollback(result.entry_id)`` reverts the entry. InputError: a kind that is not subject to

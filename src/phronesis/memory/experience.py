@@ -174,11 +174,10 @@ class ExperienceVerbs(Verbs):
 
         InputError names a wrong field; a call without situation, goal or filter is one.
         """
-        scope = make_scope(user_id=user_id, namespace=namespace)
         wishes = [preferences] if isinstance(preferences, str) else preferences
         bans, unread = bans_of([constraints] if isinstance(constraints, str) else constraints, tokenize)
         asked = Asked(
-            scope=scope,
+            scope=make_scope(user_id=user_id, namespace=namespace),
             situation=_text(situation, "situation"),
             goal=_text(goal, "goal"),
             bans=bans,
@@ -186,25 +185,18 @@ class ExperienceVerbs(Verbs):
             liking=liking(wishes, tokenize) if wishes else None,
             preferred="\n".join(one for one in wishes if isinstance(one, str)),
             limit=checked_limit(limit, most=MAX_ANSWER),
-            artifacts=_artifacts(artifacts),
-            label=_label(label),
             min_score=None if min_score is None else share(min_score, field="min_score"),
-            source_type=None if source_type is None else check_id(source_type, field="source_type"),
-            since=_moment(since, "since"),
-            until=_moment(until, "until"),
+            **_slots(artifacts, label, source_type, since, until),
             wanted=self._runtime.wanted(as_of=as_of, valid_at=valid_at),
             explain=flag(explain, field="explain"),
         )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
-        slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
-        if not asked.text and all(slot in (None, ()) for slot in slots):
-            raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
+        _refuse_empty(asked)
         components = self._runtime.components
         answer = components.asking.answer(self._runtime.tenant, asked)
         if room is not None:
             answer = fit_answer(answer, room, components.count_tokens)
-        shown = (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles)
-        self._runtime.note_use([one.item.id for one in shown])
+        self._runtime.note_use(one.item.id for one in (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles))
         return answer
 
     def feedback(
@@ -263,6 +255,24 @@ def ingested(runtime: Runtime, written: Written) -> Ingested:
     events: list[L1Event] = [event_of(item) for item in items if item.kind == L1]
     told = tuple((event, meta_of(event)) for event in events)
     return Ingested(written.entry.id, told, gated=written.redacted)
+
+
+def _slots(
+    artifacts: object, label: object, source_type: str | None, since: Moment | None, until: Moment | None
+) -> dict[str, Any]:
+    return {
+        "artifacts": _artifacts(artifacts),
+        "label": _label(label),
+        "source_type": None if source_type is None else check_id(source_type, field="source_type"),
+        "since": _moment(since, "since"),
+        "until": _moment(until, "until"),
+    }
+
+
+def _refuse_empty(asked: Asked) -> None:
+    slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
+    if not asked.text and all(slot in (None, ()) for slot in slots):
+        raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
 
 
 def _text(value: object, field: str) -> str:

@@ -20,7 +20,7 @@ class Items(Verbs):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Remove an item from ordinary reads; it stays readable by id, and ``unarchive`` restores it.
+        """Remove an item from ordinary reads; it stays readable by id, and ``items.unarchive`` restores it.
 
         VersionConflict if ``expected_version`` is given and is not the item's; so for the edits below.
         """
@@ -98,7 +98,7 @@ class Items(Verbs):
         """Archive every item in one user's lane, or in one namespace, that has the given attributes."""
         if user_id is None and namespace is None:
             raise InputError(
-                "delete_all needs user_id or namespace, so that nothing is deleted by omission", field="user_id"
+                "items.delete_all needs user_id or namespace, so that nothing is deleted by omission", field="user_id"
             )
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id

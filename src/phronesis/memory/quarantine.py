@@ -56,7 +56,7 @@ class Quarantine(Verbs):
         item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), Wanted())
         if not in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(
-                f"item {item.id} is not in quarantine; quarantine_list shows what is",
+                f"item {item.id} is not in quarantine; quarantine.list shows what is",
                 field="id",
                 details={"item_id": item.id},
             )

@@ -154,21 +154,24 @@ class ReadVerbs(Verbs):
             plan=None if plan is None else plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)
-        if looked_at:
-            return package
+        if not looked_at:
+            self._note_context(request, package, stood)
+        return package
+
+    def _note_context(self, request: Request, package: ContextPackage, seq: int) -> None:
+        """Note which items a session was shown; it is written asynchronously, while the agent replies."""
         shown = package.shown_ids()
-        if shown:  # written asynchronously: the agent's reply takes longer
-            components.shown.note(
+        if shown:
+            self._runtime.components.shown.note(
                 self._runtime.tenant,
-                scope.write_lane,
-                session_id=session,
+                request.scope.write_lane,
+                session_id=request.session_id,
                 context_id=package.context_id,
                 item_ids=shown,
-                seq=stood,
+                seq=seq,
             )
             self._runtime.wake_notes()
         self._runtime.note_use(shown)
-        return package
 
     def due(
         self,

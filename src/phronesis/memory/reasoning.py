@@ -37,9 +37,9 @@ class ReasoningVerbs(Verbs):
 
         ``scope`` is that of the items' SCOPE line. Each result's ``matched`` (and ``matched_claims``) are the matching
         claims, best first, with their status; archived items are never found. ``run_id`` notes that this run saw them:
-        `learn` evaluates them, `get_run` lists them. If the policy names an external index, it supplies the candidates;
-        when it is unavailable the database answers, and ``degraded`` says so. A ``cursor`` or ``offset`` is an
-        InputError.
+        `learn` evaluates them, `runs.get` lists them. If the policy names an external index, it supplies the
+        candidates; when it is unavailable the database answers, and ``degraded`` says so. A ``cursor`` or ``offset`` is
+        an InputError.
         """
         inputs.no_pages(cursor=cursor, offset=offset)
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}

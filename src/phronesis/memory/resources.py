@@ -186,7 +186,9 @@ class Resources(Verbs):
 
         ``source_type``: lean, math_proof, chat, log, manual or run. Each event's ``source_ref`` is that of the whole
         (default: the path, or the entry) with its lines: ``build.log#L12-L15``. The text is kept unchanged for
-        ``get_source``; ``rederive`` extracts from it again. A text without attempts gives an empty sequence.
+        ``resources.get_source``; ``admin.rederive`` extracts from it again. A text without attempts gives an empty
+        sequence.
+
         InputError: both or none of text and path, an unknown type, an empty or binary file, a text of a format that the
         source does not support (the message names it).
         """

@@ -70,18 +70,17 @@ class WriteVerbs(Verbs):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
         )
-        now = self._runtime.components.clock()
         own_name = None if external_id is None else check_id(external_id, field=EXTERNAL_ID)
         payload: dict[str, Any] = {
             **scope.attributes,
             "metadata": inputs.metadata(metadata),
-            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=now),
+            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=(now := self._runtime.components.clock())),
             "importance": inputs.importance(importance),
         } | inputs.zone(time_zone)
         if kind is None:
             inputs.refuse_without_kind(subject=subject, key=key, value=value, due=due, expires=expires)
-            given = name_messages(inputs.messages(content, now=now), own_name)
-            payload |= {"messages": given, "infer": inputs.flag(infer, field="infer")}
+            payload["messages"] = name_messages(inputs.messages(content, now=now), own_name)
+            payload["infer"] = inputs.flag(infer, field="infer")
         else:
             payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
             payload |= inputs.times_to_do(kind, due=due, expires=expires) | {EXTERNAL_ID: own_name}
@@ -143,13 +142,13 @@ class WriteVerbs(Verbs):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> CommitResult:
-        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``, as ``get_turns`` returns it.
+        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``, as ``sessions.turns`` returns it.
 
         A message whose id its session holds already with the same text is reported in ``gated``, and not stored or
-        shown twice: also a deleted one (``unarchive`` restores it), but not one that ``rollback`` reverted. References
-        become documents where the policy says so (``resources``): files and artifacts before this returns, pages to be
-        fetched later. ``referred`` gives the status of each reference, or the reason for skipping it; the same call
-        again under its ``idempotency_key`` returns the current status of pages.
+        shown twice: also a deleted one (``items.unarchive`` restores it), but not one that ``rollback`` reverted.
+        References become documents where the policy says so (``resources``): files and artifacts before this returns,
+        pages to be fetched later. ``referred`` gives the status of each reference, or the reason for skipping it; the
+        same call again under its ``idempotency_key`` returns the current status of pages.
 
         ``time_zone`` is the user's, an IANA name (default: the policy's); it determines the day of messages without an
         offset.

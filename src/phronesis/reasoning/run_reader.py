@@ -65,7 +65,7 @@ class RunReader:
         """Return a run's item; NotFound if the lane has none of that id."""
         found = self.find(tenant, name, run_id)
         if found is None:
-            raise NotFound(f"there is no run {run_id!r:.80} for {name}; record_run makes one", field="run_id")
+            raise NotFound(f"there is no run {run_id!r:.80} for {name}; runs.record records one", field="run_id")
         return found
 
     def get(self, tenant: str, name: LaneName, run_id: str) -> RunRecord:

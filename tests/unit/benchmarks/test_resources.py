@@ -48,7 +48,11 @@ class Shelf:
     def __exit__(self, *_error: object) -> None:
         return None
 
-    def ingest_resource(self, text: str, **given: str) -> SimpleNamespace:
+    @property
+    def resources(self) -> Self:
+        return self
+
+    def ingest(self, text: str, **given: str) -> SimpleNamespace:
         self.given.append(given)
         made: list[Item] = []
         for part in text.split("## ")[1:] or [f"Bulb\n{text}"]:

@@ -38,7 +38,7 @@ class NEI:
     """One attempt from any source. ``attempt`` and ``source_ref`` are required.
 
     ``label`` is success, failure or unknown; unknown is decided by rules from explicit signals in ``observations`` and
-    ``hints``, and otherwise stays unknown. ``payload`` and ``hints`` are stored unchanged, for ``get_source``;
+    ``hints``, and otherwise stays unknown. ``payload`` and ``hints`` are stored unchanged (``resources.get_source``);
     ``hints`` may name ``artifacts`` (names, or ``{type, name}`` with type lemma, file, error_type or concept),
     ``constraints`` of the attempt (texts, or ``{"must_not": phrases}``), and ``failed`` or ``succeeded``.
     ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` names the author of each text: human,

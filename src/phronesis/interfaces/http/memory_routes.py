@@ -162,7 +162,7 @@ def edit(
 ) -> Response:
     """Archive a memory, bring it back, pin or unpin it, or say that it was wrong."""
     given = {} if body is None else body.given()
-    verb = getattr(caller.memory, edit)
+    verb = getattr(caller.memory.items, edit)
     return edited(verb(id, **given, expected_version=version_of(if_match), **how.by(caller)))
 
 

@@ -319,6 +319,6 @@ class MemSearch(Owner, Budgeted):
 
 
 class MemGet(One, Owner, Budgeted):
-    """``Memory.mem_get``."""
+    """``memory.reasoning.get``."""
 
     run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")

@@ -6,6 +6,7 @@ Nothing here imports ``Memory``: a server lists its tools before its store is op
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import parse_id
@@ -161,11 +162,11 @@ RESULT: Final = {"result": "array"}
 
 
 def _read(verb: str) -> Call:
-    return lambda caller, given: getattr(caller.memory, verb)(**given)
+    return lambda caller, given: attrgetter(verb)(caller.memory)(**given)
 
 
 def _write(verb: str) -> Call:
-    return lambda caller, given: getattr(caller.memory, verb)(**given, actor=caller.actor)
+    return lambda caller, given: attrgetter(verb)(caller.memory)(**given, actor=caller.actor)
 
 
 def _get(caller: Caller, given: dict[str, Any]) -> "Item":
@@ -427,7 +428,7 @@ _TABLE: Final = (
         " when mem_search found a claim you want to rely on, and give your run_id.",
         arguments.MemGet,
         ITEM,
-        _read("mem_get"),
+        _read("reasoning.get"),
         result_text.item,
         WHOLE,
     ),

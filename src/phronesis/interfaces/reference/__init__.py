@@ -16,6 +16,14 @@ from phronesis.config.policy_errors import Origin
 from phronesis.core import results
 from phronesis.interfaces.cli.commands import SECTIONS, cli, every_command, lines_of
 from phronesis.memory import Memory
+from phronesis.memory.admin import Admin
+from phronesis.memory.items import Items
+from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.reading import Sessions
+from phronesis.memory.reasoning import Reasoning
+from phronesis.memory.resources import Resources
+from phronesis.memory.runs import Runs
+from phronesis.memory.traits import Traits
 
 # What the pages of reference share: the line that says how they are made, and tables.
 
@@ -101,6 +109,43 @@ _MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
 """The modules before a type's name: a reader knows a Mapping without them."""
 
 
+GROUPS: Final[Mapping[str, type]] = {
+    "items": Items,
+    "sessions": Sessions,
+    "traits": Traits,
+    "resources": Resources,
+    "reasoning": Reasoning,
+    "runs": Runs,
+    "quarantine": Quarantine,
+    "admin": Admin,
+}
+"""The groups of verbs of a ``Memory``, by its attribute."""
+
+MOVED: Final = "Earlier development versions had these verbs on `Memory` itself; there are no aliases."
+
+_MOVES: Final = (
+    ("`archive unarchive pin unpin retract delete_all`", "`memory.items`"),
+    ("`list_sessions`, `get_turns`", "`memory.sessions.list`, `.turns`"),
+    (
+        "`get_trait_evidence`, `correct_trait`, `list_reflections`",
+        "`memory.traits.evidence`, `.correct`, `.reflections`",
+    ),
+    ("`ingest_resource`, `get_resource`", "`memory.resources.ingest`, `.get`"),
+    ("`ingest_source get_source get_episode`", "`memory.resources`"),
+    (
+        "`add_reasoning`, `check_claims`, `mem_get`, `rebuild_claim_index`",
+        "`memory.reasoning.add`, `.check`, `.get`, `.rebuild_index`",
+    ),
+    (
+        "`record_run`, `run_feedback`, `list_runs`, `get_run`, `review_run`",
+        "`memory.runs.record`, `.feedback`, `.list`, `.get`, `.review`",
+    ),
+    ("`quarantine_list`, `quarantine_release`, `quarantine_reject`", "`memory.quarantine.list`, `.release`, `.reject`"),
+    ("`rebuild rederive retry reembed doctor jobs overview keys`", "`memory.admin`"),
+    ("`migrate_memories`, `list_users`", "`memory.admin.migrate`, `.users`"),
+)
+
+
 def memory_page() -> str:
     """Return ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
     lines = [
@@ -110,14 +155,16 @@ def memory_page() -> str:
         "",
         prose(inspect.getdoc(Memory)),
         "",
-        "`AsyncMemory` has the same verbs as coroutines. Every result is a [record](records.md) with `to_dict()`,",
-        "every error one of [these](errors.md).",
+        "`AsyncMemory` has the same verbs as coroutines, and `Client` those that a server offers. Every result is a",
+        "[record](records.md) with `to_dict()`, every error one of [these](errors.md).",
         "",
     ]
     for part in (Memory, *Memory.__mro__[1:-2]):
-        for name, verb in vars(part).items():
-            if not name.startswith("_") and callable(getattr(Memory, name)):
-                lines += _verb(name, getattr(Memory, name), static=isinstance(verb, staticmethod))
+        lines += _verbs(part, "memory")
+    for group, part in GROUPS.items():
+        lines += [f"## memory.{group}", "", prose(inspect.getdoc(part)), ""]
+        lines += _verbs(part, f"memory.{group}")
+    lines += ["## What moved", "", MOVED, "", *table(("before", "now"), _MOVES)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -175,18 +222,30 @@ def policy_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _verb(name: str, verb: Any, *, static: bool) -> Iterator[str]:
-    yield from (f"## {name}", "", "```python", *_signature(name, verb, static=static), "```", "")
+def _verbs(part: type, owner: str) -> Iterator[str]:
+    for name, verb in vars(part).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(verb, property):
+            yield from (f"### {owner}.{name}", "", prose(inspect.getdoc(verb)), "")
+        elif isinstance(verb, staticmethod):
+            yield from _verb(name, getattr(part, name), owner="Memory", static=True)
+        elif callable(verb):
+            yield from _verb(name, verb, owner=owner)
+
+
+def _verb(name: str, verb: Any, *, owner: str, static: bool = False) -> Iterator[str]:
+    heading = f"## {name}" if owner in {"memory", "Memory"} else f"### {owner}.{name}"
+    yield from (heading, "", "```python", *_signature(name, verb, owner=owner, static=static), "```", "")
     yield from (prose(inspect.getdoc(verb)), "")
 
 
-def _signature(name: str, verb: Any, *, static: bool) -> Iterator[str]:
+def _signature(name: str, verb: Any, *, owner: str, static: bool) -> Iterator[str]:
     signature = inspect.signature(verb)
     gives = (
         "" if signature.return_annotation is inspect.Parameter.empty else f" -> {_type(signature.return_annotation)}"
     )
     parameters = list(signature.parameters.values())[0 if static else 1 :]
-    owner = "Memory" if static else "memory"
     if not parameters:
         yield f"{owner}.{name}(){gives}"
         return

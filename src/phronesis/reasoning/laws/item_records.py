@@ -90,7 +90,7 @@ class RunRecord(Record):
     ``trace`` is the given trace (a mapping; anything else under ``steps``), with ``memories``: what the run read, as
     `MemoryUse`. ``feedback`` is None until there is some. ``facts`` are the FACTS as computed today (RB-15);
     ``learned`` the entries of the learns, oldest first, rolled-back ones included. ``review`` is the known review of
-    its modifier; ``list_runs`` omits it.
+    its modifier; ``runs.list`` omits it.
     """
 
     run_id: str

@@ -14,7 +14,7 @@ from phronesis.core.serialization import Record
 
 @dataclass(frozen=True, slots=True)
 class IngestedResource(Record):
-    """The result of ``ingest_resource``.
+    """The result of ``resources.ingest``.
 
     ``document`` is the item of the document, ``number`` that of its present version; an ingested version that is older
     is another one, and its sections are ended. ``sections`` are those that this version added, ``superseded`` those

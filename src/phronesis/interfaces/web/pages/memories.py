@@ -214,7 +214,7 @@ def act(
     visitor.check(token)
     if action not in ACTIONS:
         raise NotFound(f"action: there is no {action}", field="action")
-    getattr(visitor.memory, action)(item_id, actor=visitor.actor)
+    getattr(visitor.memory.items, action)(item_id, actor=visitor.actor)
     return back(next.partition("?")[0] or item_address(item_id), done=action)
 
 
