@@ -75,6 +75,6 @@ def _grouped(material: ReflectionInput) -> Wishes:
 def install(memory: Any) -> PlainMind:
     """Let a Memory reflect with such a mind, whatever its policy says."""
     mind = PlainMind()
-    handler = memory.stages.writer.interpreter.stepper.registry["reflect"]
+    handler = memory.admin.components.writer.interpreter.stepper.registry["reflect"]
     object.__setattr__(handler, "prepare", reflecting(mind))  # every registry of the Memory holds this one
     return mind

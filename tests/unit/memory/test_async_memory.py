@@ -83,6 +83,7 @@ def test_the_look_at_the_two_can_fail() -> None:
 
     assert set(differences(Memory, Crossed)) == {
         "aggregate is another verb",
+        "aggregate has another signature",
         "flush is no coroutine",
         "flush is another verb",
     }

@@ -116,7 +116,7 @@ class Watch:
                 "status": status,
                 "ms": round(seconds * 1000, 2),
                 "request_id": state.get("request_id"),
-                "tenant": None if caller is None else caller.memory.tenant,
+                "tenant": None if caller is None else caller.memory.admin.tenant,
                 "key": None if caller is None or caller.key is None else caller.key.id,
             }
             logger.info(json.dumps(line))
