@@ -365,12 +365,9 @@ class Assembler:
         )
         named = {one.item.id for one in chosen.shown} | apart
         left_out = dict(chosen.left_out)
+        others = [one.item.citation for one in found.evidence if one.item.id not in named]
         reasons = {
-            "outweighed": [
-                one.item.citation
-                for one in found.evidence
-                if one.item.id not in named and one.item.citation not in left_out
-            ],
+            "outweighed": [citation for citation in others if citation not in left_out],
             "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
         }
         return candidates, reasons

@@ -163,16 +163,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     held = [item for item in found.values() if item.pinned or is_about(item, names) or item.id in near]
     held = [item for item in held if item.id not in told]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
-    held.sort(
-        key=lambda item: (
-            not _is_standing(item, names),
-            not item.pinned,
-            not policy.pins(item),
-            -item.importance,
-            not is_about(item, names),
-        )
-    )
-    held = held[: policy.items]
+    held = sorted(held, key=lambda item: _rank(item, policy, names))[: policy.items]
     first = [item for item in held if item.pinned or policy.pins(item) or _is_standing(item, names)]
     held = [*first, *due, *held[len(first) :]]
     ids = [item.id for item in held]
@@ -208,6 +199,12 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
             )
         )
     return CoreMemory(once(blocks), {item.id: item.content for item in held})
+
+
+def _rank(item: Item, policy: CorePolicy, names: AbstractSet[str]) -> tuple[object, ...]:
+    """Return the key by which core memory is sorted, the first to be kept first."""
+    first = (not _is_standing(item, names), not item.pinned, not policy.pins(item))
+    return *first, -item.importance, not is_about(item, names)
 
 
 def _words(item: Item, names: AbstractSet[str]) -> str:

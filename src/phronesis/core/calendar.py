@@ -40,9 +40,9 @@ _OTHER_WORDS: Final = frozenset(
     day week month year years weekday weekdays weekend weekends
     monday tuesday wednesday thursday friday saturday sunday
     mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
-_HOURS: Final = frozenset("one two three four five six seven eight nine ten eleven twelve".split())  # noqa: SIM905 - words
+_HOURS: Final = frozenset("one two three four five six seven eight nine ten eleven twelve".split())
 _OTHER_CHINESE: Final = re.compile(
     "早上|早晨|清晨|上午|中午|下午|傍晚|晚上|夜里|半夜|凌晨|[0-9零一二三四五六七八九十两]点(?!儿|了|头)|刚才|刚刚|最近|近来|以前|从前|曾经|之前|将来"
     "|以后|平时|平常|每[天日周年晚]|每个?(?:月|星期|礼拜|周末)|周末|工作日|小时候|前段时间|当时|那时"

@@ -3,9 +3,9 @@
 from datetime import date, timedelta
 from typing import Final
 
-from phronesis.core.calendar_english import NUMBERS
 from phronesis.core.calendar_spans import (
     FEW,
+    NUMBERS,
     Grammar,
     Parts,
     Reference,

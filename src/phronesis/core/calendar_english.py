@@ -1,11 +1,14 @@
-"""Time expressions in English, and the number formats that all languages share."""
+"""Time expressions in English."""
 
 import re
 from datetime import date, timedelta
+from functools import partial
 from typing import Final, cast
 
 from phronesis.core.calendar_spans import (
     FEW,
+    NUMBERS,
+    YEAR,
     Grammar,
     Parts,
     Reference,
@@ -34,39 +37,11 @@ from phronesis.core.calendar_spans import (
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _WEEKDAYS: Final = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-_ORDINALS: Final = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-    "twenty-first",
-    "twenty-second",
-    "twenty-third",
-    "twenty-fourth",
-    "twenty-fifth",
-    "twenty-sixth",
-    "twenty-seventh",
-    "twenty-eighth",
-    "twenty-ninth",
-    "thirtieth",
-    "thirty-first",
-]
+_ORDINALS: Final = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth
+    twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first
+    """.split()
 _HOLIDAYS: Final = {
     "christmas eve": (12, 24),
     "christmas": (12, 25),
@@ -76,7 +51,6 @@ _HOLIDAYS: Final = {
     "halloween": (10, 31),
 }
 
-_YEAR: Final = r"(?:19|20)\d\d"
 _MONTH: Final = (
     "(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\b(?:\.(?= \d))?"
@@ -136,19 +110,6 @@ def _third(text: str | None) -> int:
     return 0 if "early" in word or "start" in word or "beginning" in word else 1 if "mid" in word else 2
 
 
-def _iso(parts: Parts, _reference: Reference) -> Span:
-    year, month, day = int(parts.get("y") or 0), int(parts.get("m") or 0), parts.get("d")
-    return a_day(date(year, month, int(day)), relative=False) if day else a_month(year, month, relative=False)
-
-
-def _numbers(parts: Parts, _reference: Reference) -> Span | None:
-    """Read 13/4/2023 and 4/13/2023, which are unambiguous; 4.13.2023 is invalid, 4.5.2023 is the 4th of May."""
-    first, second, year = int(parts.get("a") or 0), int(parts.get("b") or 0), int(parts.get("y") or 0)
-    if parts.get("s") == "." or first > 12 or first == second:  # noqa: PLR2004 - months
-        return a_day(date(year, second, first), relative=False)
-    return a_day(date(year, first, second), relative=False) if second > 12 else None  # noqa: PLR2004 - months
-
-
 def _dated(parts: Parts, reference: Reference) -> Span:
     month, day, year = _month_number(parts.get("m")), _ordinal(parts.get("d")), parts.get("y")
     first = a_day(date(int(year), month, day), relative=False) if year else nearest_day(reference, month, day)
@@ -170,9 +131,9 @@ def _part_of_year(parts: Parts, reference: Reference) -> Span:
     year = parts.get("y") or ""
     if year[:1].isdecimal():
         return a_part(int(year), n, months, relative=False)
-    return (
-        a_part(reference.day.year + _side(year.split()[0]), n, months) if year else nearest_part(reference, n, months)
-    )
+    if year:
+        return a_part(reference.day.year + _side(year.split()[0]), n, months)
+    return nearest_part(reference, n, months)
 
 
 def _month_of_year(parts: Parts, reference: Reference) -> Span:
@@ -230,15 +191,7 @@ def _unit(parts: Parts) -> Unit:
     return cast("Unit", _BRIEF.get(unit, unit))
 
 
-def _ago(parts: Parts, reference: Reference) -> Span | None:
-    return _away(parts, reference, -1)
-
-
-def _ahead(parts: Parts, reference: Reference) -> Span | None:
-    return _away(parts, reference, 1)
-
-
-def _away(parts: Parts, reference: Reference, side: int) -> Span | None:
+def _away(parts: Parts, reference: Reference, *, side: int) -> Span | None:
     unit = _unit(parts)
     if (parts.get("n") or "").casefold().startswith("half"):
         return shifted(reference.day, "month", 6 * side) if unit == "year" else shifted(reference.day, "day", 15 * side)
@@ -292,12 +245,13 @@ def _weekday(parts: Parts, reference: Reference) -> Span:
         monday = a_week(here + timedelta(weeks=_side(week))).first
         return a_day(monday + timedelta(days=day))
     if side:  # the last one before today, the first one after
-        return (
-            a_day(here - timedelta(days=(here.weekday() - day - 1) % 7 + 1))
-            if side < 0
-            else a_day(here + timedelta(days=(day - here.weekday() - 1) % 7 + 1))
-        )
+        ahead = (day - here.weekday() - 1) % 7 + 1 if side > 0 else -((here.weekday() - day - 1) % 7) - 1
+        return a_day(here + timedelta(days=ahead))
     return nearest_weekday(reference, day)
+
+
+def _of_month(parts: Parts, reference: Reference) -> Span:
+    return nearest_of_month(reference, _ordinal(parts.get("d")))
 
 
 def _nothing(_parts: Parts, _reference: Reference) -> None:
@@ -326,43 +280,31 @@ def _decade(parts: Parts, _reference: Reference) -> Span:
     return Span(date(begins, 1, 1), date(begins + 9, 12, 31), "year", relative=False)
 
 
-NUMBERS: Final = [
-    Rule("iso", rf"(?P<y>{_YEAR})(?P<s>[-/.])(?P<m>\d{{1,2}})(?P=s)(?P<d>\d{{1,2}})(?!\d)", _iso),
-    Rule("iso_month", rf"(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2])(?![\d-])", _iso),
-    Rule("numbers", rf"(?P<a>\d{{1,2}})(?P<s>[-/.])(?P<b>\d{{1,2}})(?P=s)(?P<y>{_YEAR})(?!\d)", _numbers),
-]
-"""Dates of digits alone; 5/4/2023 is ambiguous and not matched."""
-
-_OF_YEAR: Final = rf"(?:,? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b)"
+_OF_YEAR: Final = rf"(?:,? (?:of )?(?P<y>{YEAR}|(?:last|this|next) year)\b)"
 
 RULES: Final = [
     Rule(
         "between_days",
         rf"between (?P<t>(?:the )?{_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
-        rf"(?:,? (?P<y>{_YEAR})\b)?)",
+        rf"(?:,? (?P<y>{YEAR})\b)?)",
         _between_days,
     ),
     Rule(
         "between_dates",
-        rf"between (?P<t>{_MONTH} {_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?\b"
-        rf"(?:,? (?P<y>{_YEAR})\b)?)",
+        rf"between (?P<t>{_MONTH} {_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<y>{YEAR})\b)?)",
         _between_days,
     ),
     Rule("quarter", rf"(?:q(?P<n>[1-4]))\b{_OF_YEAR}?", _part_of_year),
     Rule("named_quarter", rf"the (?P<n>first|second|third|fourth) quarter\b{_OF_YEAR}?", _part_of_year),
     Rule("half", rf"the (?P<h>first|second) half{_OF_YEAR}", _part_of_year),
-    Rule("month_day", rf"(?:{_WEEKDAY},? )?{_MONTH} {_NTH}(?![:%]){_THROUGH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
-    Rule("day_month", rf"(?:{_WEEKDAY},? )?(?:the )?{_NTH}{_THROUGH}(?: of)? {_MONTH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
-    Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _month_of_year),
+    Rule("month_day", rf"(?:{_WEEKDAY},? )?{_MONTH} {_NTH}(?![:%]){_THROUGH}(?:,? (?P<y>{YEAR})\b)?", _dated),
+    Rule("day_month", rf"(?:{_WEEKDAY},? )?(?:the )?{_NTH}{_THROUGH}(?: of)? {_MONTH}(?:,? (?P<y>{YEAR})\b)?", _dated),
+    Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{YEAR}|(?:last|this|next) year)\b", _month_of_year),
     Rule("month_beside", rf"{_PART}{_SIDE} {_MONTH}(?! \d)", _month_of_year),
     Rule("month_opened", rf"{_OPENED} (?P<t>{_PART}{_MONTH}){_ENDS}", _month_of_year),
-    Rule(
-        "month_part",
-        rf"(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)(?: |-){_MONTH}",
-        _month_of_year,
-    ),
+    Rule("month_part", _PART.removesuffix("?") + _MONTH, _month_of_year),
     Rule("month", r"(?P<m>january|february|july|september|october|november|december)\b", _month_of_year),
-    Rule("season_year", rf"(?:the )?{_SEASON} (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _season_of_year),
+    Rule("season_year", rf"(?:the )?{_SEASON} (?:of )?(?P<y>{YEAR}|(?:last|this|next) year)\b", _season_of_year),
     Rule("season_beside", rf"{_SIDE} {_SEASON}", _season_of_year),
     Rule(
         "season", rf"(?:in|during|over|since|until|by|before|after) (?P<t>(?:the )?{_SEASON}){_ENDS}", _season_of_year
@@ -374,9 +316,9 @@ RULES: Final = [
         r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
         _named_day,
     ),
-    Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", _ago),
-    Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", _ahead),
-    Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", _ahead),
+    Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", partial(_away, side=-1)),
+    Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", partial(_away, side=1)),
+    Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", partial(_away, side=1)),
     Rule("before_last", r"the (?P<u>week|weekend|month|year) (?P<z>before last|after next)\b", _beside_unit),
     Rule("beside_unit", rf"{_SIDE} (?P<u>weekend|week|month|year|quarter|wkend|wk|mth|yr)\b", _beside_unit),
     Rule("stretch", rf"(?:the )?(?P<q>last|past|previous|next|coming) {_COUNT} {_UNIT}", _stretch),
@@ -399,30 +341,30 @@ RULES: Final = [
         rf"(?:on|by|before|until|till|from|for) (?P<t>the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH}))\b"
         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got"
         r"|\d{1,2}[ap]m)\b))",
-        lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d"))),
+        _of_month,
     ),
     Rule(
         "is_of_month",
         r"(?:(?<=\bis\s)|(?<=\bare\s)|(?<=['’]s\s)|(?<=\bnow\s)|(?<=\bb4\s))"
         rf"the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH})\b(?= ?(?:[.,;!?)]|$|(?:at|so|but|and i|\d{{1,2}}[ap]m)\b))",
-        lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d"))),
+        _of_month,
     ),
     Rule(
         "beside_of_month",
         r"(?<=[a-z]\s)(?:the )?(?P<d>\d{1,2}(?:st|nd|rd|th))\b"
         r"(?= ?(?:[,;]|$|at \d| ?[012]\d[0-5]\d\b))",
-        lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d"))),
+        _of_month,
     ),
     Rule(
         "holiday",
         rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
-        rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?",
+        rf"(?: day)?\b(?: (?P<y>{YEAR})\b)?",
         _holiday,
     ),
     Rule("decade", r"(?:in|since) (?P<t>the (?:early |mid |late )?(?P<x>(?:(?:19|20)\d|[2-9])0)['’]?s)\b", _decade),
     Rule(
         "year",
-        rf"{_OPENED} (?P<t>(?P<y>{_YEAR}))(?![\d:%/-])\b",
+        rf"{_OPENED} (?P<t>(?P<y>{YEAR}))(?![\d:%/-])\b",
         lambda parts, _reference: a_year(int(parts.get("y") or 0), relative=False),
     ),
 ]
@@ -437,7 +379,7 @@ _FIRST: Final = "|".join(
     yesterday spring summer autumn fall winter january february march april may june july august september october
     november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
     saturday sunday mon tue tues wed thu thur thurs fri sat sun weds tmrw tmr tmw tomoz yday
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 """Every form begins with a digit or one of these words; this check costs a tenth of trying all forms."""
 
@@ -446,15 +388,13 @@ GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|q[1-4]\b|
 WORDS: Final = frozenset(
     """
     january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec
-    monday tuesday wednesday thursday friday saturday sunday
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    mon tue tues wed weds thu thur thurs fri sat sun
+    jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays mon tue tues wed weds thu thur thurs fri sat sun
     today tomorrow tonight yesterday night morning afternoon evening tmrw tmr tmw tomoz moro yday
     day days week weeks weekend month months quarter year years wk wks wkend mth mths yr yrs
     spring summer autumn fall winter christmas valentine halloween
     fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth
     eighteenth nineteenth twentieth twenty thirty thirtieth
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 """Every form of the grammar contains one of these words, or a date in digits."""

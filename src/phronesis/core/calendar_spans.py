@@ -231,6 +231,32 @@ def _nearest(reference: Reference, there: Sequence[date]) -> date:
     return min(there, key=far)
 
 
+# Dates of digits alone, which all languages share.
+
+YEAR: Final = r"(?:19|20)\d\d"
+
+
+def _iso(parts: Parts, _reference: Reference) -> Span:
+    year, month, day = int(parts.get("y") or 0), int(parts.get("m") or 0), parts.get("d")
+    return a_day(date(year, month, int(day)), relative=False) if day else a_month(year, month, relative=False)
+
+
+def _numbers(parts: Parts, _reference: Reference) -> Span | None:
+    """Read 13/4/2023 and 4/13/2023, which are unambiguous; 4.13.2023 is invalid, 4.5.2023 is the 4th of May."""
+    first, second, year = int(parts.get("a") or 0), int(parts.get("b") or 0), int(parts.get("y") or 0)
+    if parts.get("s") == "." or first > 12 or first == second:  # noqa: PLR2004 - months
+        return a_day(date(year, second, first), relative=False)
+    return a_day(date(year, first, second), relative=False) if second > 12 else None  # noqa: PLR2004 - months
+
+
+NUMBERS: Final = [
+    Rule("iso", rf"(?P<y>{YEAR})(?P<s>[-/.])(?P<m>\d{{1,2}})(?P=s)(?P<d>\d{{1,2}})(?!\d)", _iso),
+    Rule("iso_month", rf"(?P<y>{YEAR})-(?P<m>0[1-9]|1[0-2])(?![\d-])", _iso),
+    Rule("numbers", rf"(?P<a>\d{{1,2}})(?P<s>[-/.])(?P<b>\d{{1,2}})(?P=s)(?P<y>{YEAR})(?!\d)", _numbers),
+]
+"""Dates of digits alone; 5/4/2023 is ambiguous and not matched."""
+
+
 # Written numbers: digits, English words, Chinese numerals.
 
 _ENGLISH: Final = {

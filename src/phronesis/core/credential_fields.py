@@ -96,7 +96,7 @@ _TYPES: Final = frozenset(
     """
     string str text none null nil true false required optional password passwd secret token varchar char bool boolean
     bytes any object undefined hidden redacted encrypted masked empty default unknown invalid incorrect wrong missing
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 """Type names that forms and schemas have in place of a value."""
 

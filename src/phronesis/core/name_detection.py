@@ -84,7 +84,7 @@ _COMMON: Final = frozenset(
     tomorrow monday tuesday wednesday thursday friday saturday sunday january february march april may june july
     august september october november december
     about after also because before congrats congratulations dear good great hello maybe wow yeah
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 """Capitalised words at the start of a sentence that are no names; weekdays and months are times, not entities."""
 

@@ -41,9 +41,9 @@ _PERSONS: Final = frozenset(
     """
     i me my mine myself we us our ours you your yours yourself he him his she her hers they them their theirs user
     我 你 您 他 她 咱 用户
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
-_DROPPED: Final = frozenset("a an the 的 了 们 呢 吗 啊 吧 呀 哦".split())  # noqa: SIM905
+_DROPPED: Final = frozenset("a an the 的 了 们 呢 吗 啊 吧 呀 哦".split())
 _SAME: Final = {
     "am": "be",
     "is": "be",
@@ -63,7 +63,7 @@ _SMALL: Final = frozenset(
     told tell said say says mentioned mention know remember recall noted note according memory earlier before previously
     already also right ok okay yes sure well great thanks see still too if when what
     是 在 有 和 与 也 都 就 还 说 过 提 到 记 得 忆 知 道 根 据 之 前 以 好 那 么 所 因 此 这 个 对 哪 什 会 很
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 """Function words, and words that mark something as known."""
 

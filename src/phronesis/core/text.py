@@ -179,7 +179,7 @@ _ROLES: Final = frozenset(
     """
     system developer user assistant tool function operator admin administrator human ai
     系统 系統 开发者 開發者 用户 用戶 助手 工具 管理员 管理員
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 _NAME_WORD: Final = re.compile(r"[^\W\d_]+")
 _LABEL_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\/{}|#*]")

@@ -220,13 +220,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The compiled rules; ``ascii_rules`` are those that an ASCII text can match."""
+    """The compiled rules; ``ascii_rules`` are those that an ASCII text can match: the others need Chinese."""
 
     version: str
     folding: Mapping[int, str]
     rules: Sequence[Rule]
     ascii_rules: Sequence[Rule]
-    """The rules that an ASCII text can match; the others need Chinese."""
     mentioned: re.Pattern[str]
     hint: re.Pattern[str]
     ascii_hint: re.Pattern[str]
@@ -322,23 +321,15 @@ def speaker_name(given: str | None) -> str | None:
 @once
 def load_rules() -> Rules:
     """Return the rules, read and compiled once."""
-    table = parse_folded(
-        "instructions.toml", resources.files(__package__).joinpath("instructions.toml").read_text("utf-8")
-    )
+    name = "instructions.toml"
+    table = parse_folded(name, resources.files(__package__).joinpath(name).read_text("utf-8"))
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
     rules = tuple(_rule(row, table["parts"]) for row in table["rule"])
     spaced = tuple(rule for rule in rules if not any(map(_HAS_HAN.search, rule.needs)))
-    return Rules(
-        table["version"],
-        _Folding(pairs),
-        rules,
-        spaced,
-        re.compile(table["mentioned"]["cue"]),
-        hint=_hint(rules),
-        ascii_hint=_hint(spaced),
-    )
+    mentioned = re.compile(table["mentioned"]["cue"])
+    return Rules(table["version"], _Folding(pairs), rules, spaced, mentioned, _hint(rules), _hint(spaced))
 
 
 def _hint(rules: Iterable[Rule]) -> re.Pattern[str]:

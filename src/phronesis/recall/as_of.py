@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
-from phronesis.core.changes import as_of
+from phronesis.core.changes import Delta, as_of
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.results import HistoryEvent
 from phronesis.core.scope import LaneName, Scope
 from phronesis.core.timestamps import to_micros
 from phronesis.store.database import Database, Unit
@@ -14,7 +15,7 @@ from phronesis.store.deltas import deltas_of_items
 from phronesis.store.embedding_models import active_model
 from phronesis.store.items import read_items, read_named
 from phronesis.store.lanes import ActiveModel, Lane, find_lane, find_lanes, list_lanes
-from phronesis.store.log import find_entries
+from phronesis.store.log import find_entries, find_entry
 from phronesis.store.named_items import EVERY, Asked, NamedRow, heads_between, row_named, rows_between
 from phronesis.store.relations import read_evidence
 from phronesis.traits.laws.records import RANKS
@@ -166,6 +167,46 @@ def _weighed(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, 
     polarities = {row.get("polarity") for row in added}
     found = next((word for polarity, word in _FOUND if polarity in polarities), None)
     return found or ("unsupported" if removed else "changed")
+
+
+def history_at(unit: Unit, lane: Lane, item: Item, moment: int | None) -> list[HistoryEvent]:
+    """Return the events that led to ``item``, which is as it was at ``moment``."""
+    deltas = deltas_of_items(unit, lane.lane_id, [item.id]).get(item.id, [])
+    deltas = [delta for delta in deltas if moment is None or to_micros(delta.recorded_at) <= moment]
+    return [_event(unit, item, delta, deltas[n + 1 :]) for n, delta in enumerate(deltas)]
+
+
+def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> HistoryEvent:
+    entry = find_entry(unit, delta.entry_id)
+    if delta.op == "create":
+        first = as_of(item, later[::-1]) if later else item
+        fields: dict[str, Sequence[Any]] = {
+            name: (None, value)
+            for name, value in first.to_dict().items()
+            if name in _CREATED and value not in (None, {}, [])
+        }
+    else:
+        fields = {name: tuple(change) for name, change in delta.patch.items()}
+    return HistoryEvent(
+        delta_id=delta.id,
+        entry_id=delta.entry_id,
+        verb=entry.verb if entry is not None else "",
+        op=delta.op,
+        event=happening(delta.op, fields, delta.evidence_added, delta.evidence_removed),
+        version=delta.version,
+        at=delta.recorded_at,
+        actor=delta.actor,
+        reason=delta.reason,
+        fields=fields,
+        evidence_added=delta.evidence_added,
+        evidence_removed=delta.evidence_removed,
+        edges_added=delta.edges_added,
+        edges_removed=delta.edges_removed,
+    )
+
+
+_CREATED = frozenset({"kind", "content", "subject", "key", "value", "metadata", "importance", "confidence", "label"})
+"""Fields of a creation that history shows; the rest is bookkeeping."""
 
 
 # Looking up a lane's items by external id.

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from phronesis.core.changes import Delta
-from phronesis.core.changes import as_of as earlier_version
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnRow
 from phronesis.core.items import Item
 from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
@@ -22,11 +21,11 @@ from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
 from phronesis.log.chain import keyed
 from phronesis.log.reader import load_listed
-from phronesis.recall.as_of import edges_at, happening, held_at, known_at, visible_lanes
+from phronesis.recall.as_of import edges_at, held_at, history_at, known_at, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
 from phronesis.store.database import Database, Unit
-from phronesis.store.deltas import deltas_of_entry, deltas_of_items
+from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import Place, Wanted, items_before, items_in_quarantine, newest_items
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lane_view import LaneView
@@ -126,7 +125,7 @@ class Browser:
         """Return an item's changes up to ``as_of``, oldest first."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = _find_at(unit, item_id, wanted)
-            return _history(unit, lane, item, wanted.as_of)
+            return history_at(unit, lane, item, wanted.as_of)
 
     def explain(self, tenant: str, item_id: str, wanted: Wanted) -> Explanation:
         """Return why an item is held, or was, down to the log."""
@@ -142,7 +141,7 @@ class Browser:
                 sources=tuple(kept),
                 evidence=tuple(row.to_dict() for row in rows),
                 edges=tuple(edge.to_row() for edge in edges),
-                history=tuple(_history(unit, lane, item, wanted.as_of)),
+                history=tuple(history_at(unit, lane, item, wanted.as_of)),
                 needs_validation=not kept,
             )
 
@@ -347,46 +346,6 @@ def _find_at(unit: Unit, item_id: str, wanted: Wanted) -> tuple[Lane, Item]:
     if not found:
         raise NotFound(f"item {item_id} was not known or did not hold at the time asked for", field="id")
     return lane, found[0]
-
-
-def _history(unit: Unit, lane: Lane, item: Item, as_of: int | None) -> list[HistoryEvent]:
-    """Return the events that led to ``item``, which is as it was at ``as_of``."""
-    deltas = deltas_of_items(unit, lane.lane_id, [item.id]).get(item.id, [])
-    deltas = [delta for delta in deltas if as_of is None or to_micros(delta.recorded_at) <= as_of]
-    return [_event(unit, item, delta, deltas[n + 1 :]) for n, delta in enumerate(deltas)]
-
-
-def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> HistoryEvent:
-    entry = find_entry(unit, delta.entry_id)
-    if delta.op == "create":
-        first = earlier_version(item, later[::-1]) if later else item
-        fields: dict[str, Sequence[Any]] = {
-            name: (None, value)
-            for name, value in first.to_dict().items()
-            if name in _CREATED and value not in (None, {}, [])
-        }
-    else:
-        fields = {name: tuple(change) for name, change in delta.patch.items()}
-    return HistoryEvent(
-        delta_id=delta.id,
-        entry_id=delta.entry_id,
-        verb=entry.verb if entry is not None else "",
-        op=delta.op,
-        event=happening(delta.op, fields, delta.evidence_added, delta.evidence_removed),
-        version=delta.version,
-        at=delta.recorded_at,
-        actor=delta.actor,
-        reason=delta.reason,
-        fields=fields,
-        evidence_added=delta.evidence_added,
-        evidence_removed=delta.evidence_removed,
-        edges_added=delta.edges_added,
-        edges_removed=delta.edges_removed,
-    )
-
-
-_CREATED = frozenset({"kind", "content", "subject", "key", "value", "metadata", "importance", "confidence", "label"})
-"""Fields of a creation that history shows; the rest is bookkeeping."""
 
 
 def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:

@@ -5,6 +5,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import compress, count, product
 from typing import Final
 
@@ -30,10 +31,9 @@ CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""
 
 ROW_OVERHEAD: Final = 1_000
-"""Bytes per document in Python objects, for ids and columns.
+"""Bytes per document in Python objects, for ids and columns: 937 by tracemalloc on 10,000 documents.
 
-Measured with tracemalloc on 10,000: 855, plus 66 for the item's number and 16 for importance and stage, which came
-later; 20 more if the experience base is queried.
+20 more if the experience base is queried.
 """
 
 NOBODY: Final = -1
@@ -51,27 +51,30 @@ ANSWERS: Final = 16
 Key = tuple[str, int, bool, Home]
 
 
+_column = partial(array, "q")
+
+
 @dataclass(slots=True)
 class _Columns:
     """Row attributes in typed arrays: reading ten thousand Python numbers would take longer than a search."""
 
-    items: "array[int]" = field(default_factory=lambda: array("q"))
-    kinds: "array[int]" = field(default_factory=lambda: array("q"))
-    parts: "array[int]" = field(default_factory=lambda: array("q"))
-    sessions: "array[int]" = field(default_factory=lambda: array("q"))
-    origins: "array[int]" = field(default_factory=lambda: array("q"))
-    positions: "array[int]" = field(default_factory=lambda: array("q"))
-    offsets: "array[int]" = field(default_factory=lambda: array("q"))
-    speakers: "array[int]" = field(default_factory=lambda: array("q"))
-    flags: "array[int]" = field(default_factory=lambda: array("q"))
-    days: "array[int]" = field(default_factory=lambda: array("q"))
-    importance: "array[int]" = field(default_factory=lambda: array("q"))
-    stages: "array[int]" = field(default_factory=lambda: array("q"))
-    dated: "array[int]" = field(default_factory=lambda: array("q"))
-    begins: "array[int]" = field(default_factory=lambda: array("q"))
-    ends: "array[int]" = field(default_factory=lambda: array("q"))
-    current_from: "array[int]" = field(default_factory=lambda: array("q"))
-    current_to: "array[int]" = field(default_factory=lambda: array("q"))
+    items: "array[int]" = field(default_factory=_column)
+    kinds: "array[int]" = field(default_factory=_column)
+    parts: "array[int]" = field(default_factory=_column)
+    sessions: "array[int]" = field(default_factory=_column)
+    origins: "array[int]" = field(default_factory=_column)
+    positions: "array[int]" = field(default_factory=_column)
+    offsets: "array[int]" = field(default_factory=_column)
+    speakers: "array[int]" = field(default_factory=_column)
+    flags: "array[int]" = field(default_factory=_column)
+    days: "array[int]" = field(default_factory=_column)
+    importance: "array[int]" = field(default_factory=_column)
+    stages: "array[int]" = field(default_factory=_column)
+    dated: "array[int]" = field(default_factory=_column)
+    begins: "array[int]" = field(default_factory=_column)
+    ends: "array[int]" = field(default_factory=_column)
+    current_from: "array[int]" = field(default_factory=_column)
+    current_to: "array[int]" = field(default_factory=_column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +160,16 @@ class LaneIndex:
 
         A rebuild stores them; until then each process reads the texts when it loads the lane.
         """
-        old = [
-            row for row in rows if row.current_to is None and not compared(row.part) and not row.marks[0] & WHOLE_TERMS
-        ]
+        whole = [row for row in rows if row.current_to is None and not compared(row.part)]
+        old = [row for row in whole if not row.marks[0] & WHOLE_TERMS]
         if not old:
             return rows
         texts = document_texts(unit, {row.id: row.item_id for row in old if row.part != WHOLE}, home=self.home)
         terms: dict[str, bytes] = {}
         for batch in batches(old):
             items = read_items(unit, lane, {row.item_id for row in batch})
-            terms |= {
-                row.id: terms_of(items[row.item_id], Part(row.part, texts.get(row.id)))
-                for row in batch
-                if row.item_id in items
-            }
+            known = [(row, items[row.item_id]) for row in batch if row.item_id in items]
+            terms |= {row.id: terms_of(item, Part(row.part, texts.get(row.id))) for row, item in known}
         return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
     def _moved(self) -> None:
@@ -234,29 +233,19 @@ class LaneIndex:
 
     def _lay_out(self, alive: Mask) -> Laid:
         columns = self._columns
-        layout = make_layout(
-            sessions=_numbers(columns.sessions),
-            positions=_numbers(columns.positions),
-            offsets=_numbers(columns.offsets),
-            alive=alive,
-            lengths=self.lexical.lengths,
-        )
-        rows = layout.rows
+        sessions, positions, offsets = map(_numbers, (columns.sessions, columns.positions, columns.offsets))
+        lengths = self.lexical.lengths
+        layout = make_layout(sessions=sessions, positions=positions, offsets=offsets, alive=alive, lengths=lengths)
         dated = layout.place_of[_numbers(columns.dated)] if columns.dated else np.zeros(0, np.int64)
         there = dated >= 0
-        properties = Properties(
-            flags=_numbers(columns.flags)[rows],
-            days=_numbers(columns.days)[rows],
-            importance=_numbers(columns.importance)[rows],
-            stages=_numbers(columns.stages)[rows],
-            dated=dated[there],
-            begins=_numbers(columns.begins)[there],
-            ends=_numbers(columns.ends)[there],
-        )
-        days = properties.days[properties.days != NO_DAY]
+        marks = (columns.flags, columns.days, columns.importance, columns.stages)
+        flags, days, importance, stages = (_numbers(column)[layout.rows] for column in marks)
+        begins, ends = (_numbers(column)[there] for column in (columns.begins, columns.ends))
+        properties = Properties(flags, days, importance, stages, dated[there], begins, ends)
+        days = days[days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
-        kept = (columns.items, columns.speakers, columns.kinds, columns.parts)
-        items, speakers, kinds, parts = (_numbers(column)[rows] for column in kept)
+        codes = (columns.items, columns.speakers, columns.kinds, columns.parts)
+        items, speakers, kinds, parts = (_numbers(column)[layout.rows] for column in codes)
         return Laid(layout, properties, items, speakers, kinds, parts, bounds)
 
     def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:

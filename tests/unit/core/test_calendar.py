@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from phronesis.core import calendar, calendar_chinese, calendar_english
 from phronesis.core.calendar import TimeSpan, find_times, names_time, read_times
+from phronesis.core.calendar_spans import NUMBERS as DIGITS
 from phronesis.core.calendar_spans import Grammar, Reference, parse_number
 
 AT = datetime(2024, 9, 11, 15, 30, tzinfo=UTC)
@@ -230,7 +231,7 @@ WORDS = st.sampled_from([*sorted(calendar_english.WORDS), *BESIDE.split(), "-", 
 @given(words=st.lists(WORDS, max_size=6), joined=st.sampled_from([" ", "-", ", ", "."]))
 def test_the_first_looks_lose_nothing_and_both_answers_come_at_once(words: list[str], joined: str) -> None:
     text = joined.join(words)
-    plain = Grammar([*calendar_english.NUMBERS, *calendar_english.RULES], before=r"(?<![\w.])")
+    plain = Grammar([*DIGITS, *calendar_english.RULES], before=r"(?<![\w.])")
     expected = [(start, end) for start, end, _ in plain.find(text, Reference(AT.date()))]
     times = find_times(text, AT)
     assert [(time.start, time.end) for time in times] == expected

@@ -227,3 +227,27 @@ def is_no_attribute(spoken: Spoken, matched: Matched, language: Language) -> boo
     text = spoken.text
     inside = at > 0 and text[at - 1 : at + 1].isascii() and text[at - 1].isalpha() and text[at : at + 1].isalpha()
     return inside or language.never["word"].search(word) is not None
+
+
+def note_value(
+    cast: Cast,
+    spoken: Spoken,
+    matched: Matched,
+    row: MemoryType,
+    value: str,
+    *,
+    subject: str,
+    act: str | None,
+    language: Language,
+) -> None:
+    """Note of whom the next words may speak once a value is proposed."""
+    if row.key in PEOPLE and act == matched.pattern.act == "assert" and not tells_a_parent(spoken, matched, language):
+        cast.person, cast.pending = value, None
+        cast.people.append(value)
+        cast.pet = value if row.key == "pet" else cast.pet
+    elif row.key == "alias":
+        cast.aliases[value] = subject
+    elif row.kind == "profile" and cast.pending is None:
+        named = language.grammar.capitals and "subject" in matched.slots and not spoken.thing
+        if spoken.named or named:
+            cast.person = subject  # "Anna lives in Oslo. She is a nurse"

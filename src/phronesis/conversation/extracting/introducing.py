@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Final
 
-from phronesis.conversation.extracting.cast import PEOPLE, Spoken, last_named, people_told
+from phronesis.conversation.extracting.cast import PEOPLE, Spoken, last_named, people_told, subject_said
+from phronesis.conversation.extracting.clause_context import is_no_attribute, whole_of
 from phronesis.conversation.extracting.clauses import Clause
-from phronesis.conversation.extracting.phrasing import renamed
-from phronesis.conversation.extracting.tables import Language, Pattern
+from phronesis.conversation.extracting.phrasing import ahead, renamed
+from phronesis.conversation.extracting.tables import Language, Matched, Pattern
 from phronesis.core.proposals import Act
 
 if TYPE_CHECKING:
@@ -215,3 +216,22 @@ def propose_age(reading: "Reading", clause: Clause, name: str, age: str, languag
     if age and (row := reading.types.find("age")) is not None:
         said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
         reading.add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
+
+
+def subject_of(reading: "Reading", clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
+    """Return whom a match is said of; None where it says nothing to keep."""
+    pattern = matched.pattern
+    subject = subject_said(spoken, matched, language, small=reading.matching.small)
+    if subject is None or (pattern.when and not (clause.times and ahead(clause, reading.at, pattern.lean))):
+        return None
+    if pattern.others and subject == reading.cast.speaker:
+        return None
+    if pattern.untimed and clause.times:
+        return None  # "my sister is in Paris this week" is no home
+    surname = language.gates["of_name"].search(reading.matching.before)
+    if spoken.elided and subject == reading.cast.speaker and "name" in matched.slots and surname is None:
+        return None  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
+    of_nobody = spoken.named and language.never["subject"].search(subject.lower())
+    if of_nobody or is_no_attribute(spoken, matched, language):
+        return None  # Python uses indentation
+    return whole_of(subject, spoken, reading.proposals, begun=reading.begun, language=language)

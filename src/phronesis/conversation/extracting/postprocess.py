@@ -1,7 +1,7 @@
 """What is left of proposals once more of a message is read: whose they are, and what was no such thing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from phronesis.conversation.extracting.cast import PEOPLE, Spoken
@@ -10,6 +10,7 @@ from phronesis.conversation.extracting.gate import message_rule, own_words, sent
 from phronesis.conversation.extracting.tables import Language, Matched
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.proposals import Proposal
+from phronesis.core.values import normal_value
 from phronesis.recall.asked_keys.finding import key_asked
 
 _OF_ANYBODY: Final = frozenset(
@@ -44,6 +45,9 @@ _OF_ANYBODY: Final = frozenset(
 _LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
 """A year in which nobody was born whom a speaker knows."""
 
+_NEAR: Final = 40
+"""Characters between two values of which one holds the other, for them to be the same thing said again."""
+
 _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
 
@@ -75,6 +79,19 @@ def is_of_others(key: str, value: str, spoken: Spoken, language: Language, *, ow
         return _LONG_DEAD.search(value) is not None  # "Jane Austen was born on 16 December 1775"
     small = spoken.elided and own and _is_small(value, language)  # 布偶，六岁: a pet's, or a child's
     return key == "age" and (small or language.text["so_many"].match(spoken.text) is not None)  # "we are five"
+
+
+def said_before(same: Iterable[Proposal], form: str, value: str, start: int) -> bool:
+    """Return whether one of the proposals of the same key holds a value already, or shortly before a part of it."""
+    normal = normal_value(form, value)
+    for one in same:
+        other = None if one.value is None else normal_value(form, one.value)
+        if other is not None and (
+            normal == other
+            or (one.start <= start and (normal in other or other in normal) and start - one.end <= _NEAR)
+        ):
+            return True
+    return False
 
 
 def _is_small(age: str, language: Language) -> bool:

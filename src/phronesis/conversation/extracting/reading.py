@@ -5,17 +5,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.conversation.extracting.cast import PEOPLE, Cast, Spoken, quoted_one, subject_said
+from phronesis.conversation.extracting.cast import PEOPLE, Cast, Spoken, quoted_one
 from phronesis.conversation.extracting.clause_context import (
     GoingOn,
     Happening,
     happening,
-    is_no_attribute,
     is_partner,
-    tells_a_parent,
+    note_value,
     together,
     turn,
-    whole_of,
 )
 from phronesis.conversation.extracting.clauses import (
     MAX_READ,
@@ -44,26 +42,33 @@ from phronesis.conversation.extracting.gate import (
     sentence_rule,
     stated,
 )
-from phronesis.conversation.extracting.introducing import note_introduced, note_relatives, propose_related, take_name
+from phronesis.conversation.extracting.introducing import (
+    note_introduced,
+    note_relatives,
+    propose_related,
+    subject_of,
+    take_name,
+)
 from phronesis.conversation.extracting.matching import Matching
 from phronesis.conversation.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.conversation.extracting.phrasing import ahead, content_of, days_of, due_day, joined
-from phronesis.conversation.extracting.postprocess import is_day, is_of_others, told_of_others, without_unnamed
+from phronesis.conversation.extracting.phrasing import content_of, days_of, due_day, joined
+from phronesis.conversation.extracting.postprocess import (
+    is_day,
+    is_of_others,
+    said_before,
+    told_of_others,
+    without_unnamed,
+)
 from phronesis.conversation.extracting.slots import UNDATED, filled, trimmed
 from phronesis.conversation.extracting.tables import Language, Matched, Pattern
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
-from phronesis.core.values import normal_value, plain_relative
+from phronesis.core.values import plain_relative
 from phronesis.models.text_features import as_said, common_end
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
-
-"""Slots after which whoever was named in them is spoken of: 咱家那口子叫刘芳，爱跳舞."""
-
-_NEAR: Final = 40
-"""Characters between two values of which one holds the other, for them to be the same thing said again."""
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
@@ -260,88 +265,66 @@ class Reading:
 
     def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
         """Make proposals of a match; tell whether it gave any."""
-        pattern, capitals = matched.pattern, language.grammar.capitals
-        subject = self._whose(clause, spoken, matched, language)
+        subject = subject_of(self, clause, spoken, matched, language)
         if subject is None:
             return False
-        word = matched.slots.get("word", (None, 0, 0))[0]
         taken = False
-        slots = filled(
-            clause,
-            spoken,
-            matched=matched,
-            language=language,
-            types=self.types,
-            thing=self.cast.thing,
-            small=self.matching.small,
-        )
+        cast, types, small = self.cast, self.types, self.matching.small
+        slots = filled(clause, spoken, matched=matched, language=language, types=types, thing=cast.thing, small=small)
         for key, row, values in slots:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
             told = Happening(row, subject, values)
-            one = happening(told, clause, spoken, at=self.at, cast=self.cast, types=self.types, language=language)
+            one = happening(told, clause, spoken, at=self.at, cast=cast, types=types, language=language)
             if one is None:
                 return False
-            row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
-            if row.key == "uses" and subject != self.cast.speaker:
-                row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - what somebody else uses is a fact
-            if is_of_others(row.key, one.values[0], spoken, language, own=subject == self.cast.speaker):
+            subject = one.subject  # its words and its time say whose it is
+            if one.row.key == "uses" and subject != cast.speaker:  # what somebody else uses is a fact
+                one = replace(one, row=types.find("uses", "fact") or one.row)
+            if is_of_others(one.row.key, one.values[0], spoken, language, own=subject == cast.speaker):
                 continue
-            key = row.key if row is not told.row else key  # noqa: PLW2901
+            key_told = one.row.key if one.row is not told.row else key
+            said = {"key": key_told, "act": act, "replaces": replaces}
             for value in one.values:
                 taken = True
-                if key == "name" and spoken.thing:
-                    said = {"subject": subject, "key": key, "act": act, "replaces": None}
-                    self.add(clause, spoken, row, value, pattern, language=language, **said)
-                    continue  # the shop is called Thread & Thimble
-                if key == "name" and subject != self.cast.speaker:
-                    subject = take_name(self, clause, spoken, value, language) or subject
-                    continue
-                if key == "name" and value.lower() == subject.lower():
-                    continue  # 大家好我是阿坤, by 阿坤: the name is known
-                key_said = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
-                old_said = self._as_said(replaces, clause) if replaces else None
-                whose = self.cast.speaker if row.key in PEOPLE and "subject" in matched.slots else subject
-                if row.key == "child" and spoken.elided and is_partner(subject, self.cast, self.proposals, language):
-                    whose = self.cast.speaker  # 我爱人是唐薇，小女儿叫罗一诺
-                said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
-                self.add(clause, spoken, row, value, pattern, language=language, **said)
-                told_now = row.key in PEOPLE and act == pattern.act == "assert"
-                if told_now and not tells_a_parent(spoken, matched, language):
-                    self.cast.person, self.cast.pending = value, None
-                    self.cast.people.append(value)
-                    self.cast.pet = value if row.key == "pet" else self.cast.pet
-                elif row.key == "alias":
-                    self.cast.aliases[value] = subject
-                elif (
-                    row.kind == "profile"
-                    and self.cast.pending is None
-                    and (spoken.named or (capitals and "subject" in matched.slots and not spoken.thing))
-                ):
-                    self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
+                subject = self._put(clause, spoken, matched, one.row, value, language=language, subject=subject, **said)
         if taken:
-            turn(self.cast, spoken, matched, subject=subject, act=act, language=language)
+            turn(cast, spoken, matched, subject=subject, act=act, language=language)
             if act == "assert" and not spoken.elided:
                 self.matching.leads(spoken, matched, language)
         return taken
 
-    def _whose(self, clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
-        """Return whom a match is said of; None where it says nothing to keep."""
-        pattern = matched.pattern
-        subject = subject_said(spoken, matched, language, small=self.matching.small)
-        if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
-            return None
-        if pattern.others and subject == self.cast.speaker:
-            return None
-        if pattern.untimed and clause.times:
-            return None  # "my sister is in Paris this week" is no home
-        surname = language.gates["of_name"].search(self.matching.before)
-        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
-            return None  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
-        of_nobody = spoken.named and language.never["subject"].search(subject.lower())
-        if of_nobody or is_no_attribute(spoken, matched, language):
-            return None  # Python uses indentation
-        return whole_of(subject, spoken, self.proposals, begun=self.begun, language=language)
+    def _put(
+        self,
+        clause: Clause,
+        spoken: Spoken,
+        matched: Matched,
+        row: MemoryType,
+        value: str,
+        *,
+        language: Language,
+        **said: str | None,
+    ) -> str:
+        """Propose a value of a match, and note whom it names; return its subject, or that it is called by this name."""
+        pattern, subject = matched.pattern, str(said["subject"])
+        if said["key"] == "name" and spoken.thing:
+            self.add(clause, spoken, row, value, pattern, language=language, **{**said, "replaces": None})
+            return subject  # the shop is called Thread & Thimble
+        if said["key"] == "name" and subject != self.cast.speaker:
+            return take_name(self, clause, spoken, value, language) or subject
+        if said["key"] == "name" and value.lower() == subject.lower():
+            return subject  # 大家好我是阿坤, by 阿坤: the name is known
+        word = matched.slots.get("word", (None, 0, 0))[0]
+        said["key"] = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
+        if said["replaces"]:
+            said["replaces"] = self._as_said(said["replaces"], clause)
+        own = row.key in PEOPLE and "subject" in matched.slots
+        if row.key == "child" and spoken.elided and is_partner(subject, self.cast, self.proposals, language):
+            own = True  # 我爱人是唐薇，小女儿叫罗一诺
+        said["subject"] = self.cast.speaker if own else subject
+        self.add(clause, spoken, row, value, pattern, language=language, **said)
+        note_value(self.cast, spoken, matched, row, value, subject=subject, act=said["act"], language=language)
+        return subject
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end, self.language.contracted)
@@ -362,16 +345,9 @@ class Reading:
         subject, key = said["subject"] or self.cast.speaker, said["key"] or row.key
         value = self._as_said(value, clause)
         subject = subject if subject == self.cast.speaker else self._as_said(subject, clause)
-        normal = normal_value(row.form, value)
-        for one in self.proposals:
-            if (one.subject, one.key) == (subject, key) and one.value is not None and one.kind == row.kind:
-                other = normal_value(row.form, one.value)
-                if normal == other or (
-                    one.start <= clause.start
-                    and (normal in other or other in normal)
-                    and clause.start - one.end <= _NEAR
-                ):
-                    return
+        same = [one for one in self.proposals if (one.subject, one.key, one.kind) == (subject, key, row.kind)]
+        if said_before(same, row.form, value, clause.start):
+            return
         timed = self.last if pattern.after and self.last and not clause.times else clause
         times = [] if row.key in UNDATED or row.key in PEOPLE else days_of(timed, self.at, pattern.lean, language)
         proposal = Proposal(

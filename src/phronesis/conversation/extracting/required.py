@@ -21,7 +21,7 @@ _COMMON: Final = frozenset(
     """
     i a the to and is my in of it you for on am at that with have are so be this was we your but not do me as or all
     , . ' ! ?
-    """.split()  # noqa: SIM905 - a word list reads better as words
+    """.split()
 )
 """What many texts hold: the commonest words of English, and marks. It decides what is asked, not what is found."""
 

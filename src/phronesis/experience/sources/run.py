@@ -29,57 +29,21 @@ from phronesis.experience.sources.transcripts import moment_of, text_of, worded
 STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", "transitions")
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
 _IDS: Final = ("task_id", "instance_id", "run_id", "episode_id", "trial_id", "id", "name", "env_name")
-_GOALS: Final = (
-    "goal",
-    "task",
-    "instruction",
-    "question",
-    "query",
-    "objective",
-    "problem",
-    "prompt",
-    "task_description",
-    "problem_statement",
-    "issue",
-    "title",
-    "input",
+_GOALS: Final = tuple(
+    """
+    goal task instruction question query objective problem prompt task_description problem_statement issue title
+    input
+    """.split()
 )
 _SETTINGS: Final = ("situation", "environment", "env", "context", "agent", "model", "setting")
 _ANSWERS: Final = ("result", "final_answer", "answer", "final_output", "prediction", "response")
-_OUTCOMES: Final = (
-    "success",
-    "is_success",
-    "succeeded",
-    "solved",
-    "resolved",
-    "passed",
-    "ok",
-    "failed",
-    "reward",
-    "status",
-    "outcome",
-    "exit_code",
-    "returncode",
-    "error",
-    "errors",
-    "exception",
-    "timeout",
-    "timed_out",
-    "is_correct",
-    "correct",
-    "verified",
+_OUTCOMES: Final = tuple(
+    """
+    success is_success succeeded solved resolved passed ok failed reward status outcome exit_code returncode error
+    errors exception timeout timed_out is_correct correct verified
+    """.split()
 )
-_MEASURES: Final = (
-    "score",
-    "seconds",
-    "duration",
-    "tokens",
-    "cost",
-    "num_steps",
-    "metrics",
-    "total_reward",
-    "memory_ids",
-)
+_MEASURES: Final = tuple("score seconds duration tokens cost num_steps metrics total_reward memory_ids".split())
 _TIMES: Final = ("timestamp", "started_at", "created_at", "occurred_at", "start_time", "time")
 _STEP_ACTIONS: Final = ("action", "tool", "tool_call", "command", "act", "call", "name", "input")
 _STEP_RESULTS: Final = ("observation", "result", "output", "obs", "error", "exception", "stderr")
@@ -189,9 +153,8 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
     attempt = _attempt(known, steps, episode if episode != made else "", memories)
     if not steps and not _ended(known) and is_conversation(known):
         return  # a conversation in which nothing was done
-    whole = Step(
-        attempt, _run_result(known, steps)[:500], placed.start, placed.end, judged=_run_label(known, steps), at=at
-    )
+    result, judged = _run_result(known, steps)[:500], _run_label(known, steps)
+    whole = Step(attempt, result, placed.start, placed.end, judged=judged, at=at)
     yield _draft(
         whole,
         index,
@@ -212,13 +175,8 @@ def _trial(known: Mapping[str, Any]) -> int:
 
 def is_conversation(known: Mapping[str, Any]) -> bool:
     """Return whether a record contains messages."""
-    return (
-        any(
-            isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
-            for name in (*_MESSAGES, *STEPS)
-        )
-        or not known
-    )
+    listed = [known[name] for name in (*_MESSAGES, *STEPS) if isinstance(known.get(name), list) and known[name]]
+    return not known or any(all(map(is_message, one)) for one in listed)
 
 
 def _ended(known: Mapping[str, Any]) -> bool:
@@ -244,37 +202,27 @@ def _failing(
         if step.judged.label == "failure":
             later = steps[n + 1].thought if n + 1 < len(steps) else ""
             step.at = step.at or at
-            yield _draft(
-                step,
-                index,
-                shared,
-                following(),
-                reflection=reasons(later) if later else "",
-                observations={"step": n + 1},
-            )
+            reflection = reasons(later) if later else ""
+            yield _draft(step, index, shared, following(), reflection=reflection, observations={"step": n + 1})
 
 
 def _draft(
     step: Step, index: LineIndex, shared: dict[str, str], seq: int, *, reflection: str, observations: dict[str, Any]
 ) -> Draft:
-    texts = {"situation": shared["situation"], "goal": shared["goal"], "result": step.result, "reflection": reflection}
-    origins: dict[str, Origin] = {
-        "situation": "rule",
-        "goal": "rule",
-        "attempt": "rule",
-        "result": "rule",
-        "reflection": "model",
-    }
+    texts = {"situation": shared["situation"], "goal": shared["goal"], "attempt": step.action, "result": step.result}
+    origins: dict[str, Origin] = {name: "rule" for name in texts if texts[name] or name == "attempt"}
+    if reflection:
+        origins["reflection"] = "model"
     return Draft(
         attempt=step.action,
         situation=texts["situation"],
         goal=texts["goal"],
         result=texts["result"],
-        reflection=texts["reflection"],
+        reflection=reflection,
         label=step.judged.label,
         signals=step.judged.signals,
         confidence=step.judged.confidence,
-        field_origin={name: origin for name, origin in origins.items() if name == "attempt" or texts.get(name)},
+        field_origin=origins,
         observations=observations,
         lines=index.lines(step.start, step.end),
         span=(step.start, step.end),
@@ -334,10 +282,7 @@ def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
 
 
 def _reward(step: Mapping[str, Any]) -> object:
-    """Return the reward of a step that ends its run.
-
-    1 where it is earned, 0 only where the run says that it is over.
-    """
+    """Return the reward of a step that ends its run: 1 if earned, 0 only if the run says that it is over."""
     over = step.get("done") is True or step.get("terminated") is True
     return step.get("reward") if over or step.get("reward") == 1 else None
 

@@ -1,9 +1,9 @@
 """The nine tools of the reference memory server, with its names, input and output."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BaseModel, Field
@@ -154,86 +154,29 @@ class Deleted(Record):
 Act = Callable[[KnowledgeGraph, dict[str, Any]], Any]
 
 
-def graph_verbs(options: Options) -> Sequence[Verb]:
-    """Return the nine tools over the graph of the default scope."""
+_READS: Final[Mapping[str, bool]] = {}
+_ADDS: Final = {"writes": True, "idempotent": True}
+_DELETES: Final = {"writes": True, "destructive": True, "idempotent": True}
 
-    def verb(name: str, description: str, takes: type[ArgModelBase], gives: Any, act: Act, **hints: bool) -> Verb:
+
+class _Tool(NamedTuple):
+    """A tool over the graph: its act takes the graph and the given arguments."""
+
+    name: str
+    description: str
+    takes: type[ArgModelBase]
+    gives: Any
+    act: Act
+    hints: Mapping[str, bool] = _READS
+
+    def verb(self, options: Options) -> Verb:
+        """Return the tool over the graph of the default scope."""
+
         def call(caller: Caller, given: dict[str, Any]) -> Any:
-            return act(KnowledgeGraph(caller, options), given)
+            return self.act(KnowledgeGraph(caller, options), given)
 
-        title = name.replace("_", " ").title()
-        return Verb(name, title, description, takes, gives, call, _said, **hints)
-
-    adds = {"writes": True, "idempotent": True}
-    deletes = {"writes": True, "destructive": True, "idempotent": True}
-    return (
-        verb(
-            "create_entities",
-            "Create multiple new entities in the knowledge graph; names that exist are ignored.",
-            CreateEntities,
-            EntitiesShape,
-            lambda graph, given: {"entities": graph.create_entities(given["entities"])},
-            **adds,
-        ),
-        verb(
-            "create_relations",
-            "Create multiple new relations between entities in the knowledge graph, in active"
-            " voice; relations that exist are ignored.",
-            SomeRelations,
-            RelationsShape,
-            lambda graph, given: {"relations": graph.create_relations(given["relations"])},
-            **adds,
-        ),
-        verb(
-            "add_observations",
-            "Add new observations to existing entities in the knowledge graph.",
-            AddObservations,
-            ResultsShape,
-            lambda graph, given: {"results": graph.add_observations(given["observations"])},
-            **adds,
-        ),
-        verb(
-            "delete_entities",
-            "Delete multiple entities and their relations from the knowledge graph.",
-            DeleteEntities,
-            Deleted,
-            lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])),
-            **deletes,
-        ),
-        verb(
-            "delete_observations",
-            "Delete specific observations from entities in the knowledge graph.",
-            DeleteObservations,
-            Deleted,
-            lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])),
-            **deletes,
-        ),
-        verb(
-            "delete_relations",
-            "Delete multiple relations from the knowledge graph.",
-            SomeRelations,
-            Deleted,
-            lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])),
-            **deletes,
-        ),
-        verb(
-            "read_graph", "Read the entire knowledge graph.", ReadGraph, GraphShape, lambda graph, _given: graph.read()
-        ),
-        verb(
-            "search_nodes",
-            "Search for nodes in the knowledge graph whose name, type or observations hold a text.",
-            SearchNodes,
-            GraphShape,
-            lambda graph, given: graph.search(given["query"]),
-        ),
-        verb(
-            "open_nodes",
-            "Open specific nodes in the knowledge graph by their names.",
-            OpenNodes,
-            GraphShape,
-            lambda graph, given: graph.open(given["names"]),
-        ),
-    )
+        title = self.name.replace("_", " ").title()
+        return Verb(self.name, title, self.description, self.takes, self.gives, call, _said, **self.hints)
 
 
 def _deleted(what: str, _memories: int) -> Deleted:
@@ -248,3 +191,76 @@ def _said(result: Any) -> str:
     told = as_json(result)
     inner = next(iter(told.values())) if len(told) == 1 else told
     return json.dumps(inner, ensure_ascii=False, indent=2)
+
+
+_TOOLS: Final = (
+    _Tool(
+        "create_entities",
+        "Create multiple new entities in the knowledge graph; names that exist are ignored.",
+        CreateEntities,
+        EntitiesShape,
+        lambda graph, given: {"entities": graph.create_entities(given["entities"])},
+        hints=_ADDS,
+    ),
+    _Tool(
+        "create_relations",
+        "Create multiple new relations between entities in the knowledge graph, in active"
+        " voice; relations that exist are ignored.",
+        SomeRelations,
+        RelationsShape,
+        lambda graph, given: {"relations": graph.create_relations(given["relations"])},
+        hints=_ADDS,
+    ),
+    _Tool(
+        "add_observations",
+        "Add new observations to existing entities in the knowledge graph.",
+        AddObservations,
+        ResultsShape,
+        lambda graph, given: {"results": graph.add_observations(given["observations"])},
+        hints=_ADDS,
+    ),
+    _Tool(
+        "delete_entities",
+        "Delete multiple entities and their relations from the knowledge graph.",
+        DeleteEntities,
+        Deleted,
+        lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])),
+        hints=_DELETES,
+    ),
+    _Tool(
+        "delete_observations",
+        "Delete specific observations from entities in the knowledge graph.",
+        DeleteObservations,
+        Deleted,
+        lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])),
+        hints=_DELETES,
+    ),
+    _Tool(
+        "delete_relations",
+        "Delete multiple relations from the knowledge graph.",
+        SomeRelations,
+        Deleted,
+        lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])),
+        hints=_DELETES,
+    ),
+    _Tool("read_graph", "Read the entire knowledge graph.", ReadGraph, GraphShape, lambda graph, _given: graph.read()),
+    _Tool(
+        "search_nodes",
+        "Search for nodes in the knowledge graph whose name, type or observations hold a text.",
+        SearchNodes,
+        GraphShape,
+        lambda graph, given: graph.search(given["query"]),
+    ),
+    _Tool(
+        "open_nodes",
+        "Open specific nodes in the knowledge graph by their names.",
+        OpenNodes,
+        GraphShape,
+        lambda graph, given: graph.open(given["names"]),
+    ),
+)
+
+
+def graph_verbs(options: Options) -> Sequence[Verb]:
+    """Return the nine tools over the graph of the default scope."""
+    return [tool.verb(options) for tool in _TOOLS]

@@ -1,7 +1,4 @@
-"""Run a tool: check arguments, call a verb in a worker thread, fit the result to its budget.
-
-Tool schemas and errors.
-"""
+"""Run a tool: its schemas, the check of arguments, the call of a verb, the token budget of its result, errors."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -270,10 +267,7 @@ class Verb:
 
     @property
     def whole(self) -> bool:
-        """Return whether the result is returned unchanged, under the schema of its type.
-
-        The reference server's tools.
-        """
+        """Return whether the result is returned unchanged, under the schema of its type: the reference server's."""
         return not isinstance(self.gives, Mapping)
 
     def hints(self) -> ToolAnnotations:
@@ -396,12 +390,8 @@ def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, 
 def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given arguments as plain values, with the server's defaults for the others."""
     filled = {**arguments, **defaults}
-    return {name: _plain(value) for name, value in filled.items() if value is not None and not _shared(name, value)}
-
-
-def _shared(name: str, value: Any) -> bool:
-    """Return whether an argument is an empty user, which means the shared memory."""
-    return name == "user_id" and value == ""
+    shared = ("user_id", "")  # an empty user means the shared memory
+    return {name: _plain(value) for name, value in filled.items() if value is not None and (name, value) != shared}
 
 
 def _plain(value: Any) -> Any:

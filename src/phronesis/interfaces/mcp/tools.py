@@ -19,11 +19,6 @@ from phronesis.interfaces.mcp.tool_calls import Verb
 
 if TYPE_CHECKING:
     from phronesis.core.items import Item
-    from phronesis.experience.laws.records import Ingested
-    from phronesis.traits.laws.records import ReflectionCycle, Trait
-
-
-# ``forget``: find the memories a user asks to forget, list them, and archive them once they are named.
 
 MOST_FOUND: Final = 20
 """Maximum memories that one query finds."""
@@ -34,25 +29,15 @@ CLOSE: Final = 0.5
 REQUEST: Final = "forget_request"
 """Key of a task that is a user's request to forget."""
 
-DERIVED: Final = (
-    "fact",
-    "preference",
-    "profile",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
-    "episodic",
-)
+DERIVED: Final = ("fact", "preference", "profile", "decision", "event", "intention", "procedure", "episodic")
 """Kinds derived from what a user says, which are forgotten with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten(Record):
-    """The memories that were archived, or with ``dry_run`` would be.
+    """The memories that were archived, or with ``dry_run`` would be; ``entry_ids`` are the entries to roll back.
 
-    ``abstained``: none of them clearly matches the query; then a query alone archives nothing. ``entry_ids`` are the
-    entries to roll back.
+    ``abstained``: none of them clearly matches the query; then a query alone archives nothing.
     """
 
     items: "Sequence[Item]"
@@ -78,10 +63,8 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
         ids.append(caller.memory.get(external_id=name, **owner).id)
     if not ids and not query:
         raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
-    if ids:
-        items, abstained = list({item.id: item for item in map(caller.memory.get, ids)}.values()), False
-    else:
-        items, abstained = _found(caller, str(query), owner)
+    named = {item.id: item for item in map(caller.memory.get, ids)}
+    items, abstained = ([*named.values()], False) if ids else _found(caller, str(query), owner)
     if not abstained:
         browser, tenant = caller.memory.admin.components.browser, caller.memory.admin.tenant
         items = [*items, *browser.going_with(tenant, items, None if ids else query)]
@@ -105,13 +88,7 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     requests = {one.item.entry_id: one.item for found in own for one in found if one.item.key == REQUEST}
     asked = set(question_terms(query))
     others = [
-        [
-            one
-            for one in found
-            if one.item.entry_id not in requests
-            # Items beside a message that states the same are found too; some share no word with the query.
-            and ("dense" in result.channels or asked & set(question_terms(f"{one.item.content} {statement(one.item)}")))
-        ]
+        [one for one in found if one.item.entry_id not in requests and _states(one.item, result.channels, asked)]
         for result, found in zip(results, own, strict=True)
     ]
     abstained = all(result.abstained or not found for result, found in zip(results, others, strict=True))
@@ -126,27 +103,24 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     return (list(near.values()) or list(requests.values()))[:MOST_FOUND], abstained
 
 
+def _states(item: "Item", channels: Sequence[str], asked: set[str]) -> bool:
+    """Return whether an item is about a query: one found beside a message that states the same may share no word."""
+    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - imported only when needed
+
+    return "dense" in channels or bool(asked & set(question_terms(f"{item.content} {statement(item)}")))
+
+
 def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> Forgotten:
     how = {"wait": given.get("wait", True), "reason": given.get("reason") or "the user asked to forget it"}
-    key = given.get("idempotency_key")
-    done = [
-        caller.memory.delete(
-            item.id, **how, actor=caller.actor, idempotency_key=None if key is None else f"{key}:{item.id}"
-        )
-        for item in items
-    ]
+    delete, key = partial(caller.memory.delete, actor=caller.actor), given.get("idempotency_key")
+    keys = [None if key is None else f"{key}:{item.id}" for item in items]
+    done = [delete(item.id, **how, idempotency_key=one) for item, one in zip(items, keys, strict=True)]
     gone = {found.id: found for item, one in zip(items, done, strict=True) for found in one.items or [item]}
-    return Forgotten(
-        [*gone.values()],
-        dry_run=False,
-        entry_ids=[one.entry_id for one in done],
-        pending=any(one.pending for one in done),
-    )
+    pending = any(one.pending for one in done)
+    return Forgotten([*gone.values()], dry_run=False, entry_ids=[one.entry_id for one in done], pending=pending)
 
 
 Call = Callable[[Caller, dict[str, Any]], Any]
-
-WRITE_ARGUMENTS: Final = ("idempotency_key", "wait")
 
 SHORT: Final = 1_000
 """Token budget of a write's result: its items, and how to roll it back."""
@@ -159,6 +133,13 @@ ITEMS: Final = {"items": "array", "entry_id": "string"}
 FOUND: Final = {"evidence": "array", "abstained": "boolean"}
 ITEM: Final = {"id": "string", "kind": "string", "content": "string"}
 RESULT: Final = {"result": "array"}
+ADVICE: Final = {
+    **dict.fromkeys(("recommended_attempts", "avoid", "l1_evidence", "l2_patterns", "l3_principles"), "array"),
+    "abstained": "boolean",
+}
+
+_ADDS: Final = {"writes": True, "idempotent": False}
+_CHANGES: Final = {"writes": True, "destructive": True}
 
 
 def _read(verb: str) -> Call:
@@ -175,24 +156,19 @@ def _get(caller: Caller, given: dict[str, Any]) -> "Item":
     return caller.memory.get(**given)
 
 
-def _record_experience(caller: Caller, given: dict[str, Any]) -> "Ingested":
-    apart = ("user_id", "namespace", *WRITE_ARGUMENTS)
+def _record_experience(caller: Caller, given: dict[str, Any]) -> Any:
+    apart = ("user_id", "namespace", "idempotency_key", "wait")
     how = {name: given.pop(name) for name in apart if name in given}
     return caller.memory.ingest(given, **how, actor=caller.actor)
 
 
-def _traits(caller: Caller, given: dict[str, Any]) -> "list[Trait]":
-    return caller.memory.get_user_traits(**_of_a_user(given))
+def _of_a_user(call: Call) -> Call:
+    def checked(caller: Caller, given: dict[str, Any]) -> Any:
+        if "user_id" not in given:
+            raise InputError("user_id is missing: say which user, or start the server with --user", field="user_id")
+        return call(caller, given)
 
-
-def _reflect(caller: Caller, given: dict[str, Any]) -> "ReflectionCycle":
-    return caller.memory.reflect(**_of_a_user(given), actor=caller.actor)
-
-
-def _of_a_user(given: dict[str, Any]) -> dict[str, Any]:
-    if "user_id" not in given:
-        raise InputError("user_id is missing: say which user, or start the server with --user", field="user_id")
-    return given
+    return checked
 
 
 _TABLE: Final = (
@@ -207,8 +183,7 @@ _TABLE: Final = (
         _write("add"),
         result_text.added,
         SHORT,
-        writes=True,
-        idempotent=False,
+        **_ADDS,
     ),
     Verb(
         "search_memories",
@@ -231,8 +206,7 @@ _TABLE: Final = (
         _write("update"),
         result_text.edited,
         SHORT,
-        writes=True,
-        destructive=True,
+        **_CHANGES,
     ),
     Verb(
         "forget",
@@ -244,8 +218,7 @@ _TABLE: Final = (
         forget,
         result_text.forgotten,
         LISTED,
-        writes=True,
-        destructive=True,
+        **_CHANGES,
     ),
     Verb(
         "compose_context",
@@ -268,8 +241,7 @@ _TABLE: Final = (
         _write("commit_turn"),
         result_text.committed,
         SHORT,
-        writes=True,
-        idempotent=False,
+        **_ADDS,
     ),
     Verb(
         "record_experience",
@@ -281,8 +253,7 @@ _TABLE: Final = (
         _record_experience,
         result_text.recorded,
         SHORT,
-        writes=True,
-        idempotent=False,
+        **_ADDS,
     ),
     Verb(
         "query_experience",
@@ -290,14 +261,7 @@ _TABLE: Final = (
         "Call it before you start a task and after something failed: what worked and what failed before in a"
         " situation like this, with its events.",
         arguments.QueryExperience,
-        {
-            "recommended_attempts": "array",
-            "avoid": "array",
-            "l1_evidence": "array",
-            "l2_patterns": "array",
-            "l3_principles": "array",
-            "abstained": "boolean",
-        },
+        ADVICE,
         _read("query"),
         result_text.answer,
         LISTED,
@@ -334,8 +298,7 @@ _TABLE: Final = (
         _write("delete"),
         result_text.edited,
         SHORT,
-        writes=True,
-        destructive=True,
+        **_CHANGES,
     ),
     Verb(
         "memory_history",
@@ -358,8 +321,7 @@ _TABLE: Final = (
         _write("rollback"),
         result_text.edited,
         SHORT,
-        writes=True,
-        destructive=True,
+        **_CHANGES,
         idempotent=False,
     ),
     Verb(
@@ -392,7 +354,7 @@ _TABLE: Final = (
         " confidence. Call it to adapt tone and approach; these are inferences, not statements of the user.",
         arguments.GetUserTraits,
         RESULT,
-        _traits,
+        _of_a_user(_read("get_user_traits")),
         result_text.traits,
         LISTED,
     ),
@@ -403,11 +365,10 @@ _TABLE: Final = (
         " ends; it does nothing when nothing is due.",
         arguments.Reflect,
         {"status": "string"},
-        _reflect,
+        _of_a_user(_write("reflect")),
         result_text.reflected,
         SHORT,
-        writes=True,
-        destructive=True,
+        **_CHANGES,
         idempotent=False,
     ),
     Verb(

@@ -60,13 +60,8 @@ def _read_unittest(reading: Reading) -> None:
         if match and reading.text(n - 1).startswith("======"):
             last = until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
             name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
-            found = Finding(
-                tool="unittest",
-                first=n,
-                last=last,
-                test=f"{name}{match[4]}",
-                status="failed" if match[1] == "FAIL" else "error",
-            )
+            status = "failed" if match[1] == "FAIL" else "error"
+            found = Finding(tool="unittest", first=n, last=last, test=f"{name}{match[4]}", status=status)
             reading.found(traced(reading, n, last, found))
             n = last
         elif text.startswith("Ran "):
@@ -83,18 +78,15 @@ def _count_unittest(reading: Reading, n: int) -> None:
     if verdict is None:
         return
     parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
-    failed, errors, skipped = parts.get("failures", 0), parts.get("errors", 0), parts.get("skipped", 0)
-    failed += parts.get("unexpected successes", 0)
-    counts = {
-        "tests": int(ran[1]),
-        "passed": max(0, int(ran[1]) - failed - errors - skipped),
-        "failed": failed,
-        "errors": errors,
-        "skipped": skipped,
-        "seconds": float(ran[2]),
-    }
-    reading.summaries.append(Summary(tool="unittest", line=n + 2, counts=counts))
+    failed = parts.get("failures", 0) + parts.get("unexpected successes", 0)
+    counts = _counts(int(ran[1]), failed, parts.get("errors", 0), parts.get("skipped", 0))
+    reading.summaries.append(Summary(tool="unittest", line=n + 2, counts={**counts, "seconds": float(ran[2])}))
     reading.take(n, n + 2)
+
+
+def _counts(tests: int, failed: int, errors: int, skipped: int) -> dict[str, int]:
+    passed = max(0, tests - failed - errors - skipped)
+    return {"tests": tests, "passed": passed, "failed": failed, "errors": errors, "skipped": skipped}
 
 
 def _read_cargo(reading: Reading) -> None:
@@ -132,14 +124,9 @@ def _read_maven(reading: Reading) -> None:
         if match and reading.free(n):
             last = until(reading, n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
             name = f"{match[2]}.{match[1]}" if match[2] else match[1]
-            found = Finding(
-                tool="surefire",
-                first=n,
-                last=last,
-                test=name,
-                seconds=float(match[3].replace(",", ".")),
-                status="failed" if match[4] == "FAILURE" else "error",
-            )
+            seconds = float(match[3].replace(",", "."))
+            status = "failed" if match[4] == "FAILURE" else "error"
+            found = Finding(tool="surefire", first=n, last=last, test=name, seconds=seconds, status=status)
             reading.found(traced(reading, n + 1, last, found))
         elif "Tests run: " in line.text and _MAVEN_COUNTS.search(line.text):
             reading.take(n, n)
@@ -148,15 +135,8 @@ def _read_maven(reading: Reading) -> None:
                 total = n
     counts = _MAVEN_COUNTS.search(reading.text(total))
     if counts:  # the last line counts all classes
-        ran, failed, errors, skipped = (int(count or 0) for count in counts.groups())
-        said = {
-            "tests": ran,
-            "passed": max(0, ran - failed - errors - skipped),
-            "failed": failed,
-            "errors": errors,
-            "skipped": skipped,
-        }
-        reading.summaries.append(Summary(tool="surefire", line=total, counts=said))
+        parts = _counts(*(int(count or 0) for count in counts.groups()))
+        reading.summaries.append(Summary(tool="surefire", line=total, counts=parts))
 
 
 def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
@@ -241,15 +221,8 @@ def _tap_failure(reading: Reading, first: int, last: int, name: str) -> Finding:
         if match:
             key = reading.text(n).strip().partition(":")[0]
             told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
-    return Finding(
-        tool="node --test",
-        first=first,
-        last=last,
-        test=name,
-        status="failed",
-        message=told.get("error") or told.get("message", ""),
-        error_type=told.get("name"),
-    )
+    found = Finding(tool="node --test", first=first, last=last, test=name, status="failed")
+    return replace(found, message=told.get("error") or told.get("message", ""), error_type=told.get("name"))
 
 
 def _read_jest(reading: Reading) -> None:
@@ -267,15 +240,8 @@ def _read_jest(reading: Reading) -> None:
                 seen.add(match[1])
                 message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
                 places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
-                found = Finding(
-                    tool="jest",
-                    first=n,
-                    last=last,
-                    test=match[1],
-                    status="failed",
-                    message=message,
-                    file=next((file for file in places if not foreign(file)), None),
-                )
+                found = Finding(tool="jest", first=n, last=last, test=match[1], status="failed", message=message)
+                found = replace(found, file=next((file for file in places if not foreign(file)), None))
                 reading.found(traced(reading, n, last, found))
             reading.take(n, last)
 
@@ -414,17 +380,4 @@ def _failed(reading: Reading, start: int, last: int, name: str, below: int | Non
     kind, message = thrown(said) or (None, said)
     found = Finding(tool="mocha", first=start, last=last, test=name, status="failed")
     found = traced(reading, below, last, found)
-    reading.found(
-        Finding(
-            tool="mocha",
-            first=start,
-            last=last,
-            test=name,
-            status="failed",
-            error_type=kind or found.error_type,
-            message=message or found.message,
-            file=found.file,
-            frames=found.frames,
-            causes=found.causes,
-        )
-    )
+    reading.found(replace(found, error_type=kind or found.error_type, message=message or found.message))
