@@ -37,9 +37,7 @@ def as_json(value: Any) -> Any:
         return _members(value)
     if isinstance(value, Mapping):
         return {str(key): as_json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [as_json(inner) for inner in value]
-    return value
+    return [as_json(inner) for inner in value] if isinstance(value, list | tuple | set | frozenset) else value
 
 
 class Record:

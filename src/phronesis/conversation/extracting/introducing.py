@@ -33,26 +33,7 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     called = language.text["kin_called"].match(clause.bare)
     if called is not None:
         _name_kin(reading, clause, called["kin"], called["called"], language)
-    if (those := reading.cast.apposed(clause, language)) is not None:
-        for known, name in those:
-            propose_related(reading, clause, known, name, language)
-        return
-    before = reading.last.bare if reading.last is not None else ""
-    if language.text["called_so"].match(clause.bare) and 0 < len(before) <= _SHORT:
-        propose_related(reading, clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
-        return
-    names = reading.cast.alone_named(clause, language)
-    if reading.cast.pending and names:
-        key, _, was = reading.cast.pending
-        for name, age in names:
-            propose_related(reading, clause, key, name, language, act=was)
-            propose_age(reading, clause, name, age, language)
-        if not reading.cast.several or reading.simple[clause.end : clause.end + 1] != ",":
-            reading.cast.pending = None  # "three kids, Ann, Bo and Cy"
-        if language.text["kin_only"].match(reading.matching.before) and not reading.cast.several:
-            reading.cast.subject = reading.cast.person  # "my dad, Frank, is a driver"
-        return
-    if _named_in(reading, clause, language):
+    if _is_only_a_name(reading, clause, language) or _named_in(reading, clause, language):
         return
     is_my = language.text["is_my"].match(clause.bare)
     if is_my is not None and (met := last_named(reading.last, language)) is not None:
@@ -66,6 +47,30 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     if about is not None and not any(one.start == clause.start for one in reading.proposals):
         reading.cast.thing = about["thing"]
     await_name(reading, clause, language)
+
+
+def _is_only_a_name(reading: "Reading", clause: Clause, language: Language) -> bool:
+    """Take the name, or the relation of the one just named, that a clause says and nothing else; tell whether it is."""
+    if (those := reading.cast.apposed(clause, language)) is not None:
+        for known, name in those:
+            propose_related(reading, clause, known, name, language)
+        return True
+    before = reading.last.bare if reading.last is not None else ""
+    if language.text["called_so"].match(clause.bare) and 0 < len(before) <= _SHORT:
+        propose_related(reading, clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
+        return True
+    names = reading.cast.alone_named(clause, language)
+    if not reading.cast.pending or not names:
+        return False
+    key, _, was = reading.cast.pending
+    for name, age in names:
+        propose_related(reading, clause, key, name, language, act=was)
+        propose_age(reading, clause, name, age, language)
+    if not reading.cast.several or reading.simple[clause.end : clause.end + 1] != ",":
+        reading.cast.pending = None  # "three kids, Ann, Bo and Cy"
+    if language.text["kin_only"].match(reading.matching.before) and not reading.cast.several:
+        reading.cast.subject = reading.cast.person  # "my dad, Frank, is a driver"
+    return True
 
 
 def note_relatives(reading: "Reading", clause: Clause, language: Language) -> None:

@@ -98,24 +98,33 @@ class Matching:
             if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):
                 yield from self._matches(text, dated, language, "assert")
             else:
-                for spoken, matched, act in self._matches(text, dated, language, "assert"):
-                    if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
-                        yield spoken, matched, act
-                positive = " ".join(language.text["not"].sub("", retract.sub("", text)).split())
-                positive = positive if language.grammar.spaces else positive.replace(" ", "")
-                yield from self._matches(positive, dated, language, "retract")
-        rest = language.text["list_on"].sub("", clause.bare)
-        if self.lead and self.cast.subject and language.text["list_item"].match(clause.bare.lower()):
-            for lead in dict.fromkeys(self.lead):
-                if language.text["is_so"].match(lead) and language.text["doing_so"].match(rest):
-                    continue
-                text = f"{lead}{' ' if language.grammar.spaces else ''}{rest}"
-                for matched in language.tables["says"].matches(text.lower()):
-                    if self._fits(matched.pattern, language):
-                        yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
+                yield from self._retractions(text, dated, language)
+        yield from self._list_items(clause, language)
         if not self.retracts:
             for shorter in shortened(clause, language):
                 yield from self._matches(shorter, "", language, "assert")
+
+    def _retractions(self, text: str, dated: str, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+        """Return what a clause says that is no longer so, read without the words that say it."""
+        for spoken, matched, act in self._matches(text, dated, language, "assert"):
+            if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
+                yield spoken, matched, act
+        positive = " ".join(language.text["not"].sub("", language.text["retract"].sub("", text)).split())
+        positive = positive if language.grammar.spaces else positive.replace(" ", "")
+        yield from self._matches(positive, dated, language, "retract")
+
+    def _list_items(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+        """Return what a clause says as the next item of a list that the clause before began."""
+        if not self.lead or not self.cast.subject or not language.text["list_item"].match(clause.bare.lower()):
+            return
+        rest = language.text["list_on"].sub("", clause.bare)
+        for lead in dict.fromkeys(self.lead):
+            if language.text["is_so"].match(lead) and language.text["doing_so"].match(rest):
+                continue
+            text = f"{lead}{' ' if language.grammar.spaces else ''}{rest}"
+            for matched in language.tables["says"].matches(text.lower()):
+                if self._fits(matched.pattern, language):
+                    yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
 
     def went_by(self, clause: Clause, language: Language) -> None:
         """Note what the next clause goes on from: with 决定了 before it, where that was a clause of its own."""

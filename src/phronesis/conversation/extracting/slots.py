@@ -164,21 +164,25 @@ def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expr
     return language.never.get("first"), None if row.key in _TO_SOMEBODY else language.never.get("last")
 
 
+def _name(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
+    if not language.grammar.capitals:
+        found = _HAN_NAME.match(text)
+        whole = found is not None and found.end() == len(text)
+        return text.strip("《》 ") if whole and len(text) <= (20 if row.form == "place" else 24) else None
+    if row.key in {"employer", "school"}:
+        return text if len(text.split()) <= 6 else None  # noqa: PLR2004 - words of a firm's name
+    if free and row.key == "located_in":
+        return text  # "under the left tread" is where a thing is
+    found = _CAPITAL.match(text)
+    if found is not None:
+        return found[0].strip('"“”《》.')
+    return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
+
+
 def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
     match row.form:
-        case "name" | "place" if not language.grammar.capitals:
-            found = _HAN_NAME.match(text)
-            whole = found is not None and found.end() == len(text)
-            return text.strip("《》 ") if whole and len(text) <= (20 if row.form == "place" else 24) else None
         case "name" | "place":
-            if row.key in {"employer", "school"}:
-                return text if len(text.split()) <= 6 else None  # noqa: PLR2004 - words of a firm's name
-            if free and row.key == "located_in":
-                return text  # "under the left tread" is where a thing is
-            found = _CAPITAL.match(text)
-            if found is not None:
-                return found[0].strip('"“”《》.')
-            return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
+            return _name(row, text, language, small=small, free=free)
         case "number":
             number = parse_number(language.text["unit_of_age"].sub("", text))
             return text if number is not None and not (row.key == "age" and number > MAX_AGE) else None

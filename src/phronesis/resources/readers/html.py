@@ -234,6 +234,9 @@ class _Writer:
         if region in self._opened:
             self._opened[region].append(len(self._events))
         self._block(name)
+        self._begin(name)
+
+    def _begin(self, name: str) -> None:
         if _HEADING.fullmatch(name):
             self._events.append(_Event(breaks=2, level=int(name[1])))
         elif name in {"ul", "ol"}:

@@ -148,22 +148,14 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     """Return whether a text is about somebody else: it begins with them, and the user does nothing in it."""
     tables = the_tables()
     mine = next((name for name in voice.names if not name.isascii() and text.startswith(name)), None)
-    if mine is not None:
-        text = f"我{text[len(mine) :]}"
-    found = tables.marks["zh"]["other"].match(text)
-    heard = _CHINESE_TOLD.match(text)
-    bare = text[heard.end() :] if heard is not None else text
-    titled = found is None and _TITLED.match(bare) is not None
-    if found is not None or titled or any(bare.startswith(name.lower()) for name in voice.others if not name.isascii()):
-        rest = text[found.end() :] if found is not None else ""
-        return not rest.startswith("我") and _WE_DO.search(text) is None
+    text = f"我{text[len(mine) :]}" if mine is not None else text
+    other = _chinese_other(text, voice)
+    if other is not None:
+        return other
     if (lead_in := _LEAD_IN.match(text)) is not None:
         content, text = content[lead_in.end() :], text[lead_in.end() :]
-    foreign = _LATIN_LEAD.match(content)
-    if foreign is not None and foreign[1] not in voice.names:
-        known = foreign[1] in voice.others or foreign[1].lower() in tables.given_names or foreign[2] is not None
-        if known and _WE_DO.search(text) is None:
-            return True
+    if _latin_other(content, voice) and _WE_DO.search(text) is None:
+        return True
     told = _TOLD.match(text)
     if told is not None:
         content, text = content[told.end() :], text[told.end() :]
@@ -171,25 +163,52 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
             return False
     if _THERE.match(text) is not None:
         return _I_DO.search(content) is None
+    lead = _NAME.match(content)
     if text.startswith("the user"):
         content, text = content[8:], text[8:]
         whose = text.startswith("'s ")
         rest = text[3:] if whose else ""
+    elif lead is not None and lead[1] in voice.names:
+        rest = text[lead.end() :]
+        whose = rest.startswith("'s ")
+        rest = rest[3:] if whose else ""
     else:
-        lead = _NAME.match(content)
-        if lead is not None and lead[1] in voice.names:
-            rest = text[lead.end() :]
-            whose = rest.startswith("'s ")
-            rest = rest[3:] if whose else ""
-        elif lead is not None and lead[1] in voice.others:
+        whose = text.startswith(("my ", "our "))
+        rest = text[3:] if whose else ""
+        if lead is not None and lead[1] in voice.others:
             return _I_DO.search(content) is None
-        else:
-            whose = text.startswith(("my ", "our "))
-            rest = text[3:] if whose else ""
-            if lead is not None and not whose and f"{lead[1].lower()}'s" == text[lead.start() : lead.end() + 2].strip():
-                return lead[1].lower() in tables.given_names and _I_DO.search(content) is None
-            if lead is not None and not whose and _named(lead[1], content[lead.end() :], voice):
-                return _I_DO.search(content) is None
+        if lead is not None and not whose:
+            possessor = f"{lead[1].lower()}'s" == text[lead.start() : lead.end() + 2].strip()
+            if possessor or _named(lead[1], content[lead.end() :], voice):
+                known = not possessor or lead[1].lower() in tables.given_names
+                return known and _I_DO.search(content) is None
+    return _is_other(content, text, rest, voice, whose=whose)
+
+
+def _chinese_other(text: str, voice: Voice) -> bool | None:
+    """Return whether a text that names somebody else first in Chinese is about them; None if it names nobody."""
+    found = the_tables().marks["zh"]["other"].match(text)
+    heard = _CHINESE_TOLD.match(text)
+    bare = text[heard.end() :] if heard is not None else text
+    titled = found is None and _TITLED.match(bare) is not None
+    named = any(bare.startswith(name.lower()) for name in voice.others if not name.isascii())
+    if found is None and not titled and not named:
+        return None
+    rest = text[found.end() :] if found is not None else ""
+    return not rest.startswith("我") and _WE_DO.search(text) is None
+
+
+def _latin_other(content: str, voice: Voice) -> bool:
+    """Return whether a Chinese text begins with somebody else's name in Latin letters."""
+    lead = _LATIN_LEAD.match(content)
+    if lead is None or lead[1] in voice.names:
+        return False
+    return lead[1] in voice.others or lead[1].lower() in the_tables().given_names or lead[2] is not None
+
+
+def _is_other(content: str, text: str, rest: str, voice: Voice, *, whose: bool) -> bool:
+    """Return whether a text says something of a relative or of "she"; ``rest`` is what follows a possessor."""
+    tables = the_tables()
     words = re.findall(r"[a-z0-9'-]+", rest or text)[:5]
     if not rest and words:
         bare = words[0].removesuffix("'s")

@@ -59,20 +59,18 @@ def read_goals(text: str) -> list[Goal]:
     for line in text.split("\n"):
         said = line.strip()
         indent = len(line) - len(line.lstrip(" "))
-        if said.startswith(TURNSTILES):
-            if target:
-                close()
+        begins = said.startswith(TURNSTILES)
+        if target and not begins and said and indent > depth:
+            target.append(said)
+            continue
+        if target:
+            close()
+            if len(goals) >= MAX_GOALS and not begins:
+                return goals
+        if begins:
             depth = indent
             target = [said[1 if said[0] == "⊢" else 2 :]]
-        elif target and said and indent > depth:
-            target.append(said)
-        elif target:
-            close()
-            if len(goals) >= MAX_GOALS:
-                return goals
-        if target:
-            continue
-        if said.startswith("case "):
+        elif said.startswith("case "):
             case, hypotheses, names = said[5:], [], 0
         elif (found := _HYPOTHESIS.match(said)) is not None:
             hypotheses.append(said)
