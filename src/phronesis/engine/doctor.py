@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -109,6 +109,8 @@ class Doctor:
     policy: Sequence[PolicyValue] = ()
     clock: Callable[[], datetime] | None = None
     redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
+    more: Sequence[Callable[[str], Iterable[Check]]] = ()
+    """The checks that engines bring."""
 
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check. A check that raises counts as failed, with the error as its detail."""
@@ -131,6 +133,7 @@ class Doctor:
             self._tokens,
             self._roles,
             self._spending,
+            *self.more,
         )
         found: list[Check] = []
         for check in checks:

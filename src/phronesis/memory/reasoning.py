@@ -188,8 +188,11 @@ class Migrating(Service):
         for n, source in enumerate(sources):
             if on_progress is not None:
                 on_progress("rewriting memories", n, len(sources))
-            migrator = self._open_stages().migrator
-            done.append(migrator.preview(self._tenant, source) if dry else migrator.migrate(call, source))
+            stages = self._open_stages()
+            migrator = stages.migrator
+            done.append(
+                migrator.preview(self._tenant, source) if dry else migrator.migrate(stages.writer, call, source)
+            )
         self._wake(pending=any(one.status == "pending" for one in done))
         return MigrationResult(tuple(done), dry)
 

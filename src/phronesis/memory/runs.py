@@ -10,7 +10,7 @@ from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.engine.edits import Call
 from phronesis.engine.writer import Written
-from phronesis.errors import Conflict, IdempotencyConflict
+from phronesis.errors import Conflict, IdempotencyConflict, MissingExtra
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
@@ -51,7 +51,8 @@ class Runs(Service):
             self._known(lane, given, payload)
         run_id = handlers.run_id_of(written.entry)
         told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
-        self._stages.reviews.recorded(self._tenant, lane, Run(run_id=run_id, **told))
+        if self._stages.reviews is not None:
+            self._stages.reviews.recorded(self._tenant, lane, Run(run_id=run_id, **told))
         return run_id
 
     def run_feedback(
@@ -95,7 +96,8 @@ class Runs(Service):
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         stages = self._open_stages()
         record = stages.runs.get(self._tenant, lane, check_id(run_id, field="run_id"))
-        return replace(record, review=stages.reviews.known(self._tenant, _as_run(record)))
+        known = None if stages.reviews is None else stages.reviews.known(self._tenant, _as_run(record))
+        return replace(record, review=known)
 
     def review_run(
         self,
@@ -121,6 +123,8 @@ class Runs(Service):
         if behind is not None:  # the run itself may be pending there
             stages.writer.interpreter.drain(self._tenant, behind)
         run = handlers.run_of(stages.runs.need(self._tenant, lane, name))
+        if stages.reviews is None:
+            raise MissingExtra("no installed package reviews runs: install one that brings them")
         return stages.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
 
     def learn(
