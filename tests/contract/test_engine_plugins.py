@@ -1,5 +1,6 @@
 """An engine is one object that a registry finds: the spine carries one that it has never heard of."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,3 +116,15 @@ def test_metadata_of_an_older_version_is_told(database_url: str) -> None:
     names = [engine.name for engine in find_engines()]
     with without(*names), pytest.raises(PluginBroken, match="install it again"):
         Memory.open(database_url, policy=PLAIN)
+
+
+def test_a_chat_is_read_without_the_reader_of_logs(database_url: str) -> None:
+    talk = [
+        {"role": "user", "content": "Run the tests of the parser."},
+        {"role": "assistant", "content": "I run pytest."},
+        {"role": "tool", "content": "the command failed with an error"},
+        {"role": "assistant", "content": "They fail."},
+    ]
+    with without("log"), Memory.open(database_url, policy=PLAIN) as memory:
+        told = memory.ingest_source(source_type="chat", text=json.dumps(talk), user_id="alice")
+    assert ("failure", "the command failed with an error") in [(event.label, event.result) for event, _ in told]

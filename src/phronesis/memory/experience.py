@@ -29,7 +29,7 @@ from phronesis.experience.laws.records import (
     meta_of,
 )
 from phronesis.experience.query_graph import Asked
-from phronesis.experience.sources.port import Raw
+from phronesis.experience.sources.port import Raw, refuse_unsupported
 from phronesis.index.tokens import tokenize
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
@@ -237,10 +237,8 @@ class Experience(Service):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
-        from phronesis.experience.sources import unsupported  # noqa: PLC0415 - grammars: not before a source is given
-
         raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=self._stages.clock())
-        unsupported.refuse_unsupported(source_type, raw)
+        refuse_unsupported(sources[source_type], raw)
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")
         if occurred_at is not None:
