@@ -1,6 +1,5 @@
 """An engine is one object that a registry finds: the spine carries one that it has never heard of."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from custom_store import USER, write
 from phronesis.core.items import Item
 from phronesis.errors import HandlerMissing, InputError, MissingExtra, PluginBroken
+from phronesis.experience.sources.chat import tool_outcome
 from phronesis.memory import Memory
 from phronesis.store.items import read_where
 from phronesis.store.lanes import find_lane
@@ -118,13 +118,10 @@ def test_metadata_of_an_older_version_is_told(database_url: str) -> None:
         Memory.open(database_url, policy=PLAIN)
 
 
-def test_a_chat_is_read_without_the_reader_of_logs(database_url: str) -> None:
-    talk = [
-        {"role": "user", "content": "Run the tests of the parser."},
-        {"role": "assistant", "content": "I run pytest."},
-        {"role": "tool", "content": "the command failed with an error"},
-        {"role": "assistant", "content": "They fail."},
-    ]
-    with without("log"), Memory.open(database_url, policy=PLAIN) as memory:
-        told = memory.ingest_source(source_type="chat", text=json.dumps(talk), user_id="alice")
-    assert ("failure", "the command failed with an error") in [(event.label, event.result) for event, _ in told]
+def test_a_tool_result_is_read_without_the_reader_of_logs() -> None:
+    told = "FAILED tests/test_a.py::test_b - AssertionError: 1 != 2\n1 failed in 0.10s"
+    labelled, _, draft = tool_outcome(told)
+    assert labelled.label == "failure"
+    assert draft is not None
+    with without("log"):
+        assert tool_outcome(told)[1:] == (told, None)

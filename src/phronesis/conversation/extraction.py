@@ -7,7 +7,7 @@ gives nothing usable, the rules take over and an outcome ``degraded`` records th
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import pydantic
 
@@ -30,7 +30,7 @@ from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext, by_role
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.models.structured_client import Answer, Attempt, StructuredClient, Task
 
 ROLE: Final = "extract"
 MENTIONS: Final = "mentions"
@@ -73,19 +73,6 @@ class Found(pydantic.BaseModel):
 
     names: Annotated[list[ProposedName], pydantic.Field(max_length=MAX_NAMES)]
     memories: Annotated[list[ProposedMemory], pydantic.Field(max_length=MAX_NAMES)]
-
-
-class FindingAsker(Protocol):
-    """A model that extracts from messages (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Found]) -> Answer[Found]:
-        """Return an answer, or why there is none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +166,7 @@ class ByModel:
     ``judge`` compares proposals with held items; None: the rules of consolidation alone do.
     """
 
-    asker: FindingAsker
+    asker: StructuredClient
     rules: ByRules
     judge: ConsolidationJudge | None = None
 

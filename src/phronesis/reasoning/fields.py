@@ -1,6 +1,7 @@
 """The FACTS builders by name, and the selection of a run's builder by the fields that its output names."""
 
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint
 from typing import Any, Final
 
 from phronesis.config.plugins import FACTS, find_plugins, load_plugin
@@ -43,15 +44,15 @@ def find_builder(name: str) -> FactsBuilder:
             f"policy.reasoning.facts: no installed package brings '{name}'; install it, or name one of {known}",
             field="policy.reasoning.facts",
         )
-    return _load_builder(name)
+    return _load_builder(find_plugins(FACTS)[name])
 
 
 @once
-def _load_builder(name: str) -> FactsBuilder:
-    builder: FactsBuilder = load_plugin(find_plugins(FACTS)[name])()
+def _load_builder(point: EntryPoint) -> FactsBuilder:
+    builder: FactsBuilder = load_plugin(point)()
     return builder
 
 
 def _builder_of(fields: Mapping[str, Any]) -> FactsBuilder:
-    builders = (_load_builder(name) for name in find_plugins(FACTS))
+    builders = map(_load_builder, find_plugins(FACTS).values())
     return next((builder for builder in builders if builder.recognises(fields)), GenericFacts())

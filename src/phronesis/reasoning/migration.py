@@ -25,13 +25,13 @@ from phronesis.engine.handler import DEGRADED_ROLE, Handler, Outcomes, Prepare, 
 from phronesis.engine.writer import Writer, Written
 from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.log.reader import load_entry
+from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
 from phronesis.reasoning.migration_rewriting import (
     PROMPT_VERSION,
     RULES,
-    MemoryAsker,
     OldMemory,
     Rewriting,
     ask,
@@ -59,7 +59,7 @@ _TITLES: Final = ("title", "topic")
 class Rewriter:
     """Rewrites old memories, by a model if there is one, and by rules where it gives nothing valid."""
 
-    asker: MemoryAsker | None = None
+    asker: StructuredClient | None = None
 
     @property
     def how(self) -> str:

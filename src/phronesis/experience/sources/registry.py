@@ -1,6 +1,7 @@
 """The source adapters by type: classes that distributions register as entry points of ``phronesis.sources``."""
 
 from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint
 from typing import Final
 
 from phronesis.config.plugins import SOURCES as GROUP
@@ -13,7 +14,7 @@ class SourceRegistry(Mapping[str, Source]):
     """The adapters by type, imported on first use: their grammars take a fifth of a second."""
 
     def __getitem__(self, source_type: str) -> Source:
-        return _load_source(source_type)
+        return _load_source(find_plugins(GROUP)[source_type])
 
     def __contains__(self, source_type: object) -> bool:
         return source_type in find_plugins(GROUP)
@@ -26,11 +27,10 @@ class SourceRegistry(Mapping[str, Source]):
 
 
 @once
-def _load_source(source_type: str) -> Source:
-    point = find_plugins(GROUP)[source_type]
+def _load_source(point: EntryPoint) -> Source:
     source: Source = load_plugin(point)()
-    if source.source_type != source_type:
-        raise broken(point, f"is named '{source_type}', and its source_type is '{source.source_type}'")
+    if source.source_type != point.name:
+        raise broken(point, f"has the source_type '{source.source_type}', which must be its name")
     return source
 
 
