@@ -15,12 +15,11 @@ from typing import Annotated, Any, Final
 
 import pydantic
 
-from phronesis.conversation.extraction import message_text
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
 from phronesis.core.ids import item_id
 from phronesis.engine.handler import DEGRADED_ROLE, Outcomes, Prepare, PrepareContext
-from phronesis.log.reader import fit, load_listed
+from phronesis.log.reader import fit, load_listed, message_text
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Attempt, StructuredClient, Task
 from phronesis.store.lane_view import LaneView

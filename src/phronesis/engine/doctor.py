@@ -17,7 +17,6 @@ from phronesis.engine.rollback import VERB as RETRY
 from phronesis.engine.rollback import called_again, remedy_of
 from phronesis.errors import (
     HandlerMissing,
-    IndexUnavailable,
     MissingExtra,
     ModelError,
     PhronesisError,
@@ -32,7 +31,6 @@ from phronesis.models.embedders import Embedders
 from phronesis.models.local_embedders import missing_package
 from phronesis.models.model_registry import Effective, ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
-from phronesis.reasoning.external_mirror import Mirror
 from phronesis.store import overview
 from phronesis.store.database import Database, Mode, Unit
 from phronesis.store.deltas import deltas_of_entry
@@ -105,7 +103,6 @@ class Doctor:
     embedders: Embedders
     counter: Callable[[], TokenCounter]
     roster: ModelRegistry
-    mirror: Mirror | None = None
     policy: Sequence[PolicyValue] = ()
     clock: Callable[[], datetime] | None = None
     redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
@@ -129,11 +126,10 @@ class Doctor:
             self._degraded,
             self._embedder,
             self._vectors,
-            self._index,
+            *self.more,
             self._tokens,
             self._roles,
             self._spending,
-            *self.more,
         )
         found: list[Check] = []
         for check in checks:
@@ -335,44 +331,6 @@ class Doctor:
             level="warning",
             code="vectors.missing",
             command=WORK,
-        )
-
-    def _index(self, tenant: str) -> Iterator[Check]:
-        """Report where claims are searched, and the lag and correctness of an external index."""
-        if self.mirror is None:
-            yield Check("index", ok=True, detail="claims are searched in the database itself")
-            return
-        name = self.mirror.index.name
-        try:
-            found = self.mirror.standing(tenant)
-        except IndexUnavailable as error:
-            remedy = "mend the cause; until then the database answers"
-            yield replace(check_of(error, "index", remedy), level="warning")
-            return
-        wrong = 0 if found.behind else found.missing + found.strange
-        detail = (
-            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
-            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
-        )
-        if found.behind:
-            yield Check(
-                "index",
-                ok=False,
-                detail=detail,
-                remedy="call flush()",
-                level="warning",
-                code="index.behind",
-                command=WORK,
-            )
-            return
-        yield Check(
-            "index",
-            not wrong,
-            detail,
-            "call rebuild_claim_index()",
-            level="warning",
-            code="index.differs",
-            command="phronesis rebuild-claim-index",
         )
 
     def _tokens(self, _tenant: str) -> Iterator[Check]:

@@ -1,7 +1,7 @@
 """Erasure by item, session or user: record it, carry it out, search for remaining traces, and certify the result."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -28,7 +28,6 @@ from phronesis.engine.rollback import has_failed
 from phronesis.errors import (
     EntryFailed,
     HandlerMissing,
-    IndexUnavailable,
     InputError,
     NotFound,
     StorageBusy,
@@ -38,13 +37,11 @@ from phronesis.index.tokens import clear_caches
 from phronesis.log.erasure import left_of, words_of
 from phronesis.log.reader import load_entry
 from phronesis.log.recorder import Recorder
-from phronesis.reasoning.external_mirror import Mirror
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.store.context_impressions import forget_shown
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import Probes, count_items, is_named
-from phronesis.store.index_marks import followed_spaces
 from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.store.log import EntryRow, entries_of_verb, find_entry, verbs_of_lane
 from phronesis.store.trace_search import scan
@@ -66,10 +63,6 @@ BEYOND: Final = {
     ),
 }
 """Places that may hold traces and that this process cannot inspect."""
-
-
-WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
-UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +105,8 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class _Outside:
-    """The result of an erasure in an external index."""
+class OutsideErasure:
+    """The result of an erasure in an external index: what is left, what is still to be done, what cannot be seen."""
 
     residue: Sequence[str] = ()
     outstanding: Sequence[str] = ()
@@ -140,7 +133,8 @@ class Eraser:
     recorder: Recorder
     interpreter: Interpreter
     indexes: ScopeIndexes
-    mirror: Mirror | None = None
+    outside: Callable[[str, Sequence[int]], OutsideErasure] = lambda _tenant, _lane_ids: OutsideErasure()
+    """Removes from outside the database what was erased in lanes of a tenant."""
 
     def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
         """Erase and certify.
@@ -155,7 +149,7 @@ class Eraser:
         for row in rows:
             self.indexes.drop(call.tenant, row.lane_id)
         clear_caches()
-        outside = self._erased_outside(call.tenant, [row.lane_id for row in rows])
+        outside = self.outside(call.tenant, sorted({row.lane_id for row in rows}))
         return self._certificate(call.tenant, order, rows, outside)
 
     def _carried_out(self, tenant: str, rows: dict[int, EntryRow], *, words: bool = False) -> list[EntryRow]:
@@ -239,19 +233,9 @@ class Eraser:
         lane = lock_lane(unit, lane_id)
         return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
 
-    def _erased_outside(self, tenant: str, lane_ids: list[int]) -> _Outside:
-        """Remove what was erased from an external index, and report what could not be removed now."""
-        if self.mirror is None:
-            with self.database.transaction(tenant, "read") as unit:
-                return _Outside(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
-        index = self.mirror.index
-        try:
-            strange = self.mirror.after_erasure(tenant, sorted(set(lane_ids)))
-        except IndexUnavailable as error:
-            return _Outside(outstanding=(f"{index.name}: {error.message}; {WHEN_REACHED}",), beyond=index.beyond)
-        return _Outside(residue=(f"{index.name}: {strange} documents",) if strange else (), beyond=index.beyond)
-
-    def _certificate(self, tenant: str, order: _Order, rows: list[EntryRow], outside: _Outside) -> ErasureCertificate:
+    def _certificate(
+        self, tenant: str, order: _Order, rows: list[EntryRow], outside: OutsideErasure
+    ) -> ErasureCertificate:
         found = scan(self.database, tenant, order.probes)
         with self.database.transaction(tenant, "read") as unit:
             residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]

@@ -57,8 +57,8 @@ DoctorCheck = Callable[[str], Iterable[Check]]
 class OpenEngine:
     """What an engine brings to one open store.
 
-    ``decorations`` replace handlers of other engines, by verb. ``components`` are what `Memory` delegates to: by the
-    names of `phronesis.memory.service.Components`, others under ``extensions``.
+    ``decorations`` replace handlers of the spine and of other engines, by verb. ``components`` are what `Memory`
+    delegates to: by the names of `phronesis.memory.service.Components`, others under ``extensions``.
     """
 
     handlers: Sequence[Handler] = ()
@@ -129,12 +129,14 @@ class EngineSet:
 
     def handlers(self, opened: Mapping[str, OpenEngine]) -> list[Handler]:
         """Return the handlers of all verbs, except those that are made of others."""
-        found = _merged((name, {handler.verb: handler for handler in one.handlers}) for name, one in opened.items())
+        own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_effect.HANDLERS)
+        brought = [("spine", own), *((name, one.handlers) for name, one in opened.items())]
+        found = _merged((name, {handler.verb: handler for handler in handlers}) for name, handlers in brought)
         for one in opened.values():
             for verb, decorate in one.decorations.items():
                 if verb in found:
                     found[verb] = decorate(found[verb])
-        return [*found.values(), *edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_effect.HANDLERS]
+        return list(found.values())
 
     def registry(self, handlers: Iterable[Handler]) -> Registry:
         """Return a registry of ``handlers`` and of the verbs that are made of them: rollback, retry and rederive."""

@@ -22,7 +22,7 @@ from phronesis.core.results import (
 )
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
-from phronesis.engine.background import due_jobs, failed_jobs, pending_jobs, without_vector
+from phronesis.engine.background import failed_jobs, pending_jobs, without_vector
 from phronesis.engine.edits import REJECT, RELEASE, Call, in_quarantine
 from phronesis.engine.erasure import Target
 from phronesis.engine.replay import VERB as REDERIVE
@@ -218,7 +218,7 @@ class Upkeep(Service):
             failed = failed_jobs(unit)
             waiting, pending = pending_jobs(unit, count)
             missing = without_vector(unit, stages.doctor.embedders)
-        due = due_jobs(stages.database, self._tenant, stages.reflector, stages.clock())
+        due = stages.reflector.due_jobs(self._tenant, stages.clock())
         jobs = tuple(islice(chain(failed, waiting, due), count))
         return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
 

@@ -38,7 +38,7 @@ from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedders
 from phronesis.models.model_registry import ModelRegistry
 from phronesis.models.token_counter import KeptCounts, TokenCounter, load_token_counter
-from phronesis.reasoning.external_mirror import Mirror
+from phronesis.reasoning.external_mirror import Mirror, index_check, outside_eraser
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.recall.browse import Browser
 from phronesis.recall.planning.planner import Planner
@@ -104,7 +104,7 @@ def open_memory(
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
         usage=usage,
-        eraser=Eraser(database, recorder, interpreter, finding.indexes, finding.mirror),
+        eraser=Eraser(database, recorder, interpreter, finding.indexes, outside_eraser(finding.mirror, database)),
         vectorizer=finding.vectorizer,
         reindexer=Reindexer(database, engines.projector),
         mirror=finding.mirror,
@@ -136,11 +136,10 @@ def _doctor(
         platform.embedders,
         counter,
         platform.models,
-        mirror,
         effective_policy(settings.policy, settings.origin),
         platform.clock,
         platform.redactor,
-        tuple(check for engine in opened for check in engine.checks),
+        (index_check(mirror), *(check for engine in opened for check in engine.checks)),
     )
 
 
