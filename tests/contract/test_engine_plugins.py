@@ -1,6 +1,6 @@
 """An engine is one object that a registry finds: the spine carries one that it has never heard of."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -69,7 +69,13 @@ def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path:
         oolong = drink(memory)
     with Memory.open(database_url, policy=PLAIN) as memory:
         before = memory.get_all(user_id="alice"), teas(memory)
-        for call in (memory.rebuild, lambda: memory.erase(id=oolong.id), lambda: memory.rebuild(verify=True)):
+        calls: list[Callable[[], object]] = [
+            memory.rebuild,
+            lambda: memory.rebuild(verify=True),
+            lambda: memory.rederive(user_id="alice"),
+            lambda: memory.erase(id=oolong.id),
+        ]
+        for call in calls:
             with pytest.raises(HandlerMissing, match="'sip': install the package that brings it") as error:
                 call()
             assert error.value.code == "entry.no_handler"

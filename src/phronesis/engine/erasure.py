@@ -1,11 +1,10 @@
 """Erasure by item, session or user: record it, carry it out, search for remaining traces, and certify the result."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from phronesis.core.entries import is_erased
 from phronesis.core.ids import child_entry_id, parse_id
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName, make_scope
@@ -22,8 +21,8 @@ from phronesis.engine.erasure_plan import (
     plan_lane,
     plan_session,
 )
-from phronesis.engine.handler import Registry
 from phronesis.engine.interpreter import Interpreter
+from phronesis.engine.replay import require_engines
 from phronesis.engine.rollback import has_failed
 from phronesis.errors import (
     EntryFailed,
@@ -35,7 +34,6 @@ from phronesis.errors import (
 )
 from phronesis.index.tokens import clear_caches
 from phronesis.log.erasure import left_of, words_of
-from phronesis.log.reader import load_entry
 from phronesis.log.recorder import Recorder
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
@@ -43,7 +41,7 @@ from phronesis.store.context_impressions import forget_shown
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import Probes, count_items, is_named
 from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
-from phronesis.store.log import EntryRow, entries_of_verb, find_entry, verbs_of_lane
+from phronesis.store.log import EntryRow, find_entry
 from phronesis.store.trace_search import scan
 from phronesis.store.usage import forget_usage, forget_used
 
@@ -198,8 +196,8 @@ class Eraser:
         own = found.setdefault(lane.lane_id, Dependents())
         own.gone |= plan.gone
         own.anew |= cut_but_not_through(unit, lane, plan, registry)
-        replayed = found.keys() - ({lane.lane_id} if plan.everything else set())
-        _require_engines(unit, replayed, registry, plan)
+        for lane_id in sorted(found.keys() - ({lane.lane_id} if plan.everything else set())):
+            require_engines(unit, lane_id, registry, without=plan.cut)
         rows = {
             lane_id: self._write(
                 unit, call, lane_id, payload_of(plan if lane_id == lane.lane_id else None, found[lane_id]), reason
@@ -259,22 +257,6 @@ class Eraser:
             at=from_micros(rows[0].recorded_at),
             outstanding=outstanding,
         )
-
-
-def _require_engines(unit: Unit, lane_ids: Iterable[int], registry: Registry, plan: Plan) -> None:
-    """Raise HandlerMissing if the lanes cannot be replayed without the erased entries: an engine is not installed.
-
-    The erasure would stay pending for ever, and all that is written after it.
-    """
-    for lane_id in sorted(lane_ids):
-        for verb in verbs_of_lane(unit, lane_id):
-            unknown = () if verb in registry else entries_of_verb(unit, lane_id, verb)
-            if any(row.entry_id not in plan.cut and _is_whole(unit, row) for row in unknown):
-                raise registry.missing(verb)
-
-
-def _is_whole(unit: Unit, row: EntryRow) -> bool:
-    return not is_erased(load_entry(unit, row.entry_id).payload)
 
 
 def _undone(unit: Unit, rows: Sequence[EntryRow]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from phronesis.engine.background import failed_jobs, pending_jobs, without_vecto
 from phronesis.engine.edits import REJECT, RELEASE, Call, in_quarantine
 from phronesis.engine.erasure import Target
 from phronesis.engine.replay import VERB as REDERIVE
-from phronesis.engine.replay import effect
+from phronesis.engine.replay import effect, require_engines
 from phronesis.engine.rollback import failed_original, refuse_second_retry, taking_up
 from phronesis.errors import Conflict, IndexUnavailable, InputError, NotFound
 from phronesis.experience.feedback import feedback_payload, scheduled_by
@@ -105,8 +105,9 @@ class Keeping(Service):
         call = self._call(actor, idempotency_key, wait)
         with self._open_stages().database.transaction(self._tenant, "read") as unit:
             lane = find_lane(unit, name)
-        if lane is None:
-            raise NotFound(f"nothing was ever stored for {name}", field="user_id" if user_id else "namespace")
+            if lane is None:
+                raise NotFound(f"nothing was ever stored for {name}", field="user_id" if user_id else "namespace")
+            require_engines(unit, lane.lane_id, self._stages.replayer.stepper.registry)
         written = self._write(call, lane.lane_id, REDERIVE, {})
         if written.pending:
             return RederiveResult(written.entry.id, pending=True)
