@@ -65,6 +65,7 @@ ENGINE = Engine(
     folds={KIND: Fold(frozenset({"data.sips"}), lambda _, evidence: {"data.sips": len(evidence)})},
     projections={KIND: lambda item: in_words(f"a cup of {item.content}")},
 )
+CLASH = Engine(name="clash", open=lambda _: OpenEngine(handlers=[Handler(verb="turn", apply=apply_sip)]))
 NO_ENGINE = "green"
 
 

@@ -109,7 +109,8 @@ def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) 
         ("tea = toy_engine_of_nobody:ENGINE", r"'tea' of teapot .* cannot be loaded \(ModuleNotFoundError"),
         ("tea = toy_engine:NO_ENGINE", "'tea' of teapot .* is no Engine but a str"),
         ("traits = toy_engine:ENGINE", "phronesis and teapot both bring 'traits'|teapot and phronesis both bring"),
-        ("tea = toy_engine:ENGINE\nmore = toy_engine:ENGINE", "both bring 'tea'"),
+        ("clash = toy_engine:CLASH", "clash and conversation both bring 'turn'|conversation and clash both bring"),
+        ("more = toy_engine:ENGINE", "'more' of teapot .* has the name 'tea'"),
     ],
 )
 def test_a_broken_plugin_is_named(database_url: str, tmp_path: Path, engines: str, message: str) -> None:

@@ -94,7 +94,7 @@ class EngineSet:
     @classmethod
     def of(cls, engines: Iterable[Engine]) -> "EngineSet":
         """Return the engines in order; PluginBroken if two have one name, or each comes after another."""
-        named = _merged((engine.name, {engine.name: engine}) for engine in engines)
+        named = merge_parts((engine.name, {engine.name: engine}) for engine in engines)
         order = TopologicalSorter({name: [one for one in named[name].after if one in named] for name in sorted(named)})
         try:
             return cls(tuple(named[name] for name in order.static_order()))
@@ -107,12 +107,12 @@ class EngineSet:
     @cached_property
     def folds(self) -> Mapping[str, Fold]:
         """The folds by kind."""
-        return _merged((one.name, one.folds) for one in self)
+        return merge_parts((one.name, one.folds) for one in self)
 
     @cached_property
     def forms(self) -> Mapping[str, Form]:
         """The update rules by kind."""
-        return _merged((one.name, one.forms) for one in self)
+        return merge_parts((one.name, one.forms) for one in self)
 
     @cached_property
     def consequences(self) -> tuple[Consequence, ...]:
@@ -123,15 +123,15 @@ class EngineSet:
     def projector(self) -> Projector:
         """The projections of all kinds."""
         return Projector(
-            _merged((one.name, one.projections) for one in self),
-            _merged((one.name, one.indexed_members) for one in self),
+            merge_parts((one.name, one.projections) for one in self),
+            merge_parts((one.name, one.indexed_members) for one in self),
         )
 
     def handlers(self, opened: Mapping[str, OpenEngine]) -> list[Handler]:
         """Return the handlers of all verbs, except those that are made of others."""
         own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_effect.HANDLERS)
         brought = [("spine", own), *((name, one.handlers) for name, one in opened.items())]
-        found = _merged((name, {handler.verb: handler for handler in handlers}) for name, handlers in brought)
+        found = merge_parts((name, {handler.verb: handler for handler in handlers}) for name, handlers in brought)
         for one in opened.values():
             for verb, decorate in one.decorations.items():
                 if verb in found:
@@ -146,7 +146,7 @@ class EngineSet:
         return Registry([*retrying, rederive_handler(again)], self.folds, self.consequences)
 
 
-def _merged(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> dict[str, _T]:
+def merge_parts(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> dict[str, _T]:
     """Join what engines bring by name; PluginBroken if two bring the same."""
     found: dict[str, _T] = {}
     owners: dict[str, str] = {}

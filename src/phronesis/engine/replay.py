@@ -138,10 +138,9 @@ def require_engines(unit: Unit, lane_id: int, registry: Registry, *, without: Co
     need no handler; those in ``without`` are about to be erased.
     """
     for verb in verbs_of_lane(unit, lane_id):
-        unknown = () if verb in registry else entries_of_verb(unit, lane_id, verb)
-        if any(
-            row.entry_id not in without and not is_erased(load_entry(unit, row.entry_id).payload) for row in unknown
-        ):
+        unknown = [] if verb in registry else entries_of_verb(unit, lane_id, verb)
+        left = [row.entry_id for row in unknown if row.entry_id not in without]
+        if any(not is_erased(load_entry(unit, entry_id).payload) for entry_id in left):
             raise registry.missing(verb)
 
 

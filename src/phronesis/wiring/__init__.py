@@ -1,6 +1,6 @@
 """The composition root: the only place where the parts are joined into a `Memory`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -21,7 +21,7 @@ from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.erasure import Eraser
 from phronesis.engine.handler import Registry
 from phronesis.engine.interpreter import Interpreter
-from phronesis.engine.plugin import OpenEngine, Platform
+from phronesis.engine.plugin import OpenEngine, Platform, merge_parts
 from phronesis.engine.replay import Replayer
 from phronesis.engine.writer import Writer
 from phronesis.errors import InputError, PhronesisError, StorageReadOnly
@@ -108,15 +108,15 @@ def open_memory(
         vectorizer=finding.vectorizer,
         reindexer=Reindexer(database, engines.projector),
         mirror=finding.mirror,
-        **_components(opened.values()),
+        **_components(opened),
         clock=time,
     )
     return Memory(stages, settings.tenant)
 
 
-def _components(opened: Iterable[OpenEngine]) -> dict[str, Any]:
+def _components(opened: Mapping[str, OpenEngine]) -> dict[str, Any]:
     """Join what the engines bring for `Memory` to delegate to, by name; others are extensions."""
-    brought = {name: one for engine in opened for name, one in engine.components.items()}
+    brought = merge_parts((name, engine.components) for name, engine in opened.items())
     known = {field.name for field in fields(Components)}
     own = {name: one for name, one in brought.items() if name in known}
     return {**own, "extensions": {name: one for name, one in brought.items() if name not in known}}

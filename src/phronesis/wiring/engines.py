@@ -18,6 +18,8 @@ def find_engines() -> EngineSet:
         engine = load_plugin(point)
         if not isinstance(engine, Engine):
             raise broken(point, f"is no Engine but a {type(engine).__name__}")
+        if engine.name != point.name:
+            raise broken(point, f"has the name '{engine.name}', which must be that of its entry point")
         found.append(engine)
     if not found:
         raise PluginBroken(
