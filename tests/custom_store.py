@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -10,9 +11,11 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.plugin import EngineSet, OpenEngine
 from phronesis.engine.writer import Written
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
+from phronesis.wiring.engines import find_engines
 
 USER = LaneName("user", "alice")
 
@@ -24,13 +27,16 @@ def registered(handlers: Iterable[Handler]) -> Iterator[None]:
     Without folds: what a test's handler says of an item stands, whatever evidence it has.
     """
     given = {handler.verb: handler for handler in handlers}
-    make = wiring.make_registry
+    make = EngineSet.handlers
 
-    def registry(*parts: Any, **named: Any) -> Any:
-        ours = {handler.verb: handler for handler in make(*parts, **named) if handler.verb not in {"retry", "rederive"}}
-        return wiring.with_keeping(list({**ours, **given}.values()), {})
+    def chosen(engines: EngineSet, opened: Mapping[str, OpenEngine]) -> list[Handler]:
+        return list({**{handler.verb: handler for handler in make(engines, opened)}, **given}.values())
 
-    with mock.patch.object(wiring, "make_registry", registry):
+    plain = EngineSet(tuple(replace(engine, folds={}) for engine in find_engines()))
+    with (
+        mock.patch.object(EngineSet, "handlers", chosen),
+        mock.patch.object(wiring, "find_engines", return_value=plain),
+    ):
         yield
 
 

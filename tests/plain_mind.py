@@ -1,9 +1,10 @@
 """A mind for tests of the steps: memories that state the same are a behaviour, and nothing is sensitive."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from phronesis.config import SensitiveRules
 from phronesis.core.relations import Origin
+from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.models.embedders import Embedders
 from phronesis.traits.laws.records import NewBehavior, Reconsidered, Reinforcement, Wishes
 from phronesis.traits.laws.strength import MIN_MEMORIES
@@ -37,18 +38,12 @@ class PlainMind:
         return self.special, StrategyResult(made_by=self.name)
 
 
-class Unguarded:
-    """A guard that lets everything pass."""
-
-    version = "none"
-
-    def of_trait(self, _content: str, _evidence: Sequence[str]) -> None:
-        """Find nothing."""
+NOTHING_GUARDED = Guard(SensitiveRules(topics=()), models={})
 
 
 def reflecting(mind: PlainMind) -> ReflectionPreparer:
     """Give how such a mind reflects, without an encoder."""
-    return ReflectionPreparer(mind, Unguarded(), TextSimilarity(Embedders(None)))
+    return ReflectionPreparer(mind, NOTHING_GUARDED, TextSimilarity(Embedders(None)))
 
 
 def _grouped(material: ReflectionInput) -> Wishes:

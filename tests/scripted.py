@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from phronesis.conversation.extraction import ByRules, texts_of
+from phronesis.conversation.extraction import ByRules
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
 from phronesis.engine.handler import Prepare, PrepareContext
+from phronesis.log.reader import texts_of
 
 KINDS = {
     "home_city": "profile",

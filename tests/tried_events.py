@@ -14,9 +14,11 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.plugin import Engine, EngineSet, OpenEngine
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
+from phronesis.wiring.engines import find_engines
 
 USER = "alice"
 MATTERS: Mapping[str, tuple[str, str]] = {
@@ -144,14 +146,9 @@ class Tried:
 @contextmanager
 def trying(url: str, policy: Mapping[str, Any] | None = None) -> Iterator[Tried]:
     """Open a store of events by words alone, which knows a verb that draws principles."""
-    make, clock = wiring.make_registry, Clock()
-
-    def registry(*given: Any, **named: Any) -> Any:
-        own = make(*given, **named)
-        kept = [handler for handler in own if handler.verb not in {"retry", "rederive"}]
-        return wiring.with_keeping([*kept, Handler(verb="draw", apply=_principle)], own.folds)
-
-    with mock.patch.object(wiring, "make_registry", registry):
+    clock = Clock()
+    draw = Engine(name="draw", open=lambda _: OpenEngine(handlers=[Handler(verb="draw", apply=_principle)]))
+    with mock.patch.object(wiring, "find_engines", return_value=EngineSet.of([*find_engines(), draw])):
         memory = Memory.open(url, policy={"embedder": "none", **(policy or {})}, clock=clock)
     with memory:
         yield Tried(memory, clock)

@@ -37,7 +37,8 @@
      │   └─ FetchRefused                fetch.refused        a rule forbids it; ``details["rule"]`` says which
      ├─ ServerUnavailable               server.unavailable   a client reached no server, or something else answered
      ├─ EntryFailed                     entry.failed         an entry's interpretation failed; it is in the log
-     ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an extension is missing
+     ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an engine is missing
+     ├─ PluginBroken                    plugin.broken        an installed plug-in cannot be used; the message names it
      └─ Closed                          closed               the Memory was closed
 
 A message names the field and the remedy. ``code`` is for programs, and part of the public contract.
@@ -319,6 +320,12 @@ class HandlerMissing(PhronesisError):
     """Nothing here interprets this entry: it stays pending, and so do those after it, until something does."""
 
     code = "entry.no_handler"
+
+
+class PluginBroken(PhronesisError):
+    """An installed plug-in cannot be loaded, or two have one name; the message names the distribution."""
+
+    code = "plugin.broken"
 
 
 class Closed(PhronesisError):

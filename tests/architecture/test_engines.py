@@ -11,7 +11,14 @@ PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
 SPINE = (
     "core/changes.py",
     "core/relations.py",
+    "engine/background.py",
+    "engine/doctor.py",
+    "engine/edits.py",
+    "engine/erasure.py",
+    "engine/erasure_effect.py",
+    "engine/erasure_plan.py",
     "engine/handler.py",
+    "engine/plugin.py",
     "engine/entry_applier.py",
     "engine/interpreter.py",
     "engine/replay.py",
@@ -20,6 +27,7 @@ SPINE = (
     "store/lane_view.py",
     "store/lane_state.py",
     "index/projections.py",
+    "wiring/engines.py",
 )
 ENGINES = re.compile(
     r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction",

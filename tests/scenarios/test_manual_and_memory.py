@@ -15,13 +15,14 @@ from custom_store import open_with
 from minute_clock import Clock
 from phronesis import Memory
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction import ByRules, texts_of
+from phronesis.conversation.extraction import ByRules
 from phronesis.core.context import ContextPackage
 from phronesis.core.documents import SECTION
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import BudgetTooSmall
+from phronesis.log.reader import texts_of
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, O200k
 
 TAG = re.compile(r"</?(?:memory|turn)-\d{9}")

@@ -7,7 +7,7 @@ gives nothing usable, the rules take over and an outcome ``degraded`` records th
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import pydantic
 
@@ -20,7 +20,7 @@ from phronesis.conversation.extracting.tagging.opinion import second_opinion
 from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.conversation.retention_policy import USUAL, WITHHELD, RetentionPolicy, withheld_in
 from phronesis.core.data_delimiters import choose_boundary, own_text
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome
 from phronesis.core.lazy_loading import once
 from phronesis.core.name_detection import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
@@ -28,9 +28,9 @@ from phronesis.core.text import UNSPACED
 from phronesis.core.timestamps import parse_local
 from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext, by_role
 from phronesis.engine.prompt_injection import speaker_name
-from phronesis.log.reader import fit
+from phronesis.log.reader import fit, texts_of
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.models.structured_client import Answer, Attempt, StructuredClient, Task
 
 ROLE: Final = "extract"
 MENTIONS: Final = "mentions"
@@ -73,19 +73,6 @@ class Found(pydantic.BaseModel):
 
     names: Annotated[list[ProposedName], pydantic.Field(max_length=MAX_NAMES)]
     memories: Annotated[list[ProposedMemory], pydantic.Field(max_length=MAX_NAMES)]
-
-
-class FindingAsker(Protocol):
-    """A model that extracts from messages (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Found]) -> Answer[Found]:
-        """Return an answer, or why there is none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +143,6 @@ def by_rules(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     return _usual()(bench, entry)
 
 
-def texts_of(entry: Entry) -> dict[int, str]:
-    """Return the text of each message by number, without erased ones."""
-    messages = enumerate(entry.payload.get("messages", ()))
-    return {n: fit(message_text(message)) for n, message in messages if not is_erased(message)}
-
-
-def message_text(message: Mapping[str, Any]) -> str:
-    """Return the text of a message: its content, or the text parts of a list of parts."""
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-
-
 @dataclass(frozen=True, slots=True)
 class ByModel:
     """Extracts names and memories by a model; addresses, paths and handles by rules, which do not miss them.
@@ -179,7 +152,7 @@ class ByModel:
     ``judge`` compares proposals with held items; None: the rules of consolidation alone do.
     """
 
-    asker: FindingAsker
+    asker: StructuredClient
     rules: ByRules
     judge: ConsolidationJudge | None = None
 

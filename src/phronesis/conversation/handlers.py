@@ -15,7 +15,7 @@ from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extracting.gate import Gate
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.conversation.extracting.tagging.opinion import second_opinion
-from phronesis.conversation.extraction import MENTIONS, ByModel, ByRules, by_rules, message_text
+from phronesis.conversation.extraction import MENTIONS, ByModel, ByRules, by_rules
 from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.conversation.retention_policy import terms_of, withheld_in
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
@@ -43,6 +43,7 @@ from phronesis.engine.rollback import taken_back
 from phronesis.engine.untrusted_content import guarded, suspected, unlearned
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
+from phronesis.log.reader import message_text
 from phronesis.models.model_registry import ModelRegistry
 from phronesis.store.lane_view import LaneView
 

@@ -7,7 +7,7 @@ same subject; otherwise the rules decide.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
@@ -18,7 +18,7 @@ from phronesis.core.proposals import JUDGED, Proposal
 from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.models.structured_client import Attempt, StructuredClient, Task
 
 PROMPT: Final = "judge"
 PROMPT_VERSION: Final = "judge/1"
@@ -50,19 +50,6 @@ class Judgements(pydantic.BaseModel):
     judgements: Annotated[list[Judgement], pydantic.Field(max_length=200)]
 
 
-class JudgementAsker(Protocol):
-    """A model that can be asked for judgements (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Judgements]) -> Answer[Judgements]:
-        """Return an answer, or why there is none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The result of judging: the outcomes to record, and the error's code if the model gave nothing."""
@@ -76,7 +63,7 @@ class Verdict:
 class ConsolidationJudge:
     """Judges the proposals under multi-valued keys against the most similar held items."""
 
-    asker: JudgementAsker
+    asker: StructuredClient
 
     def __call__(self, bench: PrepareContext, entry: Entry, proposals: Sequence[Proposal]) -> Verdict:
         """Ask once for all proposals; without similar held items nothing is asked."""

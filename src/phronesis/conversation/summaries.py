@@ -11,19 +11,17 @@ shown (``seen``) and the entry of the summary it started from (``stands_on``); a
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import pydantic
 
-from phronesis.conversation.extraction import message_text
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
 from phronesis.core.ids import item_id
 from phronesis.engine.handler import DEGRADED_ROLE, Outcomes, Prepare, PrepareContext
-from phronesis.log.reader import fit, load_listed
+from phronesis.log.reader import fit, load_listed, message_text
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, Task
-from phronesis.models.token_counter import TokenCounter
+from phronesis.models.structured_client import Attempt, StructuredClient, Task
 from phronesis.store.lane_view import LaneView
 
 ROLE: Final = "summarise"
@@ -66,24 +64,6 @@ class Lines(pydantic.BaseModel):
     lines: Annotated[list[ProposedLine], pydantic.Field(max_length=MAX_LINES)]
 
 
-class LineAsker(Protocol):
-    """A model that can be asked for a summary (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    @property
-    def counter(self) -> TokenCounter:
-        """The token counter for its lines."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Lines]) -> Answer[Lines]:
-        """Return an answer, or why there is none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Text:
     """One text shown to the model: a line of the last summary, or a message."""
@@ -120,7 +100,7 @@ class SessionSummarizer:
     """
 
     before: Prepare
-    asker: LineAsker
+    asker: StructuredClient
     every_turns: int = 8
     max_tokens: int = 400
     suspicious: Callable[[str], object | None] = _nothing

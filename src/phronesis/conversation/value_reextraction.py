@@ -5,8 +5,8 @@ rules of conversations extract it again; where they find none, or more than one,
 compared. A value under a custom key is left as it is.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.conversation.consolidation import BY
@@ -14,12 +14,14 @@ from phronesis.conversation.entity_resolution import NAMED
 from phronesis.conversation.extracting.gate import Gate
 from phronesis.conversation.extracting.memory_types import MemoryTypes, compared
 from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
+from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.lazy_loading import once
 from phronesis.core.proposals import Proposal
 from phronesis.core.statements import COMPARED, STATED
-from phronesis.engine.handler import Outcomes, PrepareContext
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
+from phronesis.store.lane_view import LaneView
 
 REREAD: Final = "reread"
 """Role of the outcome with the value of an item's new text: ``{value?, compared?}``."""
@@ -79,19 +81,28 @@ def reread(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     return () if is_erased(entry.payload) else _usual()(bench, entry)
 
 
-def corrected(item: Item, entry: Entry, outcomes: Outcomes) -> dict[str, Any]:
-    """Return the fields that follow from an item's new text and value."""
-    payload = entry.payload
-    reworded = payload.get("content") not in (None, item.content)
-    fields: dict[str, Any] = {}
-    if reworded:
-        fields["content"] = payload["content"]
-        if item.kind == "message" or item.kind in STATED:
-            fields[f"{MEMBER_PREFIX}{CORRECTED}"] = entry.id
-    if "value" in payload:
-        fields["value"] = payload["value"]
-    if not reworded and "value" not in payload:
-        return fields
+def with_values(update: Handler) -> Handler:
+    """Return the handler of updates, extended by the value of an item's new text."""
+
+    def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+        changes = update.apply(view, entry, outcomes)
+        if not {"content", "value"} & {name for patch in changes.patches for name in patch.fields}:
+            return changes
+        held = view.items(patch.item_id for patch in changes.patches)
+        patches = [
+            replace(patch, fields=_valued(held[patch.item_id], patch.fields, entry, outcomes))
+            for patch in changes.patches
+        ]
+        return replace(changes, patches=patches)
+
+    return replace(update, apply=apply, prepare=reread, quick=True)
+
+
+def _valued(item: Item, given: Mapping[str, Any], entry: Entry, outcomes: Outcomes) -> dict[str, Any]:
+    """Return the fields of an update with those that follow from its new text and value."""
+    fields = dict(given)
+    if "content" in fields and (item.kind == "message" or item.kind in STATED):
+        fields[f"{MEMBER_PREFIX}{CORRECTED}"] = entry.id
     for outcome in outcomes.get(REREAD, ()):
         fields.setdefault("value", outcome.body.get("value"))
         fields[f"{MEMBER_PREFIX}{COMPARED}"] = outcome.body.get("compared")

@@ -5,26 +5,23 @@ One thread makes vectors and interprets pending entries; another looks up modifi
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Callable
 from typing import Final
 
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.reports import Job
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE
 from phronesis.engine.rollback import is_made_good, stands_for_another
 from phronesis.errors import PhronesisError
 from phronesis.log.reader import load_entry
 from phronesis.models.embedders import Embedders
-from phronesis.store.database import Database, Unit
+from phronesis.store.database import Unit
 from phronesis.store.documents import count_without_vector
 from phronesis.store.embedding_models import active_model
-from phronesis.store.lanes import Lane, get_lane, list_behind, list_lanes
+from phronesis.store.lanes import Lane, get_lane, list_behind
 from phronesis.store.log import find_failure, read_entries
 from phronesis.store.overview import entries_with_outcome
-from phronesis.traits.reflector import Reflector
 
 PAUSE_SECONDS: Final = 0.2
 """Seconds without writes before vectors are made, so that a conversation added message by message is embedded in one
@@ -169,16 +166,6 @@ def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
                 )
             )
     return jobs, sum(lane.head_seq - lane.applied_seq for lane in behind)
-
-
-def due_jobs(database: Database, tenant: str, reflector: Reflector, now: datetime) -> Iterator[Job]:
-    """Yield the reflections that are due, by lane."""
-    with database.transaction(tenant, "read") as unit:
-        users = [lane.user_id for lane in list_lanes(unit) if lane.user_id is not None]
-    for user in users:
-        due = reflector.due(tenant, LaneName("user", user), now)
-        if due:
-            yield Job(state="due", work="reflect", user_id=user, message=due.reason)
 
 
 def without_vector(unit: Unit, embedders: Embedders) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -17,7 +17,6 @@ from phronesis.engine.rollback import VERB as RETRY
 from phronesis.engine.rollback import called_again, remedy_of
 from phronesis.errors import (
     HandlerMissing,
-    IndexUnavailable,
     MissingExtra,
     ModelError,
     PhronesisError,
@@ -32,7 +31,6 @@ from phronesis.models.embedders import Embedders
 from phronesis.models.local_embedders import missing_package
 from phronesis.models.model_registry import Effective, ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
-from phronesis.reasoning.external_mirror import Mirror
 from phronesis.store import overview
 from phronesis.store.database import Database, Mode, Unit
 from phronesis.store.deltas import deltas_of_entry
@@ -105,10 +103,11 @@ class Doctor:
     embedders: Embedders
     counter: Callable[[], TokenCounter]
     roster: ModelRegistry
-    mirror: Mirror | None = None
     policy: Sequence[PolicyValue] = ()
     clock: Callable[[], datetime] | None = None
     redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
+    more: Sequence[Callable[[str], Iterable[Check]]] = ()
+    """The checks that engines bring."""
 
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check. A check that raises counts as failed, with the error as its detail."""
@@ -127,7 +126,7 @@ class Doctor:
             self._degraded,
             self._embedder,
             self._vectors,
-            self._index,
+            *self.more,
             self._tokens,
             self._roles,
             self._spending,
@@ -332,44 +331,6 @@ class Doctor:
             level="warning",
             code="vectors.missing",
             command=WORK,
-        )
-
-    def _index(self, tenant: str) -> Iterator[Check]:
-        """Report where claims are searched, and the lag and correctness of an external index."""
-        if self.mirror is None:
-            yield Check("index", ok=True, detail="claims are searched in the database itself")
-            return
-        name = self.mirror.index.name
-        try:
-            found = self.mirror.standing(tenant)
-        except IndexUnavailable as error:
-            remedy = "mend the cause; until then the database answers"
-            yield replace(check_of(error, "index", remedy), level="warning")
-            return
-        wrong = 0 if found.behind else found.missing + found.strange
-        detail = (
-            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
-            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
-        )
-        if found.behind:
-            yield Check(
-                "index",
-                ok=False,
-                detail=detail,
-                remedy="call flush()",
-                level="warning",
-                code="index.behind",
-                command=WORK,
-            )
-            return
-        yield Check(
-            "index",
-            not wrong,
-            detail,
-            "call reasoning.rebuild_index()",
-            level="warning",
-            code="index.differs",
-            command="phronesis rebuild-claim-index",
         )
 
     def _tokens(self, _tenant: str) -> Iterator[Check]:

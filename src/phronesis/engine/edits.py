@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.conversation.value_reextraction import corrected, reread
 from phronesis.core.changes import Changes, Delta, Fold, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.items import Item
@@ -68,8 +67,14 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | renamed(view, item, payload) | corrected(item, entry, outcomes)
+    fields = edited_fields(item, payload) | renamed(view, item, payload) | _restated(item, payload)
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
+
+
+def _restated(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the new content and value of an item, where they are given."""
+    fields = {"content": payload["content"]} if payload.get("content") not in (None, item.content) else {}
+    return fields | ({"value": payload["value"]} if "value" in payload else {})
 
 
 def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +126,7 @@ def is_stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool
 EDIT_HANDLERS: Final = (
     *(Handler(verb=verb, apply=apply_edit) for verb in SIMPLE),
     Handler(verb="retract", apply=apply_retract),
-    Handler(verb=UPDATE, apply=apply_update, prepare=reread, quick=True),
+    Handler(verb=UPDATE, apply=apply_update),
     Handler(verb="archive_all", apply=apply_archive_all),
 )
 

@@ -1,7 +1,7 @@
 """Erasure by item, session or user: record it, carry it out, search for remaining traces, and certify the result."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -22,11 +22,11 @@ from phronesis.engine.erasure_plan import (
     plan_session,
 )
 from phronesis.engine.interpreter import Interpreter
+from phronesis.engine.replay import require_engines
 from phronesis.engine.rollback import has_failed
 from phronesis.errors import (
     EntryFailed,
     HandlerMissing,
-    IndexUnavailable,
     InputError,
     NotFound,
     StorageBusy,
@@ -35,13 +35,11 @@ from phronesis.errors import (
 from phronesis.index.tokens import clear_caches
 from phronesis.log.erasure import left_of, words_of
 from phronesis.log.recorder import Recorder
-from phronesis.reasoning.external_mirror import Mirror
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.store.context_impressions import forget_shown
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import Probes, count_items, is_named
-from phronesis.store.index_marks import followed_spaces
 from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.store.log import EntryRow, find_entry
 from phronesis.store.trace_search import scan
@@ -63,10 +61,6 @@ BEYOND: Final = {
     ),
 }
 """Places that may hold traces and that this process cannot inspect."""
-
-
-WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
-UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +103,8 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class _Outside:
-    """The result of an erasure in an external index."""
+class OutsideErasure:
+    """The result of an erasure in an external index: what is left, what is still to be done, what cannot be seen."""
 
     residue: Sequence[str] = ()
     outstanding: Sequence[str] = ()
@@ -137,7 +131,8 @@ class Eraser:
     recorder: Recorder
     interpreter: Interpreter
     indexes: ScopeIndexes
-    mirror: Mirror | None = None
+    outside: Callable[[str, Sequence[int]], OutsideErasure] = lambda _tenant, _lane_ids: OutsideErasure()
+    """Removes from outside the database what was erased in lanes of a tenant."""
 
     def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
         """Erase and certify.
@@ -152,7 +147,7 @@ class Eraser:
         for row in rows:
             self.indexes.drop(call.tenant, row.lane_id)
         clear_caches()
-        outside = self._erased_outside(call.tenant, [row.lane_id for row in rows])
+        outside = self.outside(call.tenant, sorted({row.lane_id for row in rows}))
         return self._certificate(call.tenant, order, rows, outside)
 
     def _carried_out(self, tenant: str, rows: dict[int, EntryRow], *, words: bool = False) -> list[EntryRow]:
@@ -201,6 +196,8 @@ class Eraser:
         own = found.setdefault(lane.lane_id, Dependents())
         own.gone |= plan.gone
         own.anew |= cut_but_not_through(unit, lane, plan, registry)
+        for lane_id in sorted(found.keys() - ({lane.lane_id} if plan.everything else set())):
+            require_engines(unit, lane_id, registry, without=plan.cut)
         rows = {
             lane_id: self._write(
                 unit, call, lane_id, payload_of(plan if lane_id == lane.lane_id else None, found[lane_id]), reason
@@ -234,19 +231,9 @@ class Eraser:
         lane = lock_lane(unit, lane_id)
         return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
 
-    def _erased_outside(self, tenant: str, lane_ids: list[int]) -> _Outside:
-        """Remove what was erased from an external index, and report what could not be removed now."""
-        if self.mirror is None:
-            with self.database.transaction(tenant, "read") as unit:
-                return _Outside(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
-        index = self.mirror.index
-        try:
-            strange = self.mirror.after_erasure(tenant, sorted(set(lane_ids)))
-        except IndexUnavailable as error:
-            return _Outside(outstanding=(f"{index.name}: {error.message}; {WHEN_REACHED}",), beyond=index.beyond)
-        return _Outside(residue=(f"{index.name}: {strange} documents",) if strange else (), beyond=index.beyond)
-
-    def _certificate(self, tenant: str, order: _Order, rows: list[EntryRow], outside: _Outside) -> ErasureCertificate:
+    def _certificate(
+        self, tenant: str, order: _Order, rows: list[EntryRow], outside: OutsideErasure
+    ) -> ErasureCertificate:
         found = scan(self.database, tenant, order.probes)
         with self.database.transaction(tenant, "read") as unit:
             residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]

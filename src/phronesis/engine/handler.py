@@ -140,12 +140,19 @@ class Registry:
 
     def __getitem__(self, verb: str) -> Handler:
         """Return a verb's handler; an error asks to upgrade when there is none."""
-        try:
-            return self._handlers[verb]
-        except KeyError:
-            raise HandlerMissing(
-                f"no handler for the verb '{verb}': the log is of a newer Phronesis, or an extension is missing"
-            ) from None
+        if verb not in self._handlers:
+            raise self.missing(verb)
+        return self._handlers[verb]
+
+    @staticmethod
+    def missing(verb: str) -> HandlerMissing:
+        """Return the error of a verb without a handler."""
+        return HandlerMissing(
+            f"no engine here interprets the verb '{verb}': install the package that brings it, or a newer Phronesis"
+        )
+
+    def __contains__(self, verb: str) -> bool:
+        return verb in self._handlers
 
     def __iter__(self) -> Iterator[Handler]:
         return iter(self._handlers.values())

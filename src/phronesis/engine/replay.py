@@ -5,7 +5,7 @@ its outcome is the difference from the live state. Applying it needs no extracto
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,7 +21,7 @@ from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, PrepareContext, Registry
 from phronesis.engine.interpreter import checked
 from phronesis.engine.rollback import REDERIVE
-from phronesis.log.reader import load_entries
+from phronesis.log.reader import load_entries, load_entry
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.documents import delete_stray_vectors
@@ -29,7 +29,7 @@ from phronesis.store.items import read_where
 from phronesis.store.lane_state import differences, make_equal, open_scratch, snapshot
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane, list_lanes, lock_lane, mark_documents, next_epoch
-from phronesis.store.log import read_outcomes
+from phronesis.store.log import entries_of_verb, read_outcomes, verbs_of_lane
 from phronesis.store.relations import lane_edges, lane_entities, lane_evidence, lane_mentions
 
 # Replay of the log (law 1): the same ``apply`` over the recorded outcomes, into a scratch store, compared by hash.
@@ -129,6 +129,19 @@ def replayed(
                 stepper.step(scratch, get_lane(scratch, lane.lane_id), applied, outcomes, log=unit)
             after = page[-1].seq
         yield scratch
+
+
+def require_engines(unit: Unit, lane_id: int, registry: Registry, *, without: Collection[str] = ()) -> None:
+    """Raise HandlerMissing if a lane cannot be replayed because an engine is not installed.
+
+    What needs a replay is refused then, since it would stay pending, and all that is written after it. Erased entries
+    need no handler; those in ``without`` are about to be erased.
+    """
+    for verb in verbs_of_lane(unit, lane_id):
+        unknown = [] if verb in registry else entries_of_verb(unit, lane_id, verb)
+        left = [row.entry_id for row in unknown if row.entry_id not in without]
+        if any(not is_erased(load_entry(unit, entry_id).payload) for entry_id in left):
+            raise registry.missing(verb)
 
 
 # The difference between two derivations of a lane, as rows grouped by source entry.

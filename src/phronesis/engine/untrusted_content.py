@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.conversation.extraction import texts_of
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
@@ -25,6 +24,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.shingles import ComparedTexts, echoes
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, load_rules
+from phronesis.log.reader import texts_of
 from phronesis.store.context_impressions import shown_before, texts_of_items
 
 SUSPECTED: Final = "suspected"

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from threading import Lock
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import pydantic
 
@@ -31,7 +31,7 @@ from phronesis.experience.pattern_similarity import TopicLikeness
 from phronesis.log.reader import fit
 from phronesis.models.embedders import Embedders
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 
@@ -151,19 +151,6 @@ class Abstracted(pydantic.BaseModel):
     principles: Annotated[list[WordedForm], pydantic.Field(max_length=500)]
 
 
-class AbstractAsker(Protocol):
-    """The port of a model that answers structured tasks (``models.structured_client.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Return an answer of the task's form, or the reason why there is none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Phrased:
     """Result of wording by a model: wordings by place, the model's name, and outcomes of its answers."""
@@ -173,7 +160,7 @@ class Phrased:
     outcomes: Sequence[Outcome] = ()
 
 
-def phrase(asker: AbstractAsker, tenant: str, entry: Entry, drawn: Mapping[int, Drawn]) -> Phrased:
+def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[int, Drawn]) -> Phrased:
     """Ask the model to word principles, by their places. Raises nothing that a model or server causes."""
     data, shown = _shown(entry.id, drawn)
     answer: Answer[Abstracted] = asker.ask(tenant, Task(prompt("abstract"), data, Abstracted))
@@ -278,7 +265,7 @@ class Abstracting:
     """Prepares abstractions. ``asker`` is the model of the role; None: all principles are worded by rules."""
 
     embedders: Embedders
-    asker: AbstractAsker | None = None
+    asker: StructuredClient | None = None
     worth: Worth = field(default_factory=Worth)
     _lock: Lock = field(default_factory=Lock)
     _likeness: TopicLikeness = field(init=False)

@@ -1,10 +1,10 @@
 """Read entries with their payloads from the log, verbatim or made safe for databases."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, is_erased
 from phronesis.core.text import is_storable, storable
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import IntegrityError, NotFound
@@ -118,3 +118,17 @@ def _fitted(value: Any) -> Any:
     if isinstance(value, list):
         return [_fitted(inner) for inner in value]
     return value
+
+
+def texts_of(entry: Entry) -> dict[int, str]:
+    """Return the text of each message by number, without erased ones."""
+    messages = enumerate(entry.payload.get("messages", ()))
+    return {n: fit(message_text(message)) for n, message in messages if not is_erased(message)}
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """Return the text of a message: its content, or the text parts of a list of parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))

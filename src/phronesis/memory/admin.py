@@ -18,9 +18,9 @@ from phronesis.core.results import (
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, parse_moment
-from phronesis.engine.background import due_jobs, failed_jobs, pending_jobs, without_vector
+from phronesis.engine.background import failed_jobs, pending_jobs, without_vector
 from phronesis.engine.replay import VERB as REDERIVE
-from phronesis.engine.replay import effect
+from phronesis.engine.replay import effect, require_engines
 from phronesis.engine.rollback import failed_original, refuse_second_retry, taking_up
 from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.log import inputs
@@ -103,8 +103,9 @@ class Admin(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             lane = find_lane(unit, name)
-        if lane is None:
-            raise NotFound(f"nothing was ever stored for {name}", field="user_id" if user_id else "namespace")
+            if lane is None:
+                raise NotFound(f"nothing was ever stored for {name}", field="user_id" if user_id else "namespace")
+            require_engines(unit, lane.lane_id, self._runtime.components.replayer.stepper.registry)
         written = self._runtime.write(call, lane.lane_id, REDERIVE, {})
         if written.pending:
             return RederiveResult(written.entry.id, pending=True)
@@ -179,7 +180,7 @@ class Admin(Verbs):
             failed = failed_jobs(unit)
             waiting, pending = pending_jobs(unit, count)
             missing = without_vector(unit, components.doctor.embedders)
-        due = due_jobs(components.database, self._runtime.tenant, components.reflector, components.clock())
+        due = components.reflector.due_jobs(self._runtime.tenant, components.clock())
         jobs = tuple(islice(chain(failed, waiting, due), count))
         return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
 
@@ -250,8 +251,13 @@ class Admin(Verbs):
         for n, source in enumerate(sources):
             if on_progress is not None:
                 on_progress("rewriting memories", n, len(sources))
-            migrator = self._runtime.components.migrator
-            done.append(migrator.preview(self._runtime.tenant, source) if dry else migrator.migrate(call, source))
+            components = self._runtime.components
+            migrator = components.migrator
+            done.append(
+                migrator.preview(self._runtime.tenant, source)
+                if dry
+                else migrator.migrate(components.writer, call, source)
+            )
         self._runtime.wake(pending=any(one.status == "pending" for one in done))
         return MigrationResult(tuple(done), dry)
 

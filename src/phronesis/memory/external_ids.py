@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from phronesis.conversation.extraction import message_text
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
 from phronesis.engine.entry_applier import SUPERSEDES, name_taken
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.log.reader import message_text
 from phronesis.memory.runtime import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.eligible import Wanted

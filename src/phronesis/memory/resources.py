@@ -25,7 +25,7 @@ from phronesis.experience.laws.records import (
     L1Event,
     event_of,
 )
-from phronesis.experience.sources.port import Raw
+from phronesis.experience.sources.port import Raw, refuse_unsupported
 from phronesis.log import inputs
 from phronesis.memory.experience import ingested
 from phronesis.memory.reading import MAX_LIMIT
@@ -205,10 +205,8 @@ class Resources(Verbs):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
-        from phronesis.experience.sources import unsupported  # noqa: PLC0415 - grammars: not before a source is given
-
         raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock())
-        unsupported.refuse_unsupported(source_type, raw)
+        refuse_unsupported(sources[source_type], raw)
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")
         if occurred_at is not None:

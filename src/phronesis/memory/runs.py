@@ -10,7 +10,7 @@ from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.engine.edits import Call
 from phronesis.engine.writer import Written
-from phronesis.errors import Conflict, IdempotencyConflict
+from phronesis.errors import Conflict, IdempotencyConflict, MissingExtra
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
@@ -122,7 +122,9 @@ class Runs(_RunVerbs):
             self._known(lane, given, payload)
         run_id = handlers.run_id_of(written.entry)
         told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
-        self._runtime.components.reviews.recorded(self._runtime.tenant, lane, Run(run_id=run_id, **told))
+        reviews = self._runtime.components.reviews
+        if reviews is not None:
+            reviews.recorded(self._runtime.tenant, lane, Run(run_id=run_id, **told))
         return run_id
 
     def feedback(
@@ -159,7 +161,9 @@ class Runs(_RunVerbs):
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         components = self._runtime.components
         record = components.runs.get(self._runtime.tenant, lane, check_id(run_id, field="run_id"))
-        return replace(record, review=components.reviews.known(self._runtime.tenant, _as_run(record)))
+        reviews = components.reviews
+        known = None if reviews is None else reviews.known(self._runtime.tenant, _as_run(record))
+        return replace(record, review=known)
 
     def review(
         self,
@@ -185,6 +189,8 @@ class Runs(_RunVerbs):
         if behind is not None:  # the run itself may be pending there
             components.writer.interpreter.drain(self._runtime.tenant, behind)
         run = handlers.run_of(components.runs.need(self._runtime.tenant, lane, name))
+        if components.reviews is None:
+            raise MissingExtra("no installed package reviews runs: install one that brings them")
         return components.reviews.review(self._runtime.tenant, lane, run, refresh=fresh, wait=waiting)
 
     def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:

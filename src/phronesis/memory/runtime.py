@@ -35,12 +35,12 @@ from phronesis.log.inputs import flag
 from phronesis.log.reader import load_entry
 from phronesis.memory.overview import OverviewBook
 from phronesis.models.model_registry import ModelRegistry
-from phronesis.reasoning.catalysis.review import ModifierReviews
 from phronesis.reasoning.documents import CLAIM
 from phronesis.reasoning.external_mirror import Mirror
 from phronesis.reasoning.laws.claim_status import status_of
 from phronesis.reasoning.migration import Migrator
 from phronesis.reasoning.run_reader import RunReader
+from phronesis.reasoning.run_reviews import RunReviews
 from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.planning.planner import Planner
 from phronesis.recall.reranking import Search
@@ -80,7 +80,6 @@ class Components:
     used: UsedMemories
     usage: Usage
     runs: RunReader
-    reviews: ModifierReviews
     doctor: Doctor
     vectorizer: Vectorizer
     reindexer: Reindexer
@@ -99,6 +98,10 @@ class Components:
     ledger: StoredLedger
     clock: Callable[[], datetime]
     zone: tzinfo
+    extensions: Mapping[str, Any]
+    """Components of engines whose verbs are not those of Memory, by name."""
+    reviews: RunReviews | None = None
+    """None: no installed plug-in brings reviews."""
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, by the policy's counter."""
@@ -137,7 +140,8 @@ class Runtime:
             self._closed = True
             if self._host is None:
                 self._components.roster.close()  # otherwise the thread would wait for a model's answer
-                self._components.reviews.close()
+                if self._components.reviews is not None:
+                    self._components.reviews.close()
                 self._components.retrieving.close()
             self._background.stop()
             self._notes.stop()

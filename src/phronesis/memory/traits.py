@@ -143,8 +143,8 @@ class Traits(Verbs):
     ) -> EditResult:
         """Correct a trait by hand: its sentence, its context, or the facet of a core trait.
 
-        Later reflections do not overwrite a correction. ``traits.delete`` removes a trait; the same memories do not bring
-        it back. InputError: nothing to correct, a wrong value, or not a trait.
+        Later reflections do not overwrite a correction. ``traits.delete`` removes a trait; the same memories do not
+        bring it back. InputError: nothing to correct, a wrong value, or not a trait.
         """
         payload = correction_payload(content=content, context=context, facet=facet)
         if not payload:

@@ -6,14 +6,18 @@ The index lies outside every transaction and is never authoritative. Pending cha
 
 import hashlib
 import threading
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
 from phronesis.core.items import Item
-from phronesis.errors import StorageError
+from phronesis.core.results import Check
+from phronesis.engine.doctor import WORK, check_of
+from phronesis.engine.erasure import OutsideErasure
+from phronesis.engine.plugin import DoctorCheck
+from phronesis.errors import IndexUnavailable, StorageError
 from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space, Where
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
@@ -32,6 +36,9 @@ from phronesis.store.index_marks import (
 from phronesis.store.items import items_of_kind, read_items
 from phronesis.store.lanes import Lane, get_lane, list_lanes
 from phronesis.store.log import tenant_secret
+
+WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
+UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
 
 MAX_TRIES: Final = 5
 """Maximum passes over a lane that others change meanwhile; the next caller continues."""
@@ -309,3 +316,68 @@ def _differs(right: OutsideDocument, held: OutsideDocument | None) -> bool:
     if held.vector is None or right.vector is None:
         return False
     return held.vector.shape != right.vector.shape or not np.allclose(held.vector, right.vector, atol=CLOSE)
+
+
+# What the spine asks of an external index: to forget what was erased, and whether it is in step.
+
+
+def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, Sequence[int]], OutsideErasure]:
+    """Return the function that removes from the index what was erased in some lanes of a tenant."""
+
+    def erase(tenant: str, lane_ids: Sequence[int]) -> OutsideErasure:
+        if mirror is None:
+            with database.transaction(tenant, "read") as unit:
+                return OutsideErasure(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
+        index = mirror.index
+        try:
+            strange = mirror.after_erasure(tenant, lane_ids)
+        except IndexUnavailable as error:
+            outstanding = (f"{index.name}: {error.message}; {WHEN_REACHED}",)
+            return OutsideErasure(outstanding=outstanding, beyond=index.beyond)
+        return OutsideErasure(residue=(f"{index.name}: {strange} documents",) if strange else (), beyond=index.beyond)
+
+    return erase
+
+
+def index_check(mirror: Mirror | None) -> DoctorCheck:
+    """Return the check of where claims are searched."""
+
+    def index(tenant: str) -> Iterator[Check]:
+        """Report where claims are searched, and the lag and correctness of an external index."""
+        if mirror is None:
+            yield Check("index", ok=True, detail="claims are searched in the database itself")
+            return
+        name = mirror.index.name
+        try:
+            found = mirror.standing(tenant)
+        except IndexUnavailable as error:
+            remedy = "mend the cause; until then the database answers"
+            yield replace(check_of(error, "index", remedy), level="warning")
+            return
+        wrong = 0 if found.behind else found.missing + found.strange
+        detail = (
+            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
+            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
+        )
+        if found.behind:
+            yield Check(
+                "index",
+                ok=False,
+                detail=detail,
+                remedy="call flush()",
+                level="warning",
+                code="index.behind",
+                command=WORK,
+            )
+            return
+        yield Check(
+            "index",
+            not wrong,
+            detail,
+            "call rebuild_claim_index()",
+            level="warning",
+            code="index.differs",
+            command="phronesis rebuild-claim-index",
+        )
+
+    return index

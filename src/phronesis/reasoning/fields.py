@@ -1,38 +1,58 @@
-"""Select the FACTS builder of a run by the fields that its output names, and the table of all builders."""
+"""The FACTS builders by name, and the selection of a run's builder by the fields that its output names."""
 
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint
 from typing import Any, Final
 
-from phronesis.reasoning.catalysis.run_facts import MODIFIER, CatalysisFacts
+from phronesis.config.plugins import FACTS, find_plugins, load_plugin
+from phronesis.core.lazy_loading import once
+from phronesis.errors import InputError
 from phronesis.reasoning.laws.facts import Facts, FactsBuilder, FactsView, GenericFacts
 from phronesis.reasoning.laws.records import Feedback, Run
 
-_CATALYST: Final = frozenset({"M1", "M2", "atomic_ratio", *MODIFIER})
-
 
 class OwnFacts:
-    """FACTS builder that selects by field: a catalyst's where the output names a metal, ratio or modifier."""
+    """FACTS builder that selects by field: the first plug-in that recognises the output, else the generic one."""
 
     name: Final = "auto"
 
+    def recognises(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - the port's
+        """Return True: it reads any output."""
+        return True
+
     def facts(self, run: Run, feedback: Feedback) -> Facts:
         """Return what is written into claims and shown to a model."""
-        return _builder(run.fields()).facts(run, feedback)
+        return _builder_of(run.fields()).facts(run, feedback)
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
         """Return the values that tests are evaluated on."""
-        return _builder(run.fields()).view(run, feedback)
+        return _builder_of(run.fields()).view(run, feedback)
 
     def summary(self, facts: Facts) -> str:
         """Return the text by which candidate claims are searched."""
-        return _builder(facts.run_output).summary(facts)
+        return _builder_of(facts.run_output).summary(facts)
 
 
-BUILDERS: Final[Mapping[str, FactsBuilder]] = {
-    builder.name: builder for builder in (OwnFacts(), GenericFacts(), CatalysisFacts())
-}
-"""Builders by their names in the policy."""
+def find_builder(name: str) -> FactsBuilder:
+    """Return the FACTS builder of a name in the policy; InputError if no installed package brings it."""
+    for builder in (OwnFacts(), GenericFacts()):
+        if builder.name == name:
+            return builder
+    if name not in find_plugins(FACTS):
+        known = ", ".join(sorted(("auto", "generic", *find_plugins(FACTS))))
+        raise InputError(
+            f"policy.reasoning.facts: no installed package brings '{name}'; install it, or name one of {known}",
+            field="policy.reasoning.facts",
+        )
+    return _load_builder(find_plugins(FACTS)[name])
 
 
-def _builder(fields: Mapping[str, Any]) -> FactsBuilder:
-    return CatalysisFacts() if _CATALYST & fields.keys() else GenericFacts()
+@once
+def _load_builder(point: EntryPoint) -> FactsBuilder:
+    builder: FactsBuilder = load_plugin(point)()
+    return builder
+
+
+def _builder_of(fields: Mapping[str, Any]) -> FactsBuilder:
+    builders = map(_load_builder, find_plugins(FACTS).values())
+    return next((builder for builder in builders if builder.recognises(fields)), GenericFacts())

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
@@ -11,7 +11,6 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.errors import Violation
-from phronesis.models.structured_client import Answer, Task
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import MEMBERS, Claim, ReasoningBlock
@@ -211,16 +210,3 @@ class Rewritten(Form):
 
     topic: _Topic
     claims: Annotated[list[RewrittenClaim], pydantic.Field(max_length=MAX_CLAIMS)]
-
-
-class LearnAsker(Protocol):
-    """A model that can be asked about a run (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Return an answer in the task's schema, or why there is none."""
-        ...

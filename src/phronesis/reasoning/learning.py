@@ -18,6 +18,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
 from phronesis.errors import InputError, Violation
+from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.claim_effects import (
     BY_RULE,
     EDGE_OF,
@@ -31,7 +32,6 @@ from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
 from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, RunFacts, propose_by_rules, used_ids
-from phronesis.reasoning.learn_prompt import LearnAsker
 from phronesis.reasoning.llm_verdicts import Classes, Question, Taught, classes_of, may_go, teach, unknown_model
 from phronesis.reasoning.proposal_filter import ProposalFilter, Rewrite, Taken, by_form
 from phronesis.store.lane_view import LaneView
@@ -97,7 +97,7 @@ class Learning:
 
     telling: RunFacts
     candidates: Candidates
-    asker: Callable[[str | None], LearnAsker | None] = lambda _reference: None
+    asker: Callable[[str | None], StructuredClient | None] = lambda _reference: None
     kept: Kept = field(default_factory=Kept)
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:

@@ -15,7 +15,7 @@ from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import ModelUnavailable
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.models.structured_client import Answer, Attempt, StructuredClient, Task
 from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, Scales
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
 from phronesis.reasoning.laws.block_format import text_of
@@ -23,7 +23,6 @@ from phronesis.reasoning.laws.records import Claim, ReasoningBlock
 from phronesis.reasoning.learn_candidates import RULES, Proposal
 from phronesis.reasoning.learn_prompt import (
     ClaimClass,
-    LearnAsker,
     Lesson,
     ProposedItem,
     Rewritten,
@@ -91,7 +90,7 @@ def unknown_model(reference: str) -> Taught:
     return Taught(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
 
 
-def teach(asker: LearnAsker, tenant: str, question: Question) -> Taught:
+def teach(asker: StructuredClient, tenant: str, question: Question) -> Taught:
     """Ask about a run. Errors of models and servers are not raised; no transaction may be open during the call."""
     seen = shown(question.entry.id, question.facts, question.known)
     answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
@@ -129,7 +128,7 @@ def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[s
 class _Asking:
     """A model that can be asked again about the form of its proposals; its answers are added to ``outcomes``."""
 
-    asker: LearnAsker
+    asker: StructuredClient
     tenant: str
     question: Question
     outcomes: list[Outcome]

@@ -25,13 +25,13 @@ from phronesis.engine.handler import DEGRADED_ROLE, Handler, Outcomes, Prepare, 
 from phronesis.engine.writer import Writer, Written
 from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.log.reader import load_entry
+from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
 from phronesis.reasoning.migration_rewriting import (
     PROMPT_VERSION,
     RULES,
-    MemoryAsker,
     OldMemory,
     Rewriting,
     ask,
@@ -59,7 +59,7 @@ _TITLES: Final = ("title", "topic")
 class Rewriter:
     """Rewrites old memories, by a model if there is one, and by rules where it gives nothing valid."""
 
-    asker: MemoryAsker | None = None
+    asker: StructuredClient | None = None
 
     @property
     def how(self) -> str:
@@ -253,7 +253,6 @@ class Migrator:
     """Migrates old memories, or previews the result."""
 
     database: Database
-    writer: Writer
     rewriter: Rewriter
 
     def preview(self, tenant: str, source: Source) -> MigratedSource:
@@ -269,43 +268,32 @@ class Migrator:
             degraded=tuple(Degraded(**one.body) for one in said if one.role == DEGRADED_ROLE),
         )
 
-    def migrate(self, call: Call, source: Source) -> MigratedSource:
+    def migrate(self, writer: Writer, call: Call, source: Source) -> MigratedSource:
         """Record the migration of a memory and return its result; a repeated call returns the same.
 
         A refused memory is tried again when the rewriter has changed: another model, newer rules. A memory whose text
         was erased since is not.
         """
         try:
-            return self._migrated(call, source)
+            return self._migrated(writer, call, source)
         except Erased:
             return self._told(source, "erased", blocks=())
 
-    def _migrated(self, call: Call, source: Source) -> MigratedSource:
+    def _migrated(self, writer: Writer, call: Call, source: Source) -> MigratedSource:
         key = derived_id(MIGRATE, source.key)
         try:
-            found, how = self._outcome(call, source, self._write(call, source, key))
+            found, how = self._outcome(call, source, _write(writer, call, source, key))
         except IdempotencyConflict as conflict:  # the same memory with different arguments
             found, how = self._earlier(call, source, str(conflict.details["entry_id"])), None
         if found.status == "refused" and how != self.rewriter.how:
             anew = derived_id(key, self.rewriter.how, dumps(source.payload))
-            found, _ = self._outcome(call, source, self._write(call, source, anew))
+            found, _ = self._outcome(call, source, _write(writer, call, source, anew))
         return found
 
     def _earlier(self, call: Call, source: Source, entry_id: str) -> MigratedSource:
         with self.database.transaction(call.tenant, "read") as unit:
             entry = load_entry(unit, entry_id)
         return self._outcome(call, source, Written(entry, None, repeated=True, pending=False))[0]
-
-    def _write(self, call: Call, source: Source, key: str) -> Written:
-        return self.writer.write(
-            call.tenant,
-            source.lane,
-            verb=MIGRATE,
-            payload=source.payload,
-            actor=call.actor,
-            idempotency_key=key,
-            wait=call.wait,
-        )
 
     def _outcome(self, call: Call, source: Source, written: Written) -> tuple[MigratedSource, str | None]:
         """Return the result of an entry and, for a refused one, the rewriter that refused it."""
@@ -339,6 +327,18 @@ class Migrator:
 
     def _told(self, source: Source, status: MigrationStatus, *, blocks: Sequence[str], **more: Any) -> MigratedSource:
         return MigratedSource(source.name, status, blocks=tuple(blocks), diff=_diff(source, blocks), **more)
+
+
+def _write(writer: Writer, call: Call, source: Source, key: str) -> Written:
+    return writer.write(
+        call.tenant,
+        source.lane,
+        verb=MIGRATE,
+        payload=source.payload,
+        actor=call.actor,
+        idempotency_key=key,
+        wait=call.wait,
+    )
 
 
 def _diff(source: Source, blocks: Sequence[str]) -> str:

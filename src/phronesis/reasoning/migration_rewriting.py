@@ -8,7 +8,7 @@ repaired here, the whole memory is refused.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
@@ -21,7 +21,7 @@ from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import InputError, Violation
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.models.structured_client import Attempt, StructuredClient, Task
 from phronesis.reasoning import migration_patterns
 from phronesis.reasoning.claim_gate import (
     KB_ALIAS,
@@ -295,19 +295,6 @@ class RewrittenMemory(pydantic.BaseModel):
     claims: Annotated[list[ProposedClaim], pydantic.Field(max_length=40)]
 
 
-class MemoryAsker(Protocol):
-    """A model that can be asked for claims (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[RewrittenMemory]) -> Answer[RewrittenMemory]:
-        """Return an answer, or why there is none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The result of asking: a rewriting, or None and the reason; and the outcomes with the answers."""
@@ -316,7 +303,7 @@ class Asked:
     outcomes: Sequence[Outcome]
 
 
-def ask(asker: MemoryAsker, tenant: str, old: OldMemory) -> Asked:
+def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> Asked:
     """Ask a model for the claims of a memory. The rewriting is None if it gave nothing valid."""
     if len(old.text) > MAX_SHOWN or refusal_of(old.text) is not None:
         return Asked(None, ())

@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from phronesis.errors import FetchRefused
 
@@ -71,14 +71,6 @@ class Fetched:
     charset: str | None
     data: bytes
     fetched_at: datetime
-
-
-class Fetcher(Protocol):
-    """The port of a fetcher of documents."""
-
-    def fetch(self, url: str, rules: FetchRules) -> Fetched:
-        """Return the document at a URL. FetchRefused: a rule forbids it. FetchFailed: there was no usable response."""
-        ...
 
 
 Resolver = Callable[[str, int], Sequence[str]]

@@ -139,6 +139,12 @@ def entries_of_verb(
     return [EntryRow(**row) for row in unit.run(query.order_by(entries.c.seq)).mappings()]
 
 
+def verbs_of_lane(unit: Unit, lane_id: int) -> list[str]:
+    """Return the verbs of a lane's entries, each once, sorted."""
+    query = sa.select(entries.c.verb).where(entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id)
+    return list(unit.run(query.distinct().order_by(entries.c.verb)).scalars())
+
+
 def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[EntryRow]:
     """Return a lane's entries of these ids, in order."""
     found: list[Sequence[Any]] = []

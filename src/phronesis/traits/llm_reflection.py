@@ -19,9 +19,9 @@ from phronesis.core.timestamps import isoformat
 from phronesis.engine.handler import PrepareContext
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task
 from phronesis.traits.laws.records import Reconsidered, SeenTrait
-from phronesis.traits.reflection_answer import Questions, ReflectAsker, Reflected, Special
+from phronesis.traits.reflection_answer import Questions, Reflected, Special
 from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import ReflectionInput, open_traits, seen_trait
 from phronesis.traits.strategies import ANSWERS, StrategyResult
@@ -134,9 +134,9 @@ class ModelStrategy:
     ``special`` is the model asked about traits with too many contradictions; None: the same model.
     """
 
-    asker: ReflectAsker
-    questions: ReflectAsker | None = None
-    special: ReflectAsker | None = None
+    asker: StructuredClient
+    questions: StructuredClient | None = None
+    special: StructuredClient | None = None
     look: Look = field(default=lambda _bench, _question: ())
 
     @property
@@ -212,7 +212,7 @@ class ModelStrategy:
 
     @staticmethod
     def _thought(
-        role: str, asker: ReflectAsker, answer: Answer[Any], data: Shown, material: ReflectionInput
+        role: str, asker: StructuredClient, answer: Answer[Any], data: Shown, material: ReflectionInput
     ) -> StrategyResult:
         made = {material.traits[one].entry_id for one in data.traits}
         return StrategyResult(
@@ -220,7 +220,7 @@ class ModelStrategy:
         )
 
 
-def _said(role: str, asker: ReflectAsker, answer: Answer[Any]) -> list[Outcome]:
+def _said(role: str, asker: StructuredClient, answer: Answer[Any]) -> list[Outcome]:
     bodies: list[Mapping[str, Any]] = [
         {
             "role": role,

@@ -17,6 +17,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
+from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins
@@ -28,7 +29,6 @@ from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import SIDES, ReflectionInput, scan
 from phronesis.traits.strategies import (
     ANSWERS,
-    Guard,
     ReflectionStrategy,
     StrategyResult,
     sensitive_words,

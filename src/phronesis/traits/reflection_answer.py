@@ -5,12 +5,11 @@ back to the plainest. An answer that does not match the schema skips the round.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
 from phronesis.core.confidence import GRADES
-from phronesis.models.structured_client import Answer, Task
 from phronesis.traits.laws.records import (
     GENERAL,
     LONG_WINDOW,
@@ -173,19 +172,6 @@ class Questions(Form):
     """The answer of the first stage: what is worth looking up before concluding."""
 
     questions: Annotated[list[Annotated[str, pydantic.Field(max_length=300)]], pydantic.Field(max_length=5)]
-
-
-class ReflectAsker(Protocol):
-    """A model that can be asked (``models.asker.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Return an answer in the task's schema, or why there is none."""
-        ...
 
 
 _KINDS: Final[Mapping[str, Any]] = {

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
-from phronesis.core.reports import pause_after
+from phronesis.core.reports import Job, pause_after
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.engine.writer import Writer
@@ -20,7 +20,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
-from phronesis.store.lanes import Lane, find_lane, get_lane
+from phronesis.store.lanes import Lane, find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes, seqs_of_entries
 from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, ReflectionCycle, cycle_of, not_due
 from phronesis.traits.laws.strength import TRAIT, Due, Learned, Thresholds, due
@@ -45,6 +45,15 @@ class Reflector:
             lane = find_lane(unit, name)
             learned = Learned(memories=0, importance=0) if lane is None else _learned(LaneView(unit, lane))
         return due(learned, now, self.thresholds, **asked)
+
+    def due_jobs(self, tenant: str, now: datetime) -> Iterator[Job]:
+        """Yield the reflections that are due, by lane."""
+        with self.database.transaction(tenant, "read") as unit:
+            users = [lane.user_id for lane in list_lanes(unit) if lane.user_id is not None]
+        for user in users:
+            due = self.due(tenant, LaneName("user", user), now)
+            if due:
+                yield Job(state="due", work="reflect", user_id=user, message=due.reason)
 
     def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
         """Return the caller's view to record in an entry: the last reflection, and the traits recalled since."""

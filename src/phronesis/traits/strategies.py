@@ -11,6 +11,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.relations import Origin
 from phronesis.core.reports import Spent
 from phronesis.engine.handler import PrepareContext
+from phronesis.engine.sensitive_topics.guard import Finding, Guard
 from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
 from phronesis.traits.laws.records import Reconsidered, RefusedWish, Wishes
 from phronesis.traits.reflection_state import ReflectionState
@@ -82,28 +83,6 @@ class ReflectionStrategy(Protocol):
 
 SENSITIVE: Final = "sensitive"
 """Name of the rule. The refused text is not kept with the refusal, since that would store it."""
-
-
-class Finding(Protocol):
-    """A sensitive topic found by a guard."""
-
-    @property
-    def topic(self) -> str:
-        """The sensitive topic of a text."""
-        ...
-
-
-class Guard(Protocol):
-    """Detects sensitive topics (``sensitive.Guard``)."""
-
-    @property
-    def version(self) -> str:
-        """The version recorded with its findings."""
-        ...
-
-    def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
-        """Return the sensitive topic of a trait with this text and evidence, or None."""
-        ...
 
 
 def sift(guard: Guard, wishes: Wishes, material: ReflectionInput) -> tuple[Wishes, list[RefusedWish]]:

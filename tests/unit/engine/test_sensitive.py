@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ def rows(split: str) -> list[dict[str, Any]]:
 
 
 def guard(topics: Sequence[str] = SENSITIVE_TOPICS, also: Sequence[str] = (), allow: Sequence[str] = ()) -> Guard:
-    return Guard(SimpleNamespace(topics=topics, also=also, allow=allow))
+    return Guard(SensitiveRules.model_construct(topics=tuple(topics), also=tuple(also), allow=tuple(allow)))
 
 
 def found(text: str, by: Guard = GUARD) -> str | None:

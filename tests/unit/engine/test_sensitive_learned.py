@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,7 +37,10 @@ def small(topic_of: dict[str, str], unit: float = 0.1) -> Model:
 
 
 def guard(model: Model, topics: Sequence[str] = SENSITIVE_TOPICS, allow: Sequence[str] = ()) -> Guard:
-    return Guard(SimpleNamespace(topics=topics, also=(), allow=allow), models={"en": model, "zh": model})
+    return Guard(
+        SensitiveRules.model_validate({"topics": tuple(topics), "allow": tuple(allow)}),
+        models={"en": model, "zh": model},
+    )
 
 
 def test_the_installed_weights_know_every_topic() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from phronesis.core.items import Item
 from phronesis.index.projections import no_parts, own_words
 from phronesis.resources.search import MAX_HEADING, heading_of, project_section
-from phronesis.wiring import make_projector
+from phronesis.wiring.engines import find_engines
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -61,7 +61,7 @@ def test_every_character_but_white_space_is_in_a_chunk_and_shown_from_its_place(
 
 
 def test_documents_are_searched_by_nothing_and_ended_sections_neither() -> None:
-    projector = make_projector()
+    projector = find_engines().projector
     assert projector.by_kind["document"] is no_parts
     assert projector.by_kind["section"] is project_section
     assert projector.parts(section("Boil it.")) != []

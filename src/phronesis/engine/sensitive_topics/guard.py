@@ -12,10 +12,11 @@ themselves is kept or not by the tables alone, since a text that is wrongly take
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
+from phronesis.config import SensitiveRules
 from phronesis.core.text import UNSPACED
 from phronesis.engine.sensitive_topics.tables import Cue, Model, Odds, Table, load_model, load_tables, sentences
 from phronesis.models.text_features import folded, language_of
@@ -42,25 +43,6 @@ TOGETHER: Final = 0.0
 
 MAX_WORDS: Final = 8
 """Pieces that a finding quotes."""
-
-
-class SensitivePolicy(Protocol):
-    """What a team decides: the topics that are guarded, phrases that are forbidden besides, and phrases that pass."""
-
-    @property
-    def topics(self) -> Collection[str]:
-        """Names of guarded topics."""
-        ...
-
-    @property
-    def also(self) -> Sequence[str]:
-        """Words and phrases that are forbidden whatever the topics."""
-        ...
-
-    @property
-    def allow(self) -> Sequence[str]:
-        """Words and phrases that are no sign of any topic."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +79,7 @@ class Guard:
 
     version: Final = GUARD_VERSION
 
-    def __init__(self, policy: SensitivePolicy, *, models: Models | None = None) -> None:
+    def __init__(self, policy: SensitiveRules, *, models: Models | None = None) -> None:
         """Guard the topics of a policy. ``models`` stand in for those that are installed."""
         self._models = models
         self._topics = frozenset(policy.topics)

@@ -11,9 +11,9 @@ from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
 from phronesis.experience.laws.outcome_labels import Labelling, label_of
-from phronesis.experience.sources.log import LogSource
 from phronesis.experience.sources.outcome_words import is_question, reasons, said_outcome
-from phronesis.experience.sources.port import LineIndex, Raw, finished
+from phronesis.experience.sources.port import LineIndex, Raw, Source, finished, is_json
+from phronesis.experience.sources.registry import SOURCES
 from phronesis.experience.sources.transcripts import Message, Transcript, transcripts
 
 _RESULT: Final = 500
@@ -24,7 +24,6 @@ _CONTINUES: Final = re.compile(
 )
 _QUESTION: Final = re.compile(r"[^.!?\n。！？]{1,600}[?？]")
 _ERROR: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,40}\.){0,5}[A-Z]\w{0,60}(?:Error|Exception))\b")
-_LOGS: Final = LogSource()
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -63,7 +62,13 @@ class _Episode:
     closed: bool = False
 
 
-class ChatSource:
+_REMEDY: Final = (
+    "a conversation is a list of messages with role and content, or from and value, in which a user asks and an"
+    " assistant answers"
+)
+
+
+class ChatSource(Source):
     """Reads transcripts, as JSON or as text."""
 
     source_type = "chat"
@@ -72,6 +77,12 @@ class ChatSource:
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Return the attempts at each request; none for a text without requests and answers."""
         return finished(_drafts(raw))
+
+    def refusal(self, raw: Raw) -> str:
+        """Return why a text cannot be read: JSON without a conversation."""
+        if not is_json(raw.text) or transcripts(raw):
+            return ""
+        return f"JSON in which no conversation is found, which the source 'chat' does not read; {_REMEDY}"
 
 
 def _drafts(raw: Raw) -> Iterator[Draft]:
@@ -177,7 +188,8 @@ def tool_outcome(text: str, *, failed: bool | None = None) -> tuple[Labelling, s
             given = None
         if given is not None:
             return label_of(given, {"is_error": failed} if failed else None), words, None
-    drafts = _LOGS.read(Raw(text=text, recorded_at=_NEVER))
+    logs = SOURCES.get("log")  # a plug-in: without it, the words of the result decide
+    drafts = () if logs is None else logs.read(Raw(text=text, recorded_at=_NEVER))
     bad = next((draft for draft in drafts if draft.label == "failure"), None)
     best = bad or next((draft for draft in drafts if draft.label == "success"), None)
     if failed:

@@ -11,7 +11,7 @@ from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import VIEWS, Draft
 from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, Labelling, label_of
 from phronesis.experience.sources.outcome_words import said_outcome
-from phronesis.experience.sources.port import LineIndex, Raw, finished
+from phronesis.experience.sources.port import LineIndex, Raw, Source, finished
 from phronesis.experience.sources.transcripts import moment_of
 
 Field = Literal["situation", "goal", "attempt", "result", "reflection", "label", "date"]
@@ -82,7 +82,7 @@ class _Entry:
         return bool(self.shared or self.tries)
 
 
-class ManualSource:
+class ManualSource(Source):
     """Reads notes: Markdown or plain text, in English or Chinese."""
 
     source_type = "manual"

@@ -15,7 +15,7 @@ from typing import Final
 
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
-from phronesis.experience.sources.port import Raw
+from phronesis.experience.sources.port import Raw, Source
 from phronesis.experience.sources.proof_blocks import (
     Block,
     blocks_of,
@@ -52,7 +52,7 @@ class _Attempt:
     done: tuple[int, int] | None
 
 
-class ProofSource:
+class ProofSource(Source):
     """Reads mathematical proofs. A label is the text's own claim, never a judgement of the mathematics."""
 
     source_type = "math_proof"

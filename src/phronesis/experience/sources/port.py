@@ -1,14 +1,16 @@
 """The port of source adapters, and positions in a text: line numbers, and JSON values with their spans."""
 
 import json
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from phronesis.core.text import storable
+from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Draft
 
 _DECODER: Final = json.JSONDecoder()
@@ -105,6 +107,23 @@ def _skip(text: str, n: int) -> int:
     return n
 
 
+def is_json(text: str) -> bool:
+    """Return whether a text is a value of JSON, or has one on its first line."""
+    words = text.lstrip("\ufeff \t\r\n")
+    return words[:1] in {"{", "["} and (load_json(words) is not None or load_json(words.partition("\n")[0]) is not None)
+
+
+def load_json(text: str) -> Any:
+    """Return the value of a text that is one JSON object or array, else None."""
+    words = text.lstrip("\ufeff \t\r\n")
+    if words[:1] not in {"{", "["}:
+        return None
+    try:
+        return json.loads(words)
+    except (ValueError, RecursionError):
+        return None
+
+
 # The port of a source adapter: raw text in, drafts of events out.
 
 
@@ -121,26 +140,40 @@ class Raw:
     recorded_at: datetime
 
 
-class Source(Protocol):
-    """The port of an adapter for one type of source. Pure: the same text gives the same drafts.
+class Source(ABC):
+    """An adapter for one type of source. Pure: the same text gives the same drafts.
 
     It never raises for invalid input: what it cannot parse gives no draft. Time must be linear in the text's length,
     whatever its content.
     """
 
-    source_type: str
+    source_type: ClassVar[str]
     """The name under which callers select it: ``lean``, ``log`` …"""
 
-    version: str
+    version: ClassVar[str]
     """The version in outcomes, such as ``lean/1``; changes when the same text would give other drafts."""
 
+    @abstractmethod
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Return the attempts in a text, in text order."""
-        ...
+
+    def refusal(self, raw: Raw) -> str:  # noqa: ARG002 - the port's
+        """Return why a text cannot be read: its format and the remedy, to follow "this is"; empty if it can.
+
+        A text without attempts is read, since a log may contain none.
+        """
+        return ""
 
 
 Sources = Mapping[str, Source]
 """The adapters by type."""
+
+
+def refuse_unsupported(source: Source, raw: Raw) -> None:
+    """Raise InputError for a text in a format that the source does not read, before anything is recorded."""
+    found = source.refusal(raw)
+    if found:
+        raise InputError(f"text: this is {found}", field="text")
 
 
 # Final clean-up of drafts: remove characters that a database cannot store, and limit their number.

@@ -1,45 +1,37 @@
-"""The registry of built-in source adapters by type; a new one is one line here."""
+"""The source adapters by type: classes that distributions register as entry points of ``phronesis.sources``."""
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from types import MappingProxyType
+from importlib.metadata import EntryPoint
 from typing import Final
 
+from phronesis.config.plugins import SOURCES as GROUP
+from phronesis.config.plugins import broken, find_plugins, load_plugin
 from phronesis.core.lazy_loading import once
 from phronesis.experience.sources.port import Source, Sources
 
-_PLACES: Final = MappingProxyType(
-    {
-        "lean": ("lean", "LeanSource"),
-        "math_proof": ("math_proof", "ProofSource"),
-        "chat": ("chat", "ChatSource"),
-        "log": ("log", "LogSource"),
-        "manual": ("manual", "ManualSource"),
-        "run": ("run", "RunSource"),
-    }
-)
 
-
-class Shelf(Mapping[str, Source]):
+class SourceRegistry(Mapping[str, Source]):
     """The adapters by type, imported on first use: their grammars take a fifth of a second."""
 
     def __getitem__(self, source_type: str) -> Source:
-        return _made(*_PLACES[source_type])
+        return _load_source(find_plugins(GROUP)[source_type])
 
     def __contains__(self, source_type: object) -> bool:
-        return isinstance(source_type, str) and source_type in _PLACES
+        return source_type in find_plugins(GROUP)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(find_plugins(GROUP))
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(find_plugins(GROUP))
 
 
 @once
-def _made(module: str, name: str) -> Source:
-    found: Source = getattr(import_module(f"phronesis.experience.sources.{module}"), name)()
-    return found
+def _load_source(point: EntryPoint) -> Source:
+    source: Source = load_plugin(point)()
+    if source.source_type != point.name:
+        raise broken(point, f"has the source_type '{source.source_type}', which must be its name")
+    return source
 
 
-SOURCES: Final[Sources] = Shelf()
+SOURCES: Final[Sources] = SourceRegistry()

@@ -10,7 +10,17 @@ from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Draft
 from phronesis.experience.laws.outcome_labels import Labelling, label_of
 from phronesis.experience.sources.outcome_words import reasons
-from phronesis.experience.sources.port import LineIndex, Placed, Raw, documents, elements, finished, member
+from phronesis.experience.sources.port import (
+    LineIndex,
+    Placed,
+    Raw,
+    Source,
+    documents,
+    elements,
+    finished,
+    is_json,
+    member,
+)
 from phronesis.experience.sources.react import react_runs
 from phronesis.experience.sources.trajectories import (
     Step,
@@ -57,7 +67,10 @@ _SHOWN: Final = 30
 """Steps listed in a run's attempt; of a longer run the first and the last ones."""
 
 
-class RunSource:
+_REMEDY: Final = "a run is an object with steps, a trajectory, events or messages, or with an id and an outcome"
+
+
+class RunSource(Source):
     """Reads agent runs."""
 
     source_type = "run"
@@ -67,10 +80,11 @@ class RunSource:
         """Return a draft for each step that clearly failed, and one for each run after its steps."""
         return finished(_drafts(raw))
 
-
-def holds_run(text: str) -> bool:
-    """Return whether a JSON text contains a run."""
-    return next(_records(text), None) is not None
+    def refusal(self, raw: Raw) -> str:
+        """Return why a text cannot be read: JSON without a run."""
+        if not is_json(raw.text) or next(_records(raw.text), None) is not None:
+            return ""
+        return f"JSON in which no run is found, which the source 'run' does not read; {_REMEDY}"
 
 
 def _drafts(raw: Raw) -> Iterator[Draft]:

@@ -15,7 +15,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.engine.background import Background
 from phronesis.errors import MissingExtra, StorageError
-from phronesis.reasoning.catalysis.molecules import CarboxylGroups, carboxyl_groups
+from phronesis.reasoning.catalysis.molecules import CarboxylGroups, Drawing, carboxyl_groups, drawing_of
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds, LookupFailed, PubChem, normal_name
 from phronesis.reasoning.catalysis.run_facts import modifier_of
 from phronesis.reasoning.handlers import find_run
@@ -238,6 +238,10 @@ class ModifierReviews:
             return _unresolved(asked, reason)
         self._soon(wanted)
         return replace(_unresolved(asked, "looking_up"), status="pending")
+
+    def drawing(self, review: Review) -> Drawing | None:
+        """Return the drawing of a modifier, or None; MissingExtra when RDKit is not installed."""
+        return None if review.smiles is None else drawing_of(review.smiles, review.matched)
 
     def close(self) -> None:
         """Stop the thread. Queued names are dropped; they are looked up when a review is requested."""

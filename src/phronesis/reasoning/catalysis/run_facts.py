@@ -11,6 +11,8 @@ from phronesis.reasoning.laws.records import Feedback, Run, folded_name
 MODIFIER: Final = ("modifier", "small_molecule_modifier")
 """Two names of one field; the first non-empty one counts."""
 
+_CATALYST: Final = frozenset({"M1", "M2", "atomic_ratio", *MODIFIER})
+
 _COLONS: Final = str.maketrans("∶/", "::")
 _PART: Final = r"(\d{1,12}(?:\.\d{1,12})?)(%?)"
 _RATIO: Final = re.compile(
@@ -23,6 +25,10 @@ class CatalysisFacts:
     """FACTS builder for runs whose output has M1, M2, atomic_ratio and modifier (or small_molecule_modifier)."""
 
     name: Final = "catalysis"
+
+    def recognises(self, fields: Mapping[str, Any]) -> bool:
+        """Return whether an output names a metal, their ratio or a modifier."""
+        return bool(_CATALYST & fields.keys())
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
         """Return FACTS with the four fields as written; those that cannot be parsed are listed as ``unresolved``."""

@@ -79,6 +79,10 @@ class FactsBuilder(Protocol):
         """Its name in the policy."""
         ...
 
+    def recognises(self, fields: Mapping[str, Any]) -> bool:
+        """Return whether a run with these fields of output is of its field of work."""
+        ...
+
     def facts(self, run: Run, feedback: Feedback) -> Facts:
         """Return what is written into claims and shown to a model."""
         ...
@@ -141,6 +145,10 @@ class GenericFacts:
     """FACTS builder for any agent's run: the scalar fields of its output, by their own names."""
 
     name: Final = "generic"
+
+    def recognises(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - the port's
+        """Return True: it reads any output."""
+        return True
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
         """Return FACTS with the first twenty scalar fields of the output, and an excerpt of the raw text."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from importlib import resources
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import pydantic
 
@@ -19,7 +19,7 @@ from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
 from phronesis.core.scope import Scope
-from phronesis.models.structured_client import Answer, Task
+from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.recall.planning.intent import decide, excerpt, language_of, read_message
 from phronesis.recall.planning.time_range import window_of
 from phronesis.recall.planning.wordings import KnownNames, candidates, distinct, entities_in, sub_plan, word_queries
@@ -89,19 +89,6 @@ class ProposedPlan(pydantic.BaseModel):
     kinds: Annotated[list[str], pydantic.Field(max_length=64)] = []
 
 
-class PlanAsker(Protocol):
-    """A client that can be asked for a plan (``models.structured_client.Asker``)."""
-
-    @property
-    def name(self) -> str:
-        """Gateway and model."""
-        ...
-
-    def ask(self, tenant: str, task: Task[ProposedPlan]) -> Answer[ProposedPlan]:
-        """Return an answer, or the reason for its absence."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The input shown to a model; all of it is data."""
@@ -113,7 +100,7 @@ class Shown:
     resources: bool | None
 
 
-def planned_by_model(asker: PlanAsker, tenant: str, rules: RetrievalPlan, shown: Shown) -> RetrievalPlan:
+def planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan, shown: Shown) -> RetrievalPlan:
     """Return the rules' plan changed by the model's answer or, without one, unchanged with ``degraded``."""
     answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
     if answer.value is None:
@@ -263,7 +250,7 @@ class Planner:
     """Makes plans. ``asker`` is the model of the role ``plan``; None: rules only. Thread-safe; it never writes."""
 
     clock: Callable[[], datetime]
-    asker: PlanAsker | None = None
+    asker: StructuredClient | None = None
     known: KnownNames | None = None
     limit: int = LIMIT
     share: float = SHARE

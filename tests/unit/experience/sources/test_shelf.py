@@ -8,7 +8,8 @@ import pytest
 from phronesis.experience.sources.registry import SOURCES
 
 PACKAGE = "phronesis.experience.sources."
-LISTED = f"import sys, phronesis.wiring; print(*[one for one in sys.modules if one.startswith({PACKAGE!r})])"
+OPENED = "import sys; from phronesis import Memory; Memory.open('sqlite://', policy={'embedder': 'none'})"
+LISTED = f"{OPENED}; print(*[one for one in sys.modules if one.startswith({PACKAGE!r})])"
 
 
 def test_every_source_goes_by_its_type() -> None:

@@ -22,7 +22,7 @@ from phronesis.experience.sources.lean.messages import (
 )
 from phronesis.experience.sources.lean.replies import Session, as_message, decode, is_answer, is_command
 from phronesis.experience.sources.lean.syntax import Program, is_hypothesis, read_program
-from phronesis.experience.sources.port import Raw
+from phronesis.experience.sources.port import Raw, Source
 
 _JSON: Final = re.compile(r"\{ ?[\"}]|\{\s*$|\[\s*(?:\{|$)")
 _LEAN: Final = re.compile(
@@ -198,7 +198,7 @@ class Walk:
 LEAN_VERSION: Final = "lean/1"
 
 
-class LeanSource:
+class LeanSource(Source):
     """Reads Lean 4 output: ``lean --json``, ``lake build``, REPL replies, and plain logs of ``lean``.
 
     The form is detected; one text may contain several. A position with errors is one failure; a file, module or command

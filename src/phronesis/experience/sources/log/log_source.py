@@ -8,6 +8,7 @@ from phronesis.experience.sources.log.commands import read_commands, read_ending
 from phronesis.experience.sources.log.compilers import read_compilers
 from phronesis.experience.sources.log.draft_building import drafts_of
 from phronesis.experience.sources.log.findings import Reading, lines_of
+from phronesis.experience.sources.log.foreign_reports import REMEDY, foreign_format
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
 from phronesis.experience.sources.log.junit import read_junit
 from phronesis.experience.sources.log.junit_xml import is_junit
@@ -16,7 +17,7 @@ from phronesis.experience.sources.log.pytest_output import read_pytest
 from phronesis.experience.sources.log.sbt import read_sbt
 from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites
 from phronesis.experience.sources.log.traces import read_traces
-from phronesis.experience.sources.port import Raw, finished
+from phronesis.experience.sources.port import Raw, Source, finished
 
 _READERS: Final = (
     read_sbt,
@@ -34,7 +35,7 @@ _READERS: Final = (
 trace."""
 
 
-class LogSource:
+class LogSource(Source):
     """Reads program output: test reports, consoles, stack traces, compilers, builds."""
 
     source_type = "log"
@@ -48,3 +49,8 @@ class LogSource:
         for read in _READERS:
             read(reading)
         return finished(drafts_of(reading))
+
+    def refusal(self, raw: Raw) -> str:
+        """Return why a text cannot be read: it is another kind of report."""
+        found = foreign_format(raw.text)
+        return f"{found}, which the source 'log' does not read; {REMEDY}" if found else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Form, Response
 
@@ -11,7 +11,6 @@ from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
-from phronesis.reasoning.catalysis.molecules import Drawing, drawing_of
 from phronesis.reasoning.laws.item_records import LearnResult
 from phronesis.reasoning.laws.records import Review
 
@@ -61,7 +60,7 @@ def runs(visitor: Visiting, cursor: str = "") -> Response:
 def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
     """Show a run with all that came of it."""
     record = visitor.memory.runs.get(id, **visitor.looking.owner)
-    drawing, missing = drawn(record.review)
+    drawing, missing = drawn(visitor, record.review)
     products = list((record.feedback or {}).get("products") or ())
     rows = [*products, *({} for _ in range(SPARE_ROWS))]
     return page(
@@ -124,12 +123,13 @@ def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, 
     return _seen_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 
 
-def drawn(review: Review | None) -> tuple[Drawing | None, str]:
+def drawn(visitor: Visitor, review: Review | None) -> tuple[Any, str]:
     """Return the drawing of a modifier with a structure; otherwise the reason why there is none."""
-    if review is None or review.smiles is None:
+    reviews = visitor.memory.admin.components.reviews
+    if review is None or reviews is None:
         return None, ""
     try:
-        return drawing_of(review.smiles, review.matched), ""
+        return reviews.drawing(review), ""
     except MissingExtra as error:
         return None, str(error)
 

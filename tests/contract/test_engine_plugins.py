@@ -1,0 +1,137 @@
+"""An engine is one object that a registry finds: the spine carries one that it has never heard of."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from custom_store import USER, write
+from phronesis.core.items import Item
+from phronesis.errors import HandlerMissing, InputError, MissingExtra, PluginBroken
+from phronesis.experience.sources.chat import tool_outcome
+from phronesis.memory import Memory
+from phronesis.store.items import read_where
+from phronesis.store.lanes import find_lane
+from phronesis.wiring.engines import find_engines
+from toy_engine import KIND, VERB, installed, without
+
+PLAIN = {"embedder": "none"}
+CATALYST = {"run_id": "r1", "output": {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "urea"}}
+
+
+@pytest.fixture
+def teapot(tmp_path: Path) -> Iterator[None]:
+    with installed(tmp_path / "teapot"):
+        yield
+
+
+def teas(memory: Memory) -> list[Item]:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
+        lane = find_lane(unit, USER)
+        assert lane is not None
+        return [item for item in read_where(unit, lane) if item.kind == KIND]
+
+
+def drink(memory: Memory) -> Item:
+    for tea in ("oolong", "sencha", "oolong"):
+        write(memory, VERB, {"tea": tea})
+    return next(tea for tea in teas(memory) if tea.content == "oolong")
+
+
+@pytest.mark.usefixtures("teapot")
+def test_an_engine_of_another_distribution_is_carried_by_the_spine(database_url: str, tmp_path: Path) -> None:
+    with Memory.open(database_url, policy=PLAIN) as memory:
+        oolong = drink(memory)
+        assert oolong.data["sips"] == 2
+        assert memory.search("cup of oolong", user_id="alice")[0].item.id == oolong.id
+        assert memory.admin.components.extensions == {"clock_of_tea": memory.admin.components.clock}
+        assert "default drinks tea" in [check.detail for check in memory.admin.doctor().checks]
+        assert memory.admin.rebuild(verify=True).equal
+        log = tmp_path / "log.jsonl"
+        memory.export(log)
+    with Memory.open(f"sqlite:///{tmp_path}/again.db", policy=PLAIN) as again:
+        again.import_(log)
+        again.flush()
+        assert {tea.content: tea.data["sips"] for tea in teas(again)} == {"oolong": 2, "sencha": 1}
+        last = again.history(oolong.id)[-1]
+        undone = again.rollback(last.delta_id)
+        assert next(tea for tea in teas(again) if tea.id == oolong.id).data["sips"] == 1
+        again.rollback(undone.entry_id)
+        assert next(tea for tea in teas(again) if tea.id == oolong.id).data["sips"] == 2
+        assert again.erase(id=oolong.id).clean
+        assert [tea.content for tea in teas(again)] == ["sencha"]
+        assert again.admin.rebuild(verify=True).equal
+
+
+def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path: Path) -> None:
+    with installed(tmp_path / "teapot"), Memory.open(database_url, policy=PLAIN) as memory:
+        memory.add("I live in Oslo", user_id="alice")
+        oolong = drink(memory)
+    with Memory.open(database_url, policy=PLAIN) as memory:
+        before = memory.get_all(user_id="alice"), teas(memory)
+        calls: list[Callable[[], object]] = [
+            memory.admin.rebuild,
+            lambda: memory.admin.rebuild(verify=True),
+            lambda: memory.admin.rederive(user_id="alice"),
+            lambda: memory.erase(id=oolong.id),
+        ]
+        for call in calls:
+            with pytest.raises(HandlerMissing, match="'sip': install the package that brings it") as error:
+                call()
+            assert error.value.code == "entry.no_handler"
+        assert (memory.get_all(user_id="alice"), teas(memory)) == before
+        assert memory.admin.jobs().pending == 0
+        assert memory.add("I like tea", user_id="alice").items
+        assert memory.erase(user_id="alice").clean
+
+
+def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) -> None:
+    with without("catalysis", "lean", "log", "math_proof"), Memory.open(database_url, policy=PLAIN) as memory:
+        assert "catalysis" not in [engine.name for engine in find_engines()]
+        memory.add("I live in Oslo", user_id="alice")
+        run_id = memory.runs.record(CATALYST, user_id="alice")
+        record = memory.runs.get(run_id, user_id="alice")
+        assert record.facts["run_output"] == CATALYST["output"]
+        assert record.review is None
+        assert (
+            memory.resources.ingest_source(source_type="manual", text="It failed: no space left.", user_id="alice")
+            is not None
+        )
+        with pytest.raises(InputError, match="source_type must be one of chat, manual, run; got 'lean'"):
+            memory.resources.ingest_source(source_type="lean", text="x", user_id="alice")
+        with pytest.raises(MissingExtra, match="no installed package reviews runs"):
+            memory.runs.review(run_id, user_id="alice")
+        assert memory.admin.rebuild(verify=True).equal
+    with without("catalysis"), pytest.raises(InputError, match="no installed package brings 'catalysis'"):
+        Memory.open(database_url, policy={**PLAIN, "reasoning": {"facts": "catalysis"}})
+
+
+@pytest.mark.parametrize(
+    ("engines", "message"),
+    [
+        ("tea = toy_engine_of_nobody:ENGINE", r"'tea' of teapot .* cannot be loaded \(ModuleNotFoundError"),
+        ("tea = toy_engine:NO_ENGINE", "'tea' of teapot .* is no Engine but a str"),
+        ("traits = toy_engine:ENGINE", "phronesis and teapot both bring 'traits'|teapot and phronesis both bring"),
+        ("clash = toy_engine:CLASH", "clash and conversation both bring 'turn'|conversation and clash both bring"),
+        ("more = toy_engine:ENGINE", "'more' of teapot .* has the name 'tea'"),
+    ],
+)
+def test_a_broken_plugin_is_named(database_url: str, tmp_path: Path, engines: str, message: str) -> None:
+    with installed(tmp_path / "teapot", engines=engines), pytest.raises(PluginBroken, match=message) as error:
+        Memory.open(database_url, policy=PLAIN)
+    assert "uninstall" in error.value.message
+
+
+def test_metadata_of_an_older_version_is_told(database_url: str) -> None:
+    names = [engine.name for engine in find_engines()]
+    with without(*names), pytest.raises(PluginBroken, match="install it again"):
+        Memory.open(database_url, policy=PLAIN)
+
+
+def test_a_tool_result_is_read_without_the_reader_of_logs() -> None:
+    told = "FAILED tests/test_a.py::test_b - AssertionError: 1 != 2\n1 failed in 0.10s"
+    labelled, _, draft = tool_outcome(told)
+    assert labelled.label == "failure"
+    assert draft is not None
+    with without("log"):
+        assert tool_outcome(told)[1:] == (told, None)

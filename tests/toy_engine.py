@@ -1,0 +1,102 @@
+"""An engine of a distribution of its own: one verb, one kind of item, one fold, one projection, one check."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+import pytest
+
+from phronesis.config import plugins
+from phronesis.core.changes import Changes, Fold
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.results import Check
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.plugin import Engine, OpenEngine, Platform
+from phronesis.index.projections import in_words
+from phronesis.store.lane_view import LaneView
+from phronesis.wiring.engines import find_engines
+
+VERB, KIND = "sip", "tea"
+
+
+def apply_sip(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Create the tea of an entry at its first sip, and count each."""
+    if is_erased(entry.payload):
+        return Changes()
+    name = entry.payload["tea"]
+    held = next((item for item in view.find(kinds=[KIND]) if item.content == name), None)
+    made = Item(
+        id=item_id(entry.id, KIND, ""),
+        kind=KIND,
+        content=name,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        **view.scope_fields(),
+    )
+    tea = held or made
+    sip = EvidenceRow(
+        item_id=tea.id,
+        polarity="source",
+        source_key=entry.id,
+        source_entry_id=entry.id,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+    )
+    return Changes(items=() if held else [made], evidence=[sip])
+
+
+def _open(platform: Platform) -> OpenEngine:
+    def sips(tenant: str) -> Iterator[Check]:
+        yield Check("sips", ok=True, detail=f"{tenant} drinks tea")
+
+    return OpenEngine(
+        handlers=[Handler(verb=VERB, apply=apply_sip)], components={"clock_of_tea": platform.clock}, checks=[sips]
+    )
+
+
+ENGINE = Engine(
+    name="tea",
+    open=_open,
+    folds={KIND: Fold(frozenset({"data.sips"}), lambda _, evidence: {"data.sips": len(evidence)})},
+    projections={KIND: lambda item: in_words(f"a cup of {item.content}")},
+)
+CLASH = Engine(name="clash", open=lambda _: OpenEngine(handlers=[Handler(verb="turn", apply=apply_sip)]))
+NO_ENGINE = "green"
+
+
+def _forget_found() -> None:
+    plugins.find_plugins.cache_clear()
+    find_engines.cache_clear()
+
+
+@contextmanager
+def installed(folder: Path, *, engines: str = "tea = toy_engine:ENGINE", name: str = "teapot") -> Iterator[None]:
+    """Have a distribution that registers ``engines``, in a folder of its own."""
+    made = folder / f"{name}-1.dist-info"
+    made.mkdir(parents=True)
+    (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (made / "entry_points.txt").write_text(f"[phronesis.engines]\n{engines}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        _forget_found()
+        yield
+    _forget_found()
+
+
+@contextmanager
+def without(*names: str) -> Iterator[None]:
+    """Have no plug-in of these names, in whatever group."""
+
+    def left(*, group: str) -> list[EntryPoint]:
+        return [point for point in entry_points(group=group) if point.name not in names]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugins, "entry_points", left)
+        _forget_found()
+        yield
+    _forget_found()
