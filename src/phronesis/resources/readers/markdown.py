@@ -1,93 +1,44 @@
-"""Parse Markdown (CommonMark 0.31 and GitHub's extensions) and Jupyter notebooks into sections.
+"""Parse Markdown (CommonMark and GitHub's strikethrough) and Jupyter notebooks into sections.
 
-Headings are ATX, setext, or HTML's h1 to h6. Fenced code, comments and front matter contain no headings; tables and
-lists are kept as they are. Only lines that may be headings are examined, so time grows with their number.
+markdown-it finds the blocks of the whole text, and the text of its headings: ATX, setext, or HTML's h1 to h6, outside
+lists and quotations.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from html import unescape
+from functools import cache
+from itertools import accumulate, chain, pairwise
 from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.laws.outline import MAX_TITLE, Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
-# Plain text of a heading, without markup.
-
 _LONGEST: Final = 8 * MAX_TITLE
 """Characters of a heading's source that are examined, including link addresses."""
 
-_PLAIN: Final = re.compile(r"[^\\`*_\[\]<>&{}!:~]*")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--[^>]{0,500}-->")
-_IMAGE: Final = re.compile(r"!\[([^\[\]]{0,300})\]\([^()\s]{0,600}\)")
-_LINK: Final = re.compile(r"\[([^\[\]]{1,300})\](?:\([^()]{0,600}\)|\[[^\[\]]{0,300}\])")
 _ANCHOR: Final = re.compile(r"[ \t]\{[#.:][^{}]{0,200}\}[ \t]*$")
-_ROLE: Final = re.compile(r":[a-z][a-z0-9:+-]{0,40}:`")
-_TARGET: Final = re.compile(r"`([^`<>]{1,300}) <[^`<>]{1,600}>`_{0,2}")
-_STARS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)")
 _NEEDLESS: Final = re.compile(r"\\([_*~])")
-_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-def markdown_title(written: str) -> str:
-    """Return a Markdown heading without links, pictures, emphasis, code marks, tags and anchors."""
-    if _PLAIN.fullmatch(written):
-        return plain_title(written)
-    text = _ANCHOR.sub("", written[:_LONGEST])
-    text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", _TAG.sub("", text)))
-    text = "".join(
-        part if n % 2 else _STARS.sub("", part) for n, part in enumerate(_ESCAPE.sub(r"\1", text).split("`"))
-    )
-    return plain_title(unescape(text))
-
-
-def without_escapes(markdown: str) -> str:
-    """Return generated Markdown without the escapes that a person would not write."""
-    return _NEEDLESS.sub(r"\1", markdown)
-
-
-def rst_title(written: str) -> str:
-    """Return a reStructuredText heading without roles, references and emphasis."""
-    if _PLAIN.fullmatch(written):
-        return plain_title(written)
-    text = _TARGET.sub(r"\1", _ROLE.sub("`", written[:_LONGEST]))
-    text = "".join(part if n % 2 else _STARS.sub("", part) for n, part in enumerate(text.split("`")))
-    return plain_title(_ESCAPE.sub(r"\1", text))
-
-
-_MARK: Final = re.compile(
-    r"^\ufeff? {0,3}(?:(?P<atx>\#{1,6})(?=[ \t\r\n]|\Z)|(?P<fence>`{3,}(?![^\n`]*`)|~{3,})|(?P<under>=+|-+)"
-    r"(?=[ \t\r]*$)|(?P<comment><!--)|(?P<html><[hH][1-6](?=[ \t\n>]))|(?P<raw><(?:pre|script|style)(?=[ \t\n>])))",
-    re.MULTILINE,
-)
-_CLOSING: Final = re.compile(r"(?:^|[ \t])#+[ \t]*$")
-_BORDER: Final = re.compile(
-    r"[ ]{0,3}(?:\#{1,6}[ \t]|`{3}|~{3}|(?<!=)=++[ \t\r]*+$|(?<!-)-++[ \t\r]*+$|</(?:h[1-6]|pre|p|div)>|-->)"
-)
-"""A line that ends the paragraph above it."""
-
-_NO_PARAGRAPH: Final = re.compile(r"[ ]{4}|\t|[ ]{0,3}[-+*>|<]")
-"""Beginnings of lines that an underline does not make a heading: code, list, quotation, table, HTML."""
-
-_NUMBERED: Final = re.compile(r"[ ]{0,3}\d{1,9}[.)][ \t]")
-_MAX_PARAGRAPH: Final = 3
-"""Lines of a heading underlined with =. One underlined with - has one line; below more, it is a rule."""
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_HTML: Final = re.compile(r"^\ufeff? {0,3}<(h[1-6])(?=[ \t\n>])[^>]{0,1000}>", re.MULTILINE | re.IGNORECASE)
+_HTML_LONGEST: Final = 1_000
+"""Characters from ``<h1>`` to its end."""
 
 _FRONT: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _FRONT_END: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 _FRONT_LONGEST: Final = 20_000
 _FRONT_TITLE: Final = re.compile(r"^title:[ \t]+(\S[^\n]{0,400})$", re.MULTILINE | re.IGNORECASE)
-_HTML_LONGEST: Final = 1_000
-"""Characters from ``<h1`` to its end."""
 
 
 class MarkdownReader:
     """Reads Markdown; the text is unchanged."""
 
-    version = "markdown/1"
+    version = "markdown/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Return the sections; the title is that of the front matter, else the first outermost heading."""
@@ -124,77 +75,56 @@ def front_matter(text: str) -> tuple[int, str]:
 
 def markdown_headings(text: str, begin: int = 0) -> Iterator[Heading]:
     """Yield the headings from ``begin`` on, in order."""
-    place = begin
-    while (mark := _MARK.search(text, place)) is not None:
-        place = mark.end()
-        if mark["fence"]:
-            place = _behind_fence(text, mark)
-        elif mark["comment"]:
-            place = _found(text, "-->", place)
-        elif mark["raw"]:
-            place = _found(text, "</" + mark["raw"][1:], place)
-        elif mark["atx"]:
-            end = _line_end(text, place)
-            title = _CLOSING.sub("", text[place:end].strip())
-            yield Heading(len(mark["atx"]), markdown_title(title), mark.start(), end)
-            place = end
-        elif mark["html"]:
-            tag = mark["html"].lower()
-            closed = _closing(text, tag, place)
-            if closed is not None:
-                inner = text[text.find(">", place) + 1 : closed[0]]
-                yield Heading(int(tag[2]), markdown_title(inner), mark.start(), closed[1])
-                place = closed[1]
-        elif (over := _underlined(text, begin, mark)) is not None:
-            level = 1 if mark["under"][0] == "=" else 2
-            yield Heading(level, markdown_title(text[over : mark.start()]), over, _line_end(text, place))
+    begin += text.startswith("\ufeff", begin)
+    starts = [begin, *accumulate((len(line[0]) for line in _LINE.finditer(text, begin)), initial=begin)][1:]
+    references: dict[str, Any] = {}
+    tokens = _parser(inline=False).parse(text[begin:], references)
+    done = begin
+    for token, content in pairwise(chain(tokens, tokens[-1:])):
+        start, end = (starts[line] for line in token.map or (0, 0))
+        if token.level or start < done:
+            continue
+        if token.type == "heading_open":
+            yield Heading(int(token.tag[1]), markdown_title(content.content, references), start, end)
+        elif token.type == "html_block":
+            for heading in _html_headings(text, start, end):
+                yield heading
+                done = heading.end
 
 
-def _behind_fence(text: str, opened: re.Match[str]) -> int:
-    """Return the end of fenced code: a fence of the same marks, at least as long, or the end of the text."""
-    mark = opened["fence"]
-    closing = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$", re.MULTILINE)
-    closed = closing.search(text, _line_end(text, opened.end()))
-    return len(text) if closed is None else closed.end()
+def markdown_title(written: str, references: dict[str, Any] | None = None) -> str:
+    """Return a Markdown heading without links, pictures, emphasis, code marks, tags and anchors."""
+    inline = _parser(inline=True).parseInline(_ANCHOR.sub("", written[:_LONGEST]), references)
+    return plain_title("".join(map(_plain, inline)))
 
 
-def _closing(text: str, tag: str, place: int) -> tuple[int, int] | None:
-    """Return the span of the end tag of the element that begins before ``place``."""
-    near = text[place : place + _HTML_LONGEST].lower()
-    at = near.find(f"</{tag[1:]}>")
-    return None if at < 0 else (place + at, place + at + len(tag) + 2)
+def without_escapes(markdown: str) -> str:
+    """Return generated Markdown without the escapes that a person would not write."""
+    return _NEEDLESS.sub(r"\1", markdown)
 
 
-def _underlined(text: str, begin: int, mark: re.Match[str]) -> int | None:
-    """Return the start of the heading above an underline; None if there is none."""
-    dashes = mark["under"][0] == "-"
-    start, lines = mark.start(), 0
-    while begin < start and lines <= _MAX_PARAGRAPH:
-        above = max(begin, text.rfind("\n", begin, start - 1) + 1)
-        line = text[above : start - 1]
-        if not line.strip() or _BORDER.match(line):
-            break
-        if _NO_PARAGRAPH.match(line) or (dashes and _is_entry(line, mark["under"])):
-            return None
-        start, lines = above, lines + 1
-    return start if 0 < lines <= (1 if dashes else _MAX_PARAGRAPH) else None
+@cache
+def _parser(*, inline: bool) -> MarkdownIt:
+    """Return the parser of inline text, or the one of blocks only, which is several times as fast."""
+    parser = MarkdownIt("commonmark").enable("strikethrough")
+    return parser if inline else parser.disable("inline")
 
 
-def _is_entry(line: str, under: str) -> bool:
-    """Return whether a line is a list entry above a rule instead of a numbered heading with an underline."""
-    return _NUMBERED.match(line) is not None and 2 * len(under) < len(line.strip())
+def _plain(token: Token) -> str:
+    if token.type in {"inline", "image"}:
+        return "".join(map(_plain, token.children or ()))
+    return " " if token.type in {"softbreak", "hardbreak"} else "" if token.type == "html_inline" else token.content
 
 
-def _found(text: str, words: str, place: int) -> int:
-    """Return the position of ``words`` from ``place`` on, or the end."""
-    found = text.find(words, place)
-    return len(text) if found < 0 else found
-
-
-def _line_end(text: str, place: int) -> int:
-    """Return the end of the line that contains ``place``, before its line break."""
-    end = text.find("\n", place)
-    return len(text) if end < 0 else end
+def _html_headings(text: str, start: int, end: int) -> Iterator[Heading]:
+    """Yield the headings that begin in a block of HTML; one may end behind it, since a blank line ends the block."""
+    while (opened := _HTML.search(text, start, end)) is not None:
+        start = opened.end()
+        near = text[start : start + _HTML_LONGEST].lower()
+        length = near.find(close := f"</{opened[1].lower()}>")
+        if length >= 0:
+            inner, start = text[start : start + length], start + length + len(close)
+            yield Heading(int(opened[1][1]), markdown_title(inner), opened.start(), start)
 
 
 # Jupyter notebooks (nbformat 3 and 4): the cells as Markdown, code fenced, with its output below it.
@@ -206,7 +136,7 @@ MAX_OUTPUT: Final = 2_000
 class NotebookReader:
     """Reads Jupyter notebooks."""
 
-    version = "notebook/1"
+    version = "notebook/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Return the cells in order, with the sections of their headings."""

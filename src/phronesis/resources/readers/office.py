@@ -108,7 +108,7 @@ _PICTURE: Final = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,500}\)")
 class OfficeReader:
     """Reads .docx and .pptx; the text is Markdown converted from them."""
 
-    version = "office/1"
+    version = "office/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Return the text with the sections of its headings; each slide is a section with its title."""

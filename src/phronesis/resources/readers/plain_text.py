@@ -15,7 +15,7 @@ from typing import Final
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.documents import ReadDocument
 from phronesis.resources.laws.outline import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of
-from phronesis.resources.readers.markdown import first_title, markdown_headings, rst_title
+from phronesis.resources.readers.markdown import first_title, markdown_headings
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
 MAX_LINE: Final = 80
@@ -192,6 +192,13 @@ _ADORNMENT: Final = re.compile(r"^([!-/:-@\[-`{-~])\1+[ \t\r]*$", re.MULTILINE)
 _LEAST: Final = 3
 """Marks of an adornment that is shorter than its title; docutils requires four, and warns."""
 
+_LONGEST: Final = 8 * MAX_TITLE
+"""Characters of a title's source that are examined, including addresses."""
+
+_ROLE: Final = re.compile(r":[a-z][a-z0-9:+-]{0,40}:`")
+_TARGET: Final = re.compile(r"`([^`<>]{1,300}) <[^`<>]{1,600}>`_{0,2}")
+_STARS: Final = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)")
+_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SHORTER: Final = 0.5
 """Share of its title's width that an underline must have. Counting Chinese characters as one column gives a half."""
 
@@ -224,6 +231,13 @@ def rst_headings(text: str) -> Iterator[Heading]:
         level = levels.setdefault((mark[1], both), len(levels) + 1)
         yield Heading(level, rst_title(line), over if both else above, mark.end())
         done = mark.end()
+
+
+def rst_title(written: str) -> str:
+    """Return a reStructuredText heading without roles, references and emphasis."""
+    text = _TARGET.sub(r"\1", _ROLE.sub("`", written[:_LONGEST]))
+    text = "".join(part if n % 2 else _STARS.sub("", part) for n, part in enumerate(text.split("`")))
+    return plain_title(_ESCAPE.sub(r"\1", text))
 
 
 def _line_above(text: str, start: int) -> tuple[int, str]:
@@ -294,7 +308,7 @@ _FIELD: Final = re.compile(r"^(name|description-content-type):[ \t]*([^\n]{0,300
 class MetadataReader:
     """Reads a package's metadata; the text is unchanged."""
 
-    version = "metadata/1"
+    version = "metadata/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Return the fields as the section (), and those of the description; the title is the package's name."""

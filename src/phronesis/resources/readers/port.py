@@ -44,7 +44,7 @@ class Reader(Protocol):
     """
 
     version: str
-    """The value of ``made_by``, such as ``markdown/1``; changes when the same document would give other sections."""
+    """The value of ``made_by``, such as ``markdown/2``; changes when the same document would give other sections."""
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Return the text and sections. ``media_type`` is set, and so is ``text`` for text formats.

@@ -134,7 +134,7 @@ WORD = [
 def test_word() -> None:
     found = read(docx(WORD), "g.docx")
     assert found.title == "Guide"
-    assert found.made_by.startswith("office/1 markitdown ")
+    assert found.made_by.startswith("office/2 markitdown ")
     assert [path for path, _ in sections(found)] == ["Guide", "Guide/Install", "Guide/安装"]
     assert sections(found)[0][1] == "What it_is for."
     assert "| Name | Size |" in sections(found)[1][1]

@@ -75,7 +75,7 @@ Centred.
 def test_markdown() -> None:
     found = read(MARKDOWN)
     assert found.title == "The guide"
-    assert found.made_by == "markdown/1"
+    assert found.made_by == "markdown/2"
     assert sections(found) == [
         ("", "---"),
         ("Guide to things", "Introduction."),
