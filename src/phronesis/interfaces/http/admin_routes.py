@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from phronesis import __version__
 from phronesis.core.items import Item
@@ -16,7 +17,7 @@ from phronesis.core.results import EditResult
 from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import Held, Verdict
 from phronesis.interfaces.http.dependencies import Administering, Reading, Written
-from phronesis.interfaces.http.observability import MEDIA_TYPE, Labels, Metrics
+from phronesis.interfaces.http.observability import Metrics
 from phronesis.interfaces.http.openapi import answer, gives, problems
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_behind
@@ -52,11 +53,7 @@ def metrics(request: Request, caller: Reading) -> Response:
     counted: Metrics = request.app.state.metrics
     with caller.memory.admin.components.database.transaction(caller.memory.admin.tenant, "read") as unit:
         kinds = count_by_kind(unit)
-    gauges: dict[str, tuple[str, dict[Labels, int]]] = {
-        "phronesis_pending_entries": ("Entries that wait for their interpretation.", {(): _pending(caller.memory)}),
-        "phronesis_items": ("Items by kind.", {(("kind", kind),): count for kind, count in kinds.items()}),
-    }
-    return Response(counted.text(gauges), HTTPStatus.OK, media_type=MEDIA_TYPE)
+    return Response(counted.text(_pending(caller.memory), kinds), HTTPStatus.OK, media_type=CONTENT_TYPE_LATEST)
 
 
 def _pending(memory: Memory) -> int:

@@ -1,79 +1,49 @@
-"""Observability: request metrics in the Prometheus text format 0.0.4, an access log, and OpenTelemetry spans."""
+"""Observability: request metrics for Prometheus, an access log, and OpenTelemetry spans."""
 
 import json
 import logging
-import threading
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final
 
 from opentelemetry import propagate, trace
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import Headers
 from starlette.types import Scope
-
-MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the latency histogram in seconds: a search takes milliseconds, a learn seconds."""
 
-_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
-Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass(slots=True)
 class Metrics:
-    """Request counters. Labels are declared routes, never paths, which may contain a user. Thread-safe."""
+    """Request counters of one server. Labels are declared routes, never paths, which may contain a user."""
 
-    _requests: dict[Labels, int] = field(default_factory=lambda: defaultdict(int))
-    _buckets: dict[Labels, list[int]] = field(default_factory=dict)
-    _seconds: dict[Labels, float] = field(default_factory=lambda: defaultdict(float))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        labels = ("method", "route")
+        self._requests = Counter(
+            "phronesis_http_requests", "Requests answered.", (*labels, "status"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "phronesis_http_request_seconds", "How long they took.", labels, buckets=BOUNDS, registry=self._registry
+        )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        of_route = (("method", method), ("route", route))
-        with self._lock:
-            self._requests[*of_route, ("status", str(status))] += 1
-            self._buckets.setdefault(of_route, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, seconds)] += 1
-            self._seconds[of_route] += seconds
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
 
-    def text(self, gauges: Mapping[str, tuple[str, Mapping[Labels, int]]]) -> str:
-        """Return all metrics as text, with ``gauges``: by name, a description and values by labels."""
-        with self._lock:
-            requests, seconds = dict(self._requests), dict(self._seconds)
-            buckets = {labels: tuple(counts) for labels, counts in self._buckets.items()}
-        lines = [
-            "# HELP phronesis_http_requests_total Requests answered.",
-            "# TYPE phronesis_http_requests_total counter",
-        ]
-        lines += [_line("phronesis_http_requests_total", labels, value) for labels, value in sorted(requests.items())]
-        lines += [
-            "# HELP phronesis_http_request_seconds How long they took.",
-            "# TYPE phronesis_http_request_seconds histogram",
-        ]
-        for labels, counts in sorted(buckets.items()):
-            lines += _histogram(labels, counts, seconds[labels])
-        for name, (said, values) in gauges.items():
-            lines += [f"# HELP {name} {said}", f"# TYPE {name} gauge"]
-            lines += [_line(name, labels, value) for labels, value in sorted(values.items())]
-        return "\n".join(lines) + "\n"
-
-
-def _histogram(labels: Labels, counts: Iterable[int], seconds: float) -> list[str]:
-    name, total, lines = "phronesis_http_request_seconds", 0, []
-    for bound, count in zip((*BOUNDS, "+Inf"), counts, strict=True):
-        total += count
-        lines.append(_line(f"{name}_bucket", (*labels, ("le", str(bound))), total))
-    return [*lines, _line(f"{name}_sum", labels, round(seconds, 6)), _line(f"{name}_count", labels, total)]
-
-
-def _line(name: str, labels: Labels, value: float) -> str:
-    said = ",".join(f'{key}="{text.translate(_ESCAPES)}"' for key, text in labels)
-    return f"{name}{{{said}}} {value}" if said else f"{name} {value}"
+    def text(self, pending: int, items: Mapping[str, int]) -> bytes:
+        """Return all metrics as text, with the entries that wait and the items by kind of one tenant."""
+        of_tenant = CollectorRegistry()
+        Gauge("phronesis_pending_entries", "Entries that wait for their interpretation.", registry=of_tenant).set(
+            pending
+        )
+        kinds = Gauge("phronesis_items", "Items by kind.", ("kind",), registry=of_tenant)
+        for kind, count in items.items():
+            kinds.labels(kind).set(count)
+        return generate_latest(self._registry) + generate_latest(of_tenant)
 
 
 # Per request: counts, a line of the access log, and a span where the host configured OpenTelemetry.
