@@ -6,7 +6,7 @@ and learning.
 
 The rules are data, in ``instructions.toml``:
 
-- ``folds``: characters treated as other characters, one for one.
+- ``folds``: characters treated as other characters, one for one, besides traditional Chinese.
 - ``parts``: named pattern fragments, ``<<name>>`` in a pattern.
 - ``mentioned.cue``: words before a quoted order that is only mentioned.
 - ``rule``: a ``name``; ``needs``, literals of which a text must hold one before the pattern is tried; ``pattern``;
@@ -30,6 +30,7 @@ from phronesis.core.lazy_loading import once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import clean, label, latin_letter, name_of, one_of
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
+from phronesis.models.text_features import simplified_characters
 
 # Decoding of obfuscated text: base64, hexadecimal, percent escapes, rot13, reversed and spaced-out letters.
 
@@ -353,7 +354,7 @@ class _Folding(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = latin_letter(chr(code - _TAG_OFFSET) if code in _TAGS else chr(code))
-        self[code] = self._pairs.get(char, char)
+        self[code] = self._pairs.get(char) or simplified_characters(char)
         return self[code]
 
 

@@ -62,6 +62,11 @@ def simplified(text: str) -> str:
     return text if text.isascii() else the_script().simplified(text)
 
 
+def simplified_characters(text: str) -> str:
+    """Return a text of the same length with simplified characters, and Cantonese words as they are."""
+    return text if text.isascii() else text.translate(the_script().characters)
+
+
 def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Sequence[str]]) -> str:
     """Return the original text of a normalised part: ``said`` is the original of ``read``, ``start`` the part's offset.
 

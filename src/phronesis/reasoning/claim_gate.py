@@ -22,6 +22,7 @@ from phronesis.core.items import STATUSES
 from phronesis.core.lazy_loading import once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.errors import Violation
+from phronesis.models.text_features import simplified_characters
 from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, StructureRule, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC
 
@@ -157,7 +158,7 @@ def _narrow(text: str) -> str:
 
 def _small(narrow: str) -> str:
     """Return a lower-case, simplified text of equal length; İ, which would become two characters, is kept."""
-    return narrow.translate(load_wording().folds).replace("\u0130", "i").lower()
+    return simplified_characters(narrow).translate(load_wording().folds).replace("\u0130", "i").lower()
 
 
 def _compiled(text: str, parts: Mapping[str, str]) -> re.Pattern[str]:
