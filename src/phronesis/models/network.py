@@ -6,7 +6,7 @@ generating.
 """
 
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from http import HTTPStatus
 from ssl import SSLContext
@@ -16,7 +16,7 @@ import httpcore2
 import httpx2
 
 from phronesis.models.call_policy import Limits
-from phronesis.models.transport import of_status, unreachable, unreadable
+from phronesis.models.transport import Reply, of_status, unreachable, unreadable
 
 PULSE_SECONDS: Final = 0.1
 """Interval in seconds at which a wait for bytes checks the limits: too short for a person to notice."""
@@ -28,13 +28,6 @@ KEEP_SECONDS: Final = 4.0
 """Seconds for which an idle connection is kept. Uvicorn, which serves vLLM and most others, closes its end after 5."""
 _SHORTEST_WAIT: Final = 0.001
 """Seconds. A wait of 0 would not wait at all, and raise another error."""
-_FRAMING: Final = frozenset({"connection", "content-encoding", "content-length", "transfer-encoding"})
-"""Headers about the transfer of the body, which is already complete."""
-_FORWARDED: Final = frozenset({b"host", b"content-type", b"content-length"})
-"""The headers that are sent unchanged. Clients add others, about this machine or from the environment."""
-
-ANY_STATUS: Final = "phronesis_any_status"
-"""The extension of a request whose caller handles errors itself: it gets responses of every status."""
 
 CurrentLimits = Callable[[], Limits]
 """A function that returns the limits of this thread's current call."""
@@ -104,7 +97,7 @@ class BoundedBackend(httpcore2.NetworkBackend):
         """Return a connection to the first of the host's addresses that accepts one."""
         limits = self._limits()
         failed: httpcore2.ConnectError | httpcore2.ConnectTimeout = httpcore2.ConnectError("no address")
-        for address in _addresses(host, port):
+        for address in self.addresses(host, port):
             limits.check()
             wait = _wait(limits, CONNECT_SECONDS)
             try:
@@ -112,15 +105,24 @@ class BoundedBackend(httpcore2.NetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failed = error
             else:
+                self.check_peer(plain, host)
                 return BoundedStream(plain, self._limits)
         limits.check()
         raise failed
 
+    def addresses(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses to try, in order."""
+        return resolved(host, port)
 
-def _addresses(host: str, port: int) -> list[str]:
+    def check_peer(self, connection: httpcore2.NetworkStream, host: str) -> None:
+        """Raise an error, and close the connection, if it must not be used."""
+
+
+def resolved(host: str, port: int) -> list[str]:
+    """Return a host's addresses by the system's resolver, which has no time limit."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+    except (OSError, UnicodeError):
         return []
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
@@ -129,20 +131,19 @@ def _wait(limits: Limits, longest: float = float("inf")) -> float:
     return max(_SHORTEST_WAIT, min(limits.left, longest))
 
 
-class BoundedTransport(httpx2.BaseTransport):
-    """Exchanges a request for a complete response, or raises an error of this package. Connections are reused.
+class BoundedPool:
+    """The connections to one gateway, which are reused. Thread-safe.
 
-    Redirects are handled by the client, which must not follow them; neither proxies nor credentials are taken from the
-    environment, only the certificates that OpenSSL's own variables name.
+    Redirects are answers like others; neither proxies nor credentials are taken from the environment, only the
+    certificates that OpenSSL's own variables name.
     """
 
     def __init__(self, gateway: str, *, secure: bool, api_key: str | None, limits: CurrentLimits) -> None:
         self._gateway = gateway
         self._limits = limits
-        self._headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
-        self._headers.append((b"user-agent", b"phronesis"))
+        self._headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "phronesis"}
         if api_key:
-            self._headers.append((b"authorization", b"Bearer " + api_key.encode("ascii")))
+            self._headers["authorization"] = f"Bearer {api_key}"
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpcore2.default_ssl_context() if secure else None,
             max_connections=None,  # concurrency is limited elsewhere
@@ -150,31 +151,30 @@ class BoundedTransport(httpx2.BaseTransport):
             network_backend=BoundedBackend(limits),
         )
 
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return a successful response with its whole body; ModelError otherwise. See also ``ANY_STATUS``."""
-        limits = self._limits()
-        limits.check()
+    def exchange(self, address: str, content: bytes | None, kind: str, *, any_status: bool) -> Reply:
+        """Post ``content`` of the media type ``kind``, or get the address without it; ModelError on failure.
+
+        A status that is none of success is an error too, unless ``any_status``.
+        """
+        limits, url = self._limits(), httpx2.URL(address)
+        headers = {"host": url.netloc.decode("ascii"), **self._headers}
+        if content is not None:
+            headers |= {"content-type": kind, "content-length": str(len(content))}
         sent = httpcore2.Request(
-            request.method,
-            httpcore2.URL(
-                scheme=request.url.raw_scheme,
-                host=request.url.raw_host,
-                port=request.url.port,
-                target=request.url.raw_path,
-            ),
-            headers=[(name, value) for name, value in request.headers.raw if name.lower() in _FORWARDED]
-            + self._headers,
-            content=request.read(),
+            "GET" if content is None else "POST",
+            httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=list(headers.items()),
+            content=content,
         )
         try:
-            return self._exchange(sent, limits, any_status=bool(request.extensions.get(ANY_STATUS)))
+            return self._exchange(sent, limits, any_status=any_status)
         except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             cause = type(error).__name__
         limits.check()
         # The library's error may contain what the server sent, or the header with the key: it is not passed on.
         raise unreachable(self._gateway, cause)
 
-    def _exchange(self, sent: httpcore2.Request, limits: Limits, *, any_status: bool) -> httpx2.Response:
+    def _exchange(self, sent: httpcore2.Request, limits: Limits, *, any_status: bool) -> Reply:
         response = self._pool.handle_request(sent)
         with closing(cast("Any", response.stream)):
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
@@ -188,9 +188,7 @@ class BoundedTransport(httpx2.BaseTransport):
                 body += part
                 if len(body) > limits.max_bytes:
                     raise unreadable(self._gateway, f"is longer than {limits.max_bytes} bytes")
-        kind = {"content-type": headers.get("content-type", "application/json")}
-        told = {name: value for name, value in headers.items() if name not in _FRAMING} if any_status else {}
-        return httpx2.Response(response.status, headers=kind | told, content=bytes(body))
+        return Reply(response.status, headers, bytes(body))
 
     def close(self) -> None:
         """Close every connection."""

@@ -7,8 +7,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -26,8 +25,7 @@ from phronesis.errors import (
 from phronesis.models.call_policy import Limits
 
 if TYPE_CHECKING:
-    import httpx2
-
+    from phronesis.models.network import BoundedPool
 
 # The address and key of a model server.
 
@@ -147,9 +145,8 @@ def parsed(gateway: str, body: bytes) -> Any:
 REMEDY: Final = 'pip install "phronesis[models]"'
 """The remedy if the HTTP packages are missing."""
 
-_LOGGERS: Final = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy")
+_LOGGERS: Final = ("httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy")
 """The libraries' loggers. A filter applies to its own logger only, not to those below it."""
-_FORM: Final = "application/x-www-form-urlencoded"
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -173,16 +170,16 @@ class ModelHttp:
         self.gateway = gateway
         self._calls = threading.local()
         self._closed = False
-        self.client = self._opened(_checked_key(gateway))
+        self._pool = self._opened(_checked_key(gateway))
         self._silence = _Silence(self._calls)
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(self._silence)
 
-    def _opened(self, api_key: str | None) -> "httpx2.Client":
+    def _opened(self, api_key: str | None) -> "BoundedPool":
         try:
             import httpx2  # noqa: PLC0415 - comes with the extra
 
-            from phronesis.models.network import BoundedTransport  # noqa: PLC0415 - needs it
+            from phronesis.models.network import BoundedPool  # noqa: PLC0415 - needs it
         except ImportError as error:
             raise MissingExtra(f"gateway {self.gateway.name}: a server is asked with httpx2; {REMEDY}") from error
         try:
@@ -191,24 +188,11 @@ class ModelHttp:
             scheme = ""
         if scheme not in {"http", "https"}:
             raise InputError(f"gateway {self.gateway.name}: base_url must be a URL of http or https", field="base_url")
-        transport = BoundedTransport(self.gateway.name, secure=scheme == "https", api_key=api_key, limits=self._current)
-        return httpx2.Client(transport=transport, trust_env=False, follow_redirects=False)
+        return BoundedPool(self.gateway.name, secure=scheme == "https", api_key=api_key, limits=self._current)
 
     def _current(self) -> Limits:
         limits: Limits = self._calls.limits
         return limits
-
-    @contextmanager
-    def within(self, limits: Limits) -> Iterator[None]:
-        """Apply limits to this thread's use of ``client`` in the block, and keep it out of the log; Closed."""
-        if self._closed:
-            raise Closed(f"gateway {self.gateway.name}: its connections were closed")
-        limits.check()
-        self._calls.limits = limits
-        try:
-            yield
-        finally:
-            del self._calls.limits
 
     def post(self, path: str, body: Mapping[str, Any], *, limits: Limits) -> Any:
         """Send ``body`` as JSON and return the JSON response, unvalidated; ModelError on failure.
@@ -216,30 +200,34 @@ class ModelHttp:
         ``path`` is relative to ``base_url``: ``/rerank``.
         """
         content = json.dumps(sendable(body), ensure_ascii=False, allow_nan=False).encode()
-        url = self.gateway.base_url.rstrip("/") + path
-        with self.within(limits):
-            response = self.client.post(url, content=content, headers={"content-type": "application/json"})
-        return parsed(self.gateway.name, response.content)
+        return parsed(self.gateway.name, self._exchange(path, content, "application/json", limits).body)
 
     def exchange(self, path: str, form: Mapping[str, str] | None, *, limits: Limits) -> Reply:
         """Post a form below ``base_url``, or get the path without one, and return the response of any status.
 
         ModelUnavailable: the server was unreachable or too slow. AnswerRejected: longer than the limits, or compressed.
         """
-        from phronesis.models.network import ANY_STATUS  # noqa: PLC0415 - as above
+        content = None if form is None else urlencode(sendable(form)).encode("ascii")
+        return self._exchange(path, content, "application/x-www-form-urlencoded", limits, any_status=True)
 
-        url = self.gateway.base_url.rstrip("/") + path
-        more: dict[str, Any] = {"extensions": {ANY_STATUS: True}}
-        if form is not None:
-            more |= {"content": urlencode(sendable(form)).encode("ascii"), "headers": {"content-type": _FORM}}
-        with self.within(limits):
-            response = self.client.request("GET" if form is None else "POST", url, **more)
-        return Reply(response.status_code, dict(response.headers.items()), response.content)
+    def _exchange(
+        self, path: str, content: bytes | None, kind: str, limits: Limits, *, any_status: bool = False
+    ) -> Reply:
+        """Exchange a request within limits, which this thread's connections see, and keep it out of the log; Closed."""
+        if self._closed:
+            raise Closed(f"gateway {self.gateway.name}: its connections were closed")
+        limits.check()
+        self._calls.limits = limits
+        try:
+            url = self.gateway.base_url.rstrip("/") + path
+            return self._pool.exchange(url, content, kind, any_status=any_status)
+        finally:
+            del self._calls.limits
 
     def close(self) -> None:
         """Close every connection; a running call ends with ModelUnavailable. Closing twice is allowed."""
         self._closed = True
-        self.client.close()
+        self._pool.close()
         for name in _LOGGERS:
             logging.getLogger(name).removeFilter(self._silence)
 

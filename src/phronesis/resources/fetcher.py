@@ -68,7 +68,8 @@ class WebFetcher:
     def _asked(self, target: "httpx2.URL", rules: FetchRules, limits: Limits) -> "Answer":
         import httpcore2  # noqa: PLC0415 - comes with the extra
 
-        from phronesis.resources.http_exchange import exchange, resolved  # noqa: PLC0415 - needs it
+        from phronesis.models.network import resolved  # noqa: PLC0415 - needs it
+        from phronesis.resources.http_exchange import exchange  # noqa: PLC0415 - needs it
 
         try:
             return exchange(target, rules, limits, self._resolve or resolved)

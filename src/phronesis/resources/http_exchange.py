@@ -4,9 +4,8 @@ The HTTP library keeps the host name for the request and for TLS (``Host``, SNI 
 to connect to is decided here.
 """
 
-import socket
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -16,7 +15,7 @@ import httpx2
 
 from phronesis.errors import FetchFailed, FetchRefused
 from phronesis.models.call_policy import Limits
-from phronesis.models.network import CONNECT_SECONDS, BoundedStream
+from phronesis.models.network import BoundedBackend
 from phronesis.resources.fetch_rules import FetchRules, Resolver, checked, is_open
 
 _CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
@@ -35,53 +34,28 @@ class Answer:
     body: bytes
 
 
-class JudgedBackend(httpcore2.NetworkBackend):
+class JudgedBackend(BoundedBackend):
     """A network backend that connects only to allowed addresses and checks the peer of each connection again."""
 
     def __init__(self, rules: FetchRules, limits: Limits, resolve: Resolver) -> None:
-        self._plain = httpcore2.SyncBackend()
+        super().__init__(lambda: limits)
         self._rules = rules
-        self._limits = limits
         self._resolve = resolve
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ARG002 - the limits say how long
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        """Return a connection to the first address of the host that accepts one; FetchRefused for a forbidden one."""
-        addresses = checked(host, self._resolve(host, port), self._rules)
-        failed: Exception = httpcore2.ConnectError("no address")
-        for address in addresses:
-            self._limits.check()
-            wait = min(CONNECT_SECONDS, max(self._limits.left, 0.001))
-            try:
-                plain = self._plain.connect_tcp(address, port, wait, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failed = error
-                continue
-            peer = plain.get_extra_info("server_addr")
-            if not peer or not is_open(str(peer[0]), self._rules):
-                plain.close()
-                raise FetchRefused(
-                    f"url: {host} led to an address that is not allowed",
-                    field="url",
-                    details={"rule": "allow_private", "host": host},
-                )
-            return BoundedStream(plain, lambda: self._limits)
-        raise failed
+    def addresses(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host; FetchRefused for a forbidden one."""
+        return checked(host, self._resolve(host, port), self._rules)
 
-
-def resolved(host: str, port: int) -> list[str]:
-    """Return a host's addresses by the system's resolver, which has no time limit."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return []
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    def check_peer(self, connection: httpcore2.NetworkStream, host: str) -> None:
+        """Raise FetchRefused if the connection leads to a forbidden address."""
+        peer = connection.get_extra_info("server_addr")
+        if not peer or not is_open(str(peer[0]), self._rules):
+            connection.close()
+            raise FetchRefused(
+                f"url: {host} led to an address that is not allowed",
+                field="url",
+                details={"rule": "allow_private", "host": host},
+            )
 
 
 def exchange(url: httpx2.URL, rules: FetchRules, limits: Limits, resolve: Resolver) -> Answer:

@@ -279,8 +279,7 @@ def test_neither_key_nor_text_is_in_the_log_or_the_error(
     behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    for name in ("httpx2", "httpcore2"):
-        caplog.set_level(logging.DEBUG, name)
+    caplog.set_level(logging.DEBUG, "httpcore2")
     told = ""
     with opened(behaviour) as (_, http):
         try:
@@ -295,26 +294,27 @@ def test_neither_key_nor_text_is_in_the_log_or_the_error(
 
 def test_others_log_as_ever(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
+    logger = logging.getLogger("httpcore2.http11")
     entered, done = threading.Event(), threading.Event()
 
-    def ours(http: ModelHttp) -> None:
-        with http.within(limits(5.0)):
+    def cancelled() -> bool:  # is asked on the thread of the call, also before it begins
+        if threading.current_thread() is not threading.main_thread() and hasattr(http._calls, "limits"):
+            logger.info("ours")
             entered.set()
             done.wait(5.0)
-            logging.getLogger("httpx2").info("ours")
+        return False
 
     with opened(OK) as (_, http), ThreadPoolExecutor(1) as pool:
-        call = pool.submit(ours, http)
-        entered.wait(5.0)
-        logging.getLogger("httpx2").info("theirs, meanwhile")
+        call = pool.submit(asked, http, Limits(time.monotonic, time.monotonic() + 5.0, cancelled))
+        assert entered.wait(5.0)
+        logger.info("theirs, meanwhile")
         done.set()
         call.result()
-        logging.getLogger("httpx2").info("theirs, afterwards")
-    assert [record.message for record in caplog.records if record.name == "httpx2"] == [
+        logger.info("theirs, afterwards")
+    assert [record.message for record in caplog.records if record.name == logger.name] == [
         *("theirs, meanwhile", "theirs, afterwards"),
     ]
-    for name in ("httpx2", "httpcore2.http11"):
-        assert not [one for one in logging.getLogger(name).filters if type(one).__module__.startswith("phronesis")]
+    assert not [one for one in logger.filters if type(one).__module__.startswith("phronesis")]
 
 
 def test_a_key_that_no_header_holds_is_refused_without_showing_it() -> None:

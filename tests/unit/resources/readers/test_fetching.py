@@ -13,9 +13,9 @@ import pytest
 
 from model_server import Behaviour, ModelServer, Reply, cut, not_http, redirect
 from phronesis.errors import FetchFailed, FetchRefused, MissingExtra
+from phronesis.models.network import resolved
 from phronesis.resources.fetch_rules import Fetched, FetchRules, is_open
 from phronesis.resources.fetcher import WebFetcher
-from phronesis.resources.http_exchange import resolved
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PUBLIC = "93.184.215.14"
