@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from architecture.statements import TABLES, faults, recorded, touches_tables
 from custom_store import registered
 from found_evidence import plan
+from memory_index import InMemoryIndex
 from phronesis import Memory
 from phronesis.core.reports import ModelCall
 from phronesis.core.scope import make_scope
 from phronesis.errors import PhronesisError
-from phronesis.index.external_index import InMemoryIndex
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.model_calls import StoredLedger
 from phronesis.store.schema import metadata

@@ -10,9 +10,9 @@ from psycopg import sql
 
 from claim_blocks import COPPER, block
 from custom_store import registered
+from memory_index import InMemoryIndex
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
-from phronesis.index.external_index import InMemoryIndex
 from phronesis.store import schema
 from phronesis.store.database import Database, Mode, connect
 from phronesis.store.document_tables import RESOURCE_TABLES

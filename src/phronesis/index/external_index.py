@@ -1,16 +1,10 @@
-"""The interface of an external vector index, and an in-memory implementation as a reference and for tests."""
+"""The port of a vector index outside the database. It holds copies; the database is authoritative."""
 
-import threading
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Protocol
 
 from phronesis.store.columns import Vector
-
-# The interface of a vector index outside the database. It holds copies; the database is authoritative.
 
 Facts = Mapping[str, str | int]
 """A document's attributes besides its text."""
@@ -82,71 +76,3 @@ class OutsideIndex(Protocol):
     def close(self) -> None:
         """Release files and connections."""
         ...
-
-
-@dataclass(slots=True)
-class MemorySpace:
-    """A space as a dictionary, searched exhaustively."""
-
-    id: str
-    _held: dict[str, OutsideDocument] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def put(self, documents: Sequence[OutsideDocument]) -> None:
-        """Store documents."""
-        with self._lock:
-            self._held.update({document.id: document for document in documents})
-
-    def remove(self, ids: Sequence[str]) -> None:
-        """Delete documents."""
-        with self._lock:
-            for one in ids:
-                self._held.pop(one, None)
-
-    def clear(self, where: Where) -> None:
-        """Delete all matching documents."""
-        self.remove([document.id for document in self.held(where)])
-
-    def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Return all matching documents."""
-        with self._lock:
-            found = [document for document in self._held.values() if _meant(document, where)]
-        yield from found if vectors else (replace(document, vector=None) for document in found)
-
-    def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Return the exact nearest documents."""
-        found = [(document.id, document.vector) for document in self.held(where, vectors=True)]
-        scored = sorted((-_cosine(vector, other), one) for one, other in found if other is not None)
-        return [one for _, one in scored[:limit]]
-
-
-@dataclass(slots=True)
-class InMemoryIndex:
-    """Spaces that exist as long as the process."""
-
-    name: str = "memory"
-    beyond: Sequence[str] = ()
-    _spaces: dict[tuple[str, int], MemorySpace] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def space(self, model: str, dimension: int) -> MemorySpace:
-        """Return the space of a model."""
-        with self._lock:
-            return self._spaces.setdefault((model, dimension), MemorySpace(str(uuid.uuid4())))
-
-    def spaces(self) -> Sequence[MemorySpace]:
-        """Return every space."""
-        with self._lock:
-            return list(self._spaces.values())
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""
-
-
-def _meant(document: OutsideDocument, where: Where) -> bool:
-    return all(document.facts.get(name) in values for name, values in where.items())
-
-
-def _cosine(one: Any, other: Any) -> float:
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(np.dot(one, other)) / lengths if lengths else 0.0

@@ -5,8 +5,8 @@ The index lies outside every transaction and is never authoritative. Pending cha
 """
 
 import hashlib
-import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -74,10 +74,6 @@ class _Told:
     touched: Collection[str]
     whole: bool
 
-    @property
-    def nothing(self) -> bool:
-        return not (self.put or self.remove)
-
 
 @dataclass(frozen=True, slots=True)
 class _Tenant:
@@ -102,7 +98,6 @@ class Mirror:
     vectorizer: Vectorizer
     index: OutsideIndex
     _seen: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
-    _locks: dict[tuple[str, int], threading.Lock] = field(default_factory=dict)
 
     def follow(self, tenant: str, lane_ids: Collection[int] | None = None) -> int:
         """Send the changes of some lanes, or of all; return the number of documents moved.
@@ -116,8 +111,11 @@ class Mirror:
             whose = whose or self._tenant(tenant)
             if whose is not None:
                 moved += self._follow(whose, lane_id)
-        if whose is not None and lane_ids is None and self._has_others(whose):
-            self._sweep(tenant, whose)
+        if whose is not None and lane_ids is None:
+            with self.database.transaction(tenant, "read") as unit:
+                others = followed_spaces(unit) - {whose.space.id}
+            if others:
+                self._sweep(tenant, whose)
         return moved
 
     def repair(self, tenant: str) -> int:
@@ -204,18 +202,17 @@ class Mirror:
         """
         moved = 0
         again: set[str] = set()
-        with self._locks.setdefault((whose.name, lane_id), threading.Lock()):
-            for _ in range(MAX_TRIES):
-                told = self._told(whose, lane_id, again, anew=anew)
-                if told is None:
-                    return moved
-                whose.space.put(told.put)
-                whose.space.remove(told.remove)
-                moved += len(told.put) + len(told.remove)
-                again |= set(told.touched)
-                if self._marked(whose, told):
-                    return moved
-                anew = False
+        for _ in range(MAX_TRIES):
+            told = self._told(whose, lane_id, again, anew=anew)
+            if told is None:
+                return moved
+            whose.space.put(told.put)
+            whose.space.remove(told.remove)
+            moved += len(told.put) + len(told.remove)
+            again |= set(told.touched)
+            if self._marked(whose, told):
+                return moved
+            anew = False
         return moved
 
     def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _Told | None:
@@ -259,23 +256,18 @@ class Mirror:
         While documents wait for their vectors the mark stays, and later changes are sent again. If nothing was sent, a
         locked database is not waited for: the mark then only saves others a check.
         """
-        lane, mark = told.lane, told.mark
+        lane, mark, sent = told.lane, told.mark, bool(told.put or told.remove)
         seq = lane.applied_seq if told.whole else mark.seq if mark.epoch == lane.epoch else 0
-        if not (told.nothing and (lane.epoch, seq) == (mark.epoch, mark.seq)):
-            try:
-                with self.database.transaction(whose.name, "derive", patient=not told.nothing) as unit:
-                    moved = move_mark(unit, whose.space.id, lane.lane_id, mark, epoch=lane.epoch, seq=seq)
-            except StorageError:
-                moved = True  # the next caller sends it again
-            if not moved and not told.nothing:
-                return False
+        moved = True
+        if sent or (lane.epoch, seq) != (mark.epoch, mark.seq):
+            # A locked database is no fault: the next caller sends it again.
+            with suppress(StorageError), self.database.transaction(whose.name, "derive", patient=sent) as unit:
+                moved = move_mark(unit, whose.space.id, lane.lane_id, mark, epoch=lane.epoch, seq=seq)
+        if sent and not moved:
+            return False
         if told.whole:
             self._see(whose, lane)
         return True
-
-    def _has_others(self, whose: _Tenant) -> bool:
-        with self.database.transaction(whose.name, "read") as unit:
-            return bool(followed_spaces(unit) - {whose.space.id})
 
     def _sweep(self, tenant: str, whose: _Tenant | None) -> None:
         with self.database.transaction(tenant, "read") as unit:
@@ -374,7 +366,7 @@ def index_check(mirror: Mirror | None) -> DoctorCheck:
             "index",
             not wrong,
             detail,
-            "call rebuild_claim_index()",
+            "call reasoning.rebuild_index()",
             level="warning",
             code="index.differs",
             command="phronesis rebuild-claim-index",

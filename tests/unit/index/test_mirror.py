@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from claim_blocks import CHINESE, COPPER, USER, added, block, judge
+from memory_index import InMemoryIndex, MemorySpace
 from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable, ModelUnavailable
-from phronesis.index.external_index import InMemoryIndex, MemorySpace, OutsideDocument, Where
+from phronesis.index.external_index import OutsideDocument, Where
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.store.columns import Vector

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from claim_blocks import COPPER, USER, block
+from memory_index import InMemoryIndex
 from phronesis import Memory
 from phronesis.errors import IndexUnavailable, MissingExtra
 from phronesis.index.chroma import Chroma
-from phronesis.index.external_index import InMemoryIndex, OutsideDocument, OutsideIndex, Space
+from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space
 
 Opened = Callable[[], OutsideIndex]
 AXES = np.eye(4, dtype=np.float32)
