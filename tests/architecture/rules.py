@@ -25,6 +25,7 @@ BROAD_EXCEPT_ALLOWED: frozenset[str] = frozenset(
         "engine/interpreter.py::Interpreter._following",  # the same: its own turn comes, and what fails then is counted
         "engine/background.py::Background._loop",  # so may an encoder: the thread goes on
         "interfaces/http/middleware.py::Gate.__call__",  # the edge of a request: it becomes a 500, and the log has it
+        "config/plugins.py::load_plugin",  # whatever a plug-in's module raises; the error names the plug-in
         "worker.py::Worker._guarded",  # so may an encoder: the loop goes on
     }
 )
@@ -38,8 +39,8 @@ CLOCKS_AND_CHANCE = (
 )
 REPLAYED = frozenset({"core", "engine", "conversation", "reasoning", "experience", "traits", "resources", "forgetting"})
 """The areas that prepare and apply entries."""
-ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py")
-"""Readers of a public source and of an outside index: what they answer is recorded as an outcome, or only read."""
+ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/engine.py")
+"""Readers of a public source, of an outside index and of pages: what they answer is recorded as an outcome, or only read."""
 DATABASES = ("sqlalchemy", "alembic", "psycopg", "sqlite3", "pgvector")
 BROAD_EXCEPTIONS = frozenset({"Exception", "BaseException"})
 

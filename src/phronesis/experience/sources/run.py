@@ -1,6 +1,5 @@
 """The source ``run``: agent runs as records, as trajectories of steps, or as ReAct text."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -34,7 +33,7 @@ from phronesis.experience.sources.trajectories import (
     task_of,
     verdict_in,
 )
-from phronesis.experience.sources.transcripts import moment_of, text_of, worded
+from phronesis.experience.sources.transcripts import compact_json, moment_of, texts_in, worded, words_in
 
 STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", "transitions")
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
@@ -162,8 +161,8 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
         return seqs[episode]
 
     yield from _failing(steps, index, shared, following, at)
-    memories = _texts(known.get("memory"))
-    reflections = [text for name in _REFLECTIONS for text in _texts(known.get(name))]
+    memories = texts_in(known.get("memory"))
+    reflections = [text for name in _REFLECTIONS for text in texts_in(known.get(name))]
     attempt = _attempt(known, steps, episode if episode != made else "", memories)
     if not steps and not _ended(known) and is_conversation(known):
         return  # a conversation in which nothing was done
@@ -184,7 +183,7 @@ def _trial(known: Mapping[str, Any]) -> int:
     given = known.get("trial")
     if isinstance(given, int) and not isinstance(given, bool) and 0 < given < _MOST_TRIALS:
         return given
-    return len(_texts(known.get("memory"))) + 1
+    return len(texts_in(known.get("memory"))) + 1
 
 
 def is_conversation(known: Mapping[str, Any]) -> bool:
@@ -202,7 +201,7 @@ def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
     error = known.get("error") or known.get("exception")
     return (
         _first(known, _ANSWERS)
-        or _words(error)
+        or words_in(error)
         or _first(known, ("raw",))
         or ending_of(known)[1]
         or _last_result(steps)
@@ -280,7 +279,7 @@ def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
             step = one.value
             action = next((words for name in _STEP_ACTIONS if (words := _action(step.get(name), step))), "")
             results = _STEP_RESULTS if any(name in step for name in _STEP_RESULTS) else ("response",)
-            result = next((words for name in results if (words := _words(step.get(name)))), "")
+            result = next((words for name in results if (words := words_in(step.get(name)))), "")
             at = next((moment for name in _TIMES if (moment := moment_of(raw, step.get(name)))), None)
             if action or result:
                 yield Step(
@@ -288,7 +287,7 @@ def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
                     result[:500],
                     one.start,
                     one.end,
-                    _words(step.get("thought")),
+                    words_in(step.get("thought")),
                     step_label(step, result, action),
                     at,
                     _reward(step),
@@ -303,11 +302,11 @@ def _reward(step: Mapping[str, Any]) -> object:
 
 def _action(said: object, step: Mapping[str, Any]) -> str:
     if isinstance(said, Mapping):
-        name = _words(said.get("name") or said.get("tool") or said.get("type"))
+        name = words_in(said.get("name") or said.get("tool") or said.get("type"))
         words = worded(said.get("args", said.get("arguments", said.get("input", said.get("params")))))
-        return f"{name}: {words}" if name and words else name or _json(dict(said))[:_SHORT]
+        return f"{name}: {words}" if name and words else name or compact_json(dict(said))[:_SHORT]
     given = step.get("action_input", step.get("args", step.get("arguments")))
-    words = _words(said)
+    words = words_in(said)
     return f"{words}: {worded(given)}" if words and given not in (None, "", {}, []) else words
 
 
@@ -350,7 +349,7 @@ def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: l
         return given
     output = known.get("output")
     if isinstance(output, Mapping) and output:
-        return _json(dict(output))[:500]
+        return compact_json(dict(output))[:500]
     if memories:
         return f"{name or 'a run'}, after {len(memories)} reflection{'s' if len(memories) > 1 else ''}"
     return f"run {name}" if name else _first(known, ("raw", *_ANSWERS)) or "a run"
@@ -368,29 +367,7 @@ def _last_result(steps: list[Step]) -> str:
 
 
 def _first(known: Mapping[str, Any], names: Sequence[str]) -> str:
-    return next((words for name in names if (words := _words(known.get(name)))), "")
-
-
-def _words(said: object) -> str:
-    if isinstance(said, str):
-        return said.strip()
-    if isinstance(said, int) and not isinstance(said, bool) and abs(said) < 10**18:
-        return str(said)
-    if isinstance(said, Mapping) and said:
-        return text_of(said) or _json(dict(said))[:500]
-    if isinstance(said, list) and said:
-        return text_of(said) or _json(list(said))[:500]
-    return ""
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _texts(said: object) -> list[str]:
-    if isinstance(said, str):
-        return [said] if said.strip() else []
-    return [one for one in said if isinstance(one, str) and one.strip()] if isinstance(said, list) else []
+    return next((words for name in names if (words := words_in(known.get(name)))), "")
 
 
 def _of_react(raw: Raw, index: LineIndex, made: str) -> Iterator[Draft]:

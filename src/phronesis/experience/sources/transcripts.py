@@ -268,3 +268,28 @@ def _of_text(raw: Raw) -> Iterator[Message]:
         told = "\n".join(said).strip()
         if told:
             yield Message(role=role, text=told, start=begin, end=end, at=at)
+
+
+def words_in(said: object) -> str:
+    """Return a value of a record as text: its text members, else its JSON, shortened."""
+    if isinstance(said, str):
+        return said.strip()
+    if isinstance(said, int) and not isinstance(said, bool) and abs(said) < 10**18:
+        return str(said)
+    if isinstance(said, Mapping) and said:
+        return text_of(said) or compact_json(dict(said))[:500]
+    if isinstance(said, list) and said:
+        return text_of(said) or compact_json(list(said))[:500]
+    return ""
+
+
+def compact_json(value: object) -> str:
+    """Return a value as JSON without spaces, its keys sorted."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def texts_in(said: object) -> list[str]:
+    """Return the texts of a value: itself, or the members of a list that are texts."""
+    if isinstance(said, str):
+        return [said] if said.strip() else []
+    return [one for one in said if isinstance(one, str) and one.strip()] if isinstance(said, list) else []
