@@ -1,6 +1,7 @@
 """Claims: arithmetic decides verdicts, FACTS are bounded, a block is read leniently and checked strictly."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from phronesis.errors import InputError
 from phronesis.reasoning.laws.block_format import claim_text, core_sentence, member_of, parse, prose_of, render, told
 from phronesis.reasoning.laws.block_rules import Unreadable, leaves, read_draft, read_json, structure_violations
 from phronesis.reasoning.laws.claim_status import (
+    CLAIMS_FOLD,
     current_block,
     described,
     holds,
@@ -150,6 +152,23 @@ def test_a_current_block_has_the_folded_states() -> None:
     assert kept == {"data.topic": "u"}
 
 
+def test_the_fold_writes_states_text_and_scope_whatever_the_order_of_members() -> None:
+    written = item(ReasoningBlock(topic="t", scope="s", claims=(claim(facts={"source_run_ids": ["r"], "b": [{"d": 1, "c": 2}]}),)))
+    folded = CLAIMS_FOLD(written, [row("contra", "a"), row("support", "b")])
+    assert (folded.label, folded.data["standing"]["c1"]["contra"]["count"]) == ("s", 1)
+    assert parse(folded.content).claims[0].support == Tally(count=1, run_ids=("b",))
+    assert '"facts":{"b":[{"c":2,"d":1}],"source_run_ids":["r"]}' in folded.content
+
+
+def test_an_edit_that_changes_one_count_starts_the_claim_anew() -> None:
+    standing = {"status": "hypothesis", "support": {"count": 1, "run_ids": ["a"]}, "contra": {"count": 1, "run_ids": ["b"]}}
+    held = item(ReasoningBlock(claims=(claim(),)), c1=standing)
+    [shown] = current_block(held).claims
+    edited = replace(shown, contra=Tally(count=2, run_ids=("b",)))
+    [stored] = rewritten(held, ReasoningBlock(claims=(edited,)))["data.claims"]
+    assert (stored["support"]["count"], stored["contra"]["count"]) == (1, 2)
+
+
 # Limitations.
 
 
@@ -166,6 +185,9 @@ def test_a_limitation_names_the_last_three_runs_and_counts_the_others() -> None:
     named = FactsView(run_id="[C1]" + "x" * 80, label="Cu, Zn")
     assert limitation_from(claim(), [named]) == f"Not held in run (C1){'x' * 55}… (Cu, Zn)."
     assert limitation_from(claim(inference="铜"), [named]).endswith("（Cu，Zn）中不成立。")
+    assert limitation_from(claim(inference="铜"), runs[:1], {"metric": "activity"}) == "在运行 a 中不成立：总活性为 0。"
+    zinc = [FactsView(run_id="a", products=(Product(name="锌", value=1.0),))]
+    assert "：锌的数值为 1" in limitation_from(claim(inference="铜"), zinc, {"metric": "value", "product": "锌"})
     own = claim(test={"metric": "activity"})
     assert limitation_from(own, runs[:1]) == "Not held in run a: total activity 0."
     assert plain_limitation(claim(), 1) == "Not held in 1 run."
