@@ -2,14 +2,13 @@
 
 import ast
 import copy
-import functools
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, cast
 
 Line = tuple[str, int]
 Uses = Mapping[str, set[Line]]
@@ -57,10 +56,20 @@ def mutants_of(path: Path, module: str, uses: Uses) -> Iterator[Mutant]:
             _put(site, field, index, old)
             line = getattr(old, "lineno", statement.lineno)
             change = " → ".join((ast.unparse(one) or type(one).__name__).replace("\n", " ") for one in (old, new))
-            yield Mutant(path, module, line, change, number, code, _needed(path, tree, top, statement, old, uses))
+            yield Mutant(
+                path,
+                module,
+                line,
+                change,
+                number,
+                code,
+                _needed(path, tree, top, statement=statement, old=old, uses=uses),
+            )
 
 
-def _needed(path: Path, tree: ast.Module, top: ast.stmt, statement: ast.stmt, old: ast.AST, uses: Uses) -> frozenset[Line]:
+def _needed(
+    path: Path, tree: ast.Module, top: ast.stmt, *, statement: ast.stmt, old: ast.AST, uses: Uses
+) -> frozenset[Line]:
     """Return the lines of the statement, or, where it is no part of a function, those that name what it assigns."""
     inside = any(
         statement is part
@@ -96,11 +105,7 @@ def uses_of(paths: Iterable[Path]) -> Uses:
 
 
 def _assigned(statement: ast.stmt) -> set[str]:
-    return {
-        part.id
-        for part in ast.walk(statement)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    }
+    return {part.id for part in ast.walk(statement) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
 
 def _sites(node: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.AST, str, int | None, ast.AST, ast.stmt]]:
@@ -134,7 +139,7 @@ def _variants(node: ast.AST, field: str) -> Iterator[ast.AST]:
         case ast.Name(id=name) if field == "func" and name in _CALLS:
             yield ast.Name(_CALLS[name], ast.Load())
     if field in {"test", "ifs", "guard"} and not isinstance(node, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
-        yield ast.UnaryOp(ast.Not(), copy.copy(node))
+        yield ast.UnaryOp(ast.Not(), cast("ast.expr", copy.copy(node)))
 
 
 def _put(site: ast.AST, field: str, index: int | None, new: ast.AST) -> None:
@@ -171,7 +176,7 @@ def _named(statement: ast.stmt) -> set[str]:
 
 def _replace(name: str, old: Any, new: Any) -> None:
     for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType) and vars(module).get(name) is old:
+        if vars(module).get(name) is old:
             setattr(module, name, new)
 
 
@@ -193,6 +198,8 @@ def _graft(old: Any, new: Any) -> None:
             return
     if isinstance(old, FunctionType):
         old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
-        for name, mine, theirs in zip(old.__code__.co_freevars, old.__closure__ or (), new.__closure__ or (), strict=True):
+        for name, mine, theirs in zip(
+            old.__code__.co_freevars, old.__closure__ or (), new.__closure__ or (), strict=True
+        ):
             if name != "__class__":
                 mine.cell_contents = theirs.cell_contents

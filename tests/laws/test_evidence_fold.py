@@ -38,7 +38,13 @@ def folded(kind: str, *rows: EvidenceRow, **given: Any) -> Item:
 
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"),
-    [(0, 1, 0.0, 0.7935), (1, 1, 0.2065, 1.0), (5, 10, 0.2366, 0.7634), (9, 10, 0.5958, 0.9821), (1, 3, 0.0615, 0.7923)],
+    [
+        (0, 1, 0.0, 0.7935),
+        (1, 1, 0.2065, 1.0),
+        (5, 10, 0.2366, 0.7634),
+        (9, 10, 0.5958, 0.9821),
+        (1, 3, 0.0615, 0.7923),
+    ],
 )
 def test_the_interval_of_a_rate_is_wilsons(successes: int, trials: int, low: float, high: float) -> None:
     wanted = {"rate": round(successes / trials, 4), "low": low, "high": high}

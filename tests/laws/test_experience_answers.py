@@ -46,9 +46,22 @@ def words(text: str) -> list[str]:
 
 def test_the_weights_are_the_documented_ones() -> None:
     assert ranking.weights() == {
-        **{"words": 2.0, "meaning": 1.0, "views": 0.5, "exact": 2.0, "latest": 1.0, "artifacts": 0.5, "graph": 0.3},
-        **{"episode": 0.3, "members": 0.8, "usefulness": 0.3, "confidence": 0.1, "freshness": 0.1},
-        **{"half_life_days": 180.0, "counter": 0.3, "trust": 0.1, "preference": 0.4},
+        "words": 2.0,
+        "meaning": 1.0,
+        "views": 0.5,
+        "exact": 2.0,
+        "latest": 1.0,
+        "artifacts": 0.5,
+        "graph": 0.3,
+        "episode": 0.3,
+        "members": 0.8,
+        "usefulness": 0.3,
+        "confidence": 0.1,
+        "freshness": 0.1,
+        "half_life_days": 180.0,
+        "counter": 0.3,
+        "trust": 0.1,
+        "preference": 0.4,
     }
 
 
@@ -104,7 +117,7 @@ def test_the_other_signals_are_in_proportion_to_relevance(changed: dict[str, flo
 
 def test_few_cosines_have_the_usual_deviation_and_four_deviations_count_fully() -> None:
     few = [np.array([0.0, 1.0] * 3, np.float32), np.array([0.5], np.float32)]
-    assert usual(few) == Spread(pytest.approx(0.5), 0.15)
+    assert (usual(few).mean, usual(few).deviation) == (pytest.approx(0.5), 0.15)
     enough = [np.array([0.0, 1.0] * 4, np.float32)]
     assert usual(enough).deviation == pytest.approx(0.5)
     found = outstanding(np.array([-1.0, 0.0, 2.0, 4.0, 9.0], np.float32), Spread(0.0, 1.0))
@@ -282,7 +295,11 @@ def test_one_attempt_is_advised_once_with_all_its_events() -> None:
 
 
 def test_a_pattern_speaks_for_its_members_unless_a_constraint_forbids_it() -> None:
-    given = {"outcome": "success", "recommendation": "Do: use sudo\nLesson: ask\nOutcome: fine", "members": [("m", 1.0)]}
+    given = {
+        "outcome": "success",
+        "recommendation": "Do: use sudo\nLesson: ask\nOutcome: fine",
+        "members": [("m", 1.0)],
+    }
     pattern, member = other(Pattern, "pattern", **given), event("m")
     out = advise([found(member), found(pattern)], [], words, limit=9)
     assert [(one.attempt, one.lesson, one.patterns) for one in out.recommended] == [("use sudo", "ask", ("pattern",))]

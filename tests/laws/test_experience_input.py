@@ -7,10 +7,10 @@ import pytest
 
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Artifact, Draft, artifacts_in, is_error_name
-from phronesis.experience.laws.input import MAX_SEQ, NEI, artifacts_of, checked_nei, constraints_of
+from phronesis.experience.laws.input import NEI, artifacts_of, checked_nei, constraints_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-GOOD = {"attempt": "try", "source_ref": "log:1"}
+GOOD: dict[str, Any] = {"attempt": "try", "source_ref": "log:1"}
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,21 @@ def test_what_is_given_is_stored_and_nothing_else() -> None:
     assert checked_nei(NEI(**GOOD), now=NOW) == stored
     full = {
         **stored,
-        **{"goal": "g", "payload": {"p": 0}, "observations": [0], "external_id": "x", "episode_id": "e", "seq": 1},
-        **{"occurred_at": "2025-01-01T00:00:00Z", "hints": {"failed": True}, "field_origin": {"goal": "human"}},
+        "goal": "g",
+        "payload": {"p": 0},
+        "observations": [0],
+        "external_id": "x",
+        "episode_id": "e",
+        "seq": 1,
+        "occurred_at": "2025-01-01T00:00:00Z",
+        "hints": {"failed": True},
+        "field_origin": {"goal": "human"},
     }
     assert checked_nei(full, now=NOW) == full
-    assert checked_nei({**GOOD, "field_origin": {"goal": "human"}, "hints": {}}, now=NOW) == {**stored, "field_origin": {}}
+    assert checked_nei({**GOOD, "field_origin": {"goal": "human"}, "hints": {}}, now=NOW) == {
+        **stored,
+        "field_origin": {},
+    }
     with pytest.raises(InputError) as raised:
         checked_nei(7, now=NOW)
     assert raised.value.field == "nei"
@@ -125,8 +135,10 @@ def test_entries_of_older_logs_keep_the_names_of_their_rules() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("ValueError", True), ("panic", True), ("ENOENT", True), ("SIGKILL", True), ("ERR_X", True), ("TS2345", True)]
-    + [("value", False), ("Value", False), ("ELEPHANT", False)],
+    [
+        *((name, True) for name in ("ValueError", "panic", "ENOENT", "SIGKILL", "ERR_X", "TS2345")),
+        *((name, False) for name in ("value", "Value", "ELEPHANT")),
+    ],
 )
 def test_the_form_of_an_error_name(name: str, *, expected: bool) -> None:
     assert is_error_name(name) is expected

@@ -93,8 +93,13 @@ def test_an_item_younger_than_the_youngest_days_cannot_fall_below_a_threshold() 
 def test_figures_are_told_rounded() -> None:
     told = Figures(age_days=1.23456, uses=2, human=False, importance=3).to_data(0.5)
     assert told == {
-        **{"retention": 0.5, "age_days": 1.23, "uses": 2, "usefulness": 0.5, "counter": 0.0},
-        **{"source": "machine", "importance": 3},
+        "retention": 0.5,
+        "age_days": 1.23,
+        "uses": 2,
+        "usefulness": 0.5,
+        "counter": 0.0,
+        "source": "machine",
+        "importance": 3,
     }
     assert Figures(age_days=0).to_data(1)["source"] == "human"
     assert Fading(id="i", kind="fact", recorded_at=NOW).importance == 5

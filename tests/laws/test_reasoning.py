@@ -45,7 +45,9 @@ EPSILON = 1e-10
 
 
 def claim(name: str = "c1", **given: Any) -> Claim:
-    return Claim(**{"claim_id": name, "status": "hypothesis", "facts": {"source_run_ids": ["r"]}, "inference": "x", **given})
+    return Claim(
+        **{"claim_id": name, "status": "hypothesis", "facts": {"source_run_ids": ["r"]}, "inference": "x", **given}
+    )
 
 
 def view(run: str = "r", **values: float | None) -> FactsView:
@@ -126,7 +128,9 @@ def test_a_status_is_a_fold_over_written_and_learned_runs() -> None:
     written = claim(support=Tally(count=3, run_ids=("a",)), contra=Tally(count=1, run_ids=()))
     state = written_state(written)
     assert (state.unnamed_support, state.unnamed_contra, state.support) == (2, 1, ("a",))
-    counted = standings([claim()], [row("support", "a"), row("support", "b"), row("source", "c"), row("contra", "d", "x")])
+    counted = standings(
+        [claim()], [row("support", "a"), row("support", "b"), row("source", "c"), row("contra", "d", "x")]
+    )
     assert counted == {
         "c1": {
             "status": "conclusion",
@@ -137,7 +141,11 @@ def test_a_status_is_a_fold_over_written_and_learned_runs() -> None:
 
 
 def test_a_current_block_has_the_folded_states() -> None:
-    standing = {"status": "conclusion", "support": {"count": 2, "run_ids": ["a"]}, "contra": {"count": 1, "run_ids": []}}
+    standing = {
+        "status": "conclusion",
+        "support": {"count": 2, "run_ids": ["a"]},
+        "contra": {"count": 1, "run_ids": []},
+    }
     block = ReasoningBlock(topic="t", claims=(claim(), claim("c2")))
     held = item(block, c1=standing)
     first, second = current_block(held).claims
@@ -153,7 +161,9 @@ def test_a_current_block_has_the_folded_states() -> None:
 
 
 def test_the_fold_writes_states_text_and_scope_whatever_the_order_of_members() -> None:
-    written = item(ReasoningBlock(topic="t", scope="s", claims=(claim(facts={"source_run_ids": ["r"], "b": [{"d": 1, "c": 2}]}),)))
+    written = item(
+        ReasoningBlock(topic="t", scope="s", claims=(claim(facts={"source_run_ids": ["r"], "b": [{"d": 1, "c": 2}]}),))
+    )
     folded = CLAIMS_FOLD(written, [row("contra", "a"), row("support", "b")])
     assert (folded.label, folded.data["standing"]["c1"]["contra"]["count"]) == ("s", 1)
     assert parse(folded.content).claims[0].support == Tally(count=1, run_ids=("b",))
@@ -161,7 +171,11 @@ def test_the_fold_writes_states_text_and_scope_whatever_the_order_of_members() -
 
 
 def test_an_edit_that_changes_one_count_starts_the_claim_anew() -> None:
-    standing = {"status": "hypothesis", "support": {"count": 1, "run_ids": ["a"]}, "contra": {"count": 1, "run_ids": ["b"]}}
+    standing = {
+        "status": "hypothesis",
+        "support": {"count": 1, "run_ids": ["a"]},
+        "contra": {"count": 1, "run_ids": ["b"]},
+    }
     held = item(ReasoningBlock(claims=(claim(),)), c1=standing)
     [shown] = current_block(held).claims
     edited = replace(shown, contra=Tally(count=2, run_ids=("b",)))
@@ -214,7 +228,11 @@ def test_generic_facts_keep_the_scalar_fields_of_a_run() -> None:
     feedback = Feedback(products=(Product(name="CO", value=2.0, fraction=0.5),), pros="p" * 501)
     facts = GenericFacts().facts(run, feedback)
     assert facts.run_output["raw"] == "r" * 999 + "…"
-    assert {name: facts.run_output[name] for name in ("count", "more", "flag")} == {"count": 3, "more": 0.5, "flag": True}
+    assert {name: facts.run_output[name] for name in ("count", "more", "flag")} == {
+        "count": 3,
+        "more": 0.5,
+        "flag": True,
+    }
     assert "list" not in facts.run_output
     assert facts.feedback_text["pros"] == "p" * 499 + "…"
     assert facts.to_json()["source_run_ids"] == ["r"]
@@ -222,7 +240,9 @@ def test_generic_facts_keep_the_scalar_fields_of_a_run() -> None:
     seen = GenericFacts().view(run, feedback)
     assert (seen.named, seen.numbers, seen.label) == ({"name": "x"}, {"count": 3.0, "more": 0.5}, "name x")
     summary = GenericFacts().summary(facts)
-    assert summary.startswith("count 3, more 0.5, name x, flag True, empty \nCO 2 (fraction 0.5)\ntotal activity 2\nppp")
+    assert summary.startswith(
+        "count 3, more 0.5, name x, flag True, empty \nCO 2 (fraction 0.5)\ntotal activity 2\nppp"
+    )
     bare = GenericFacts().facts(Run(raw="only raw"), Feedback())
     assert GenericFacts().summary(bare) == "only raw"
     assert "raw" not in GenericFacts().facts(Run(raw=" ", output={"a": 1}), Feedback()).run_output
@@ -439,7 +459,10 @@ def test_a_run_says_which_member_is_wrong() -> None:
     run = checked_run({"raw": "x", "memory_ids": ["a", "a"], "more": 1, "run_id": "r"})
     assert (run.memory_ids, run.extra, run.to_json()["run_id"]) == (("a",), {"more": 1}, "r")
     assert "run_id" not in checked_run({"raw": "x"}).to_json()
-    assert checked_run({"output": {"a": None, "b": 1}, "trace": {"final_output": {"a": 2}}}).fields() == {"a": 2, "b": 1}
+    assert checked_run({"output": {"a": None, "b": 1}, "trace": {"final_output": {"a": 2}}}).fields() == {
+        "a": 2,
+        "b": 1,
+    }
 
 
 def test_feedback_says_which_product_is_wrong() -> None:
@@ -464,7 +487,10 @@ def test_feedback_says_which_product_is_wrong() -> None:
     assert feedback.products == (Product(name="a", value=1.0, extra={"x": 2}),)
     assert feedback.to_json() == {
         "products": [{"name": "a", "value": 1.0, "fraction": None, "x": 2}],
-        **{"pros": "p", "cons": "", "other": "", "y": 3},
+        "pros": "p",
+        "cons": "",
+        "other": "",
+        "y": 3,
     }
     assert feedback.total() == 1.0
     assert Feedback(products=(Product(name="a"),)).total() is None
