@@ -27,7 +27,7 @@ from mutations import Line, Mutant, mutants_of, transplant, uses_of
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "phronesis"
 LAWS = ("*/laws.py", "*/laws/*.py", "recall/scoring/*.py", "recall/fusion.py", "core/confidence.py", "core/changes.py")
-FOLDERS = ("tests/laws", "tests/unit")
+FOLDERS = ("tests/laws", "tests/unit/core", "tests/unit/experience/laws")  # those that open no store
 FAST = "not slow and not postgres and not encoder"
 SLOWEST = 0.5  # seconds of the slowest test that is asked
 BUDGET = 5.0  # seconds of tests that one mutant is asked, at most

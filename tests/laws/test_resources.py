@@ -1,5 +1,7 @@
 """Documents: chunks and sections cover the text within their limits, and a summary quotes."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +40,7 @@ def test_chunks_cover_the_text_within_the_limit(text: str, limit: int, overlap: 
         part = text[one.start : one.end]
         assert part == part.strip() != ""
         assert len(part) + part.count("一") + part.count("。") <= limit
-    for one, following in zip(found, found[1:], strict=False):
+    for one, following in pairwise(found):
         assert one.start < following.start
         assert one.end - following.start <= overlap
 

@@ -1,0 +1,345 @@
+"""Scoring: published weights, scores from 0 to 1, abstention, dates and bonuses at their boundaries."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phronesis.core.items import Item
+from phronesis.core.results import Evidence
+from phronesis.errors import InputError
+from phronesis.recall.scoring import packed_features, weights
+from phronesis.recall.scoring.lane_arrays import best_of, make_layout, spread_of
+from phronesis.recall.scoring.packed_features import (
+    Marks,
+    bonus_shares,
+    importance_bonus,
+    read_marks,
+    recency,
+    stage_number,
+    trait_boost,
+)
+from phronesis.recall.scoring.ranking import at_the_time
+from phronesis.recall.scoring.signals import Question, Stretch, asks_when, date_fit, overlap, voice_of
+from phronesis.recall.scoring.weights import (
+    A12,
+    B12,
+    SECTIONS,
+    Formula,
+    Scale,
+    Support,
+    abstains,
+    at_least,
+    diversified,
+    multiplier,
+    on_scale,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = date(2026, 3, 10).toordinal()
+
+
+def rows(*numbers: int) -> Any:
+    return np.array(numbers, dtype=np.int64)
+
+
+def floats(*numbers: float) -> Any:
+    return np.array(numbers, dtype=np.float32)
+
+
+# Formulas and scales.
+
+
+def test_the_formulas_are_the_published_ones() -> None:
+    assert dict(A12.weights) == {
+        "window": 0.475,
+        "pair": 0.195,
+        "previous": 0.099,
+        "second_previous": 0.096,
+        "coverage": 2.014,
+        "coverage_next": 1.168,
+        "speaker": 2.021,
+        "date_covered": 2.679,
+        "when_time": 1.423,
+        "length": -0.23,
+        "previous_asks": 0.398,
+        "photo": 0.583,
+        "mention": 0.905,
+        "key": 4.0,
+    }
+    assert dict(B12.weights) == {
+        "dense": 0.724,
+        "dense_next": 0.17,
+        "window": 0.332,
+        "pair": 0.27,
+        "second_previous": 0.117,
+        "coverage_next": 0.698,
+        "coverage_third_next": 0.158,
+        "speaker": 1.969,
+        "date_covered": 2.01,
+        "date_in_text": 1.113,
+        "when_time": 1.348,
+        "photo": 0.559,
+        "mention": 0.607,
+        "key": 4.0,
+    }
+    assert dict(SECTIONS.weights) == {"words": 0.6, "dense": 1.75, "mention": 0.607}
+    assert [one.dense for one in (A12, B12, SECTIONS)] == [False, True, True]
+    assert [one.weak_score for one in (A12, B12, SECTIONS)] == [2.3, 3.4, 6.0]
+    assert [one.coarse for one in (A12, B12, SECTIONS)] == [0.7, 0.7, pytest.approx(1.75 / 0.6)]
+    assert (B12.crowding, A12.crowding) == (0.0, weights.CROWDING)
+    assert packed_features.to_dict() == {
+        "recency": 0.15,
+        "half_life_days": 30.0,
+        "importance": 0.15,
+        "trait_boost": {"emerging": 0.05, "established": 0.15, "core": 0.25},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given_weights", "crowding", "field"),
+    [
+        ({"none": 1.0}, 0.0, "weights"),
+        ({"words": float("nan")}, 0.0, "weights"),
+        ({}, -0.1, "crowding"),
+        ({}, float("inf"), "crowding"),
+    ],
+)
+def test_a_formula_that_cannot_be_computed_is_refused(given_weights: Any, crowding: float, field: str) -> None:
+    with pytest.raises(InputError) as raised:
+        Formula("x", given_weights, "y", dense=False, crowding=crowding)
+    assert raised.value.field == field
+
+
+def test_a_scale_is_logistic_and_never_overflows() -> None:
+    assert Scale(2.0, -4.0).score(2.0) == 0.5
+    assert Scale(2.0, -4.0).score(3.0) == pytest.approx(0.880797, abs=1e-6)
+    assert Scale(1.0, 0.0).score(-1e6) == pytest.approx(0.0)
+    assert [round(one.scale.score(0.0), 6) for one in (A12, B12)] == [0.009757, 0.003018]
+    assert weights.EXPERIENCE.score(0.54) == pytest.approx(0.1, abs=0.001)
+    assert A12.scale.score(5.0) == pytest.approx(0.2141, abs=1e-3)
+    assert B12.scale.score(5.0) == pytest.approx(0.2306, abs=1e-3)
+    own = Scale(1.0, 1.0)
+    assert replace(A12, scaled=own).scale is own
+
+
+@pytest.mark.parametrize(
+    ("best", "abstained", "support", "expected"),
+    [
+        (0.5, False, 0.0, 0.5),
+        (0.1, False, 0.0, 0.1),
+        (0.05, False, 0.0, 0.1),
+        (0.05, True, 0.0, 0.05),
+        (0.1, True, 0.0, 0.099999),
+        (0.5, True, 0.0, 0.099999),
+        (0.2, False, 0.3, 0.3),
+        (0.3, False, 0.3, 0.3),
+        (0.2, False, 7.0, 1.0),
+        (0.0, True, 0.0, 0.0),
+    ],
+)
+def test_the_best_score_is_below_the_threshold_only_where_a_search_abstains(
+    best: float, *, abstained: bool, support: float, expected: float
+) -> None:
+    assert best * multiplier(best, abstained=abstained, support=support) == pytest.approx(expected)
+    scaled = on_scale([evidence(best), evidence(best / 2)], abstained=abstained, support=support)
+    assert [one.score for one in scaled] == [pytest.approx(expected), pytest.approx(expected / 2, abs=1e-6)]
+
+
+def evidence(score: float) -> Evidence:
+    return Evidence(Item(id="i", kind="fact", content="x", entry_id="e", recorded_at=NOW, updated_at=NOW), score)
+
+
+def test_results_without_any_signal_get_the_least_score_that_supports() -> None:
+    assert [one.score for one in on_scale([evidence(0.0)] * 2, abstained=False)] == [0.1, 0.1]
+    assert [one.score for one in on_scale([evidence(0.0)], abstained=False, support=0.4)] == [0.4]
+    assert on_scale([], abstained=False) == ()
+    assert [one.score for one in at_least([evidence(0.2), evidence(0.1)], 0.2)] == [0.2]
+    assert len(at_least([evidence(0.2)], None)) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=12), st.integers(0, 5), st.integers(1, 12))
+def test_diversity_takes_the_best_of_the_rest_each_time(
+    given_scores: list[tuple[int, int]], crowding: int, limit: int
+) -> None:
+    ordered = sorted(given_scores, key=lambda one: -one[0])
+    scores, groups = [float(score) for score, _ in ordered], [group for _, group in ordered]
+    left, wanted = list(range(len(scores))), []
+    while left and len(wanted) < limit:
+        loss = {n: float(crowding * sum(groups[n] == groups[m] for m, _ in wanted)) for n in left}
+        best = max(left, key=lambda n: (scores[n] - loss[n], -n))
+        wanted.append((best, loss[best]))
+        left.remove(best)
+    assert diversified(scores, groups, crowding=float(crowding), limit=limit) == wanted
+
+
+# Abstention.
+
+
+def support(score: float, coverage: float, **shares: float) -> Support:
+    return Support(score, coverage, shares)
+
+
+@pytest.mark.parametrize(
+    ("found", "named", "documents", "expected"),
+    [
+        ([], False, 99, True),
+        ([], True, 99, False),
+        ([support(9, 0.0)], False, 99, True),
+        ([support(9, 0.0)], True, 99, False),
+        ([support(9, 0.01)], False, 99, False),
+        ([support(2.29, 0.39)], False, 20, True),
+        ([support(2.29, 0.39)], False, 19, False),
+        ([support(2.3, 0.39)], False, 99, False),
+        ([support(2.29, 0.4)], False, 99, False),
+        ([support(2.29, 0.39), support(2.3, 0.0)], False, 99, False),
+        ([support(1, 0.0, key=1)], False, 99, False),
+        ([support(1, 0.1, mention=1)], False, 99, False),
+        ([support(1, 0.1, mention=0)], False, 99, True),
+    ],
+)
+def test_a_search_abstains_where_nothing_supports_an_answer(
+    found: list[Support], *, named: bool, documents: int, expected: bool
+) -> None:
+    assert abstains(found, A12, named=named, documents=documents) is expected
+
+
+def test_a_cosine_three_deviations_above_the_mean_supports_alone() -> None:
+    for share, expected in ((3 * 0.724, False), (3 * 0.724 - 0.01, True)):
+        assert abstains([support(1, 0.0, dense=share)], B12, named=False, documents=99) is expected
+        assert abstains([support(1, 0.1, dense=share)], B12, named=False, documents=99) is expected
+    assert abstains([support(1, 0.0, dense=0.0)], A12, named=False, documents=99)
+
+
+# Dates.
+
+
+def fits(first: int, last: int, *days: int) -> list[float]:
+    found = date_fit([Stretch(DAY + first, DAY + last)], rows(*(DAY + day for day in days)))
+    return [round(float(one), 2) for one in found]
+
+
+def test_how_a_day_fits_a_day_a_month_or_a_year() -> None:
+    assert fits(0, 0, -10, -9, -4, -3, 0, 7, 8, 31, 32) == [0.0, 0.2, 0.2, 1.0, 1.0, 1.0, 0.6, 0.6, 0.0]
+    assert fits(0, 7, 14, 15, 38, 39) == [1.0, 0.6, 0.6, 0.0]
+    assert fits(0, 8, -1, 0, 8, 9, 39, 40) == [0.0, 1.0, 1.0, 0.4, 0.4, 0.0]
+    assert fits(0, 93, -1, 0, 93, 94, 124, 125) == [0.0, 1.0, 1.0, 0.4, 0.4, 0.0]
+    assert fits(0, 94, -1, 0, 94, 95) == [0.0, 0.3, 0.3, 0.0]
+    assert date_fit([Stretch(1, 1)], rows(0)).tolist() == [0.0]
+    assert date_fit([Stretch(DAY, DAY), Stretch(DAY + 90, DAY + 90)], rows(DAY, DAY + 90)).tolist() == [1.0, 1.0]
+
+
+def test_times_overlap_within_or_across_an_edge() -> None:
+    found = overlap([Stretch(10, 20)], rows(10, 20, 9, 20, 21, 5), rows(20, 20, 10, 21, 22, 9))
+    assert found.tolist() == [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]
+    assert overlap([Stretch(1, 2), Stretch(5, 6)], rows(1, 5), rows(2, 7)).tolist() == [1.0, 0.5]
+
+
+def test_a_time_that_is_all_that_is_asked_weighs_most() -> None:
+    assert [float(at_the_time(Question([], others=n))) for n in (0, 1, 2, 4)] == [5.5, 5.5, 3.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "voice"),
+    [
+        ("When did I move?", True, "user"),
+        ("What did you say?", False, "assistant"),
+        ("What should I do?", False, "assistant"),
+        ("我什么时候搬家", True, "user"),
+        ("Where is Anna?", False, None),
+        ("x" * 1_990 + " when me", True, "user"),
+        ("x" * 2_000 + " when me", False, None),
+    ],
+)
+def test_a_question_asks_for_a_time_or_for_somebodys_words(text: str, *, when: bool, voice: str | None) -> None:
+    assert (asks_when(text), voice_of(text)) == (when, voice)
+
+
+# Bonuses.
+
+
+def test_bonuses_are_shares_of_the_score() -> None:
+    learned = np.array([True, True, True, False])
+    assert recency(rows(100, 70, 130, 100), 100, learned=learned).tolist() == pytest.approx([0.15, 0.075, 0.15, 0.0])
+    assert recency(rows(100), 0, learned=learned[:1]).tolist() == [0.0]
+    assert recency(rows(100), 100, learned=~learned[:1]).tolist() == [0.0]
+    assert importance_bonus(rows(0, 1, 4, 10)).tolist() == pytest.approx([0.0, 0.0, 0.05, 0.15])
+    assert trait_boost(rows(0, 1, 2, 3)).tolist() == pytest.approx([0.0, 0.05, 0.15, 0.25])
+    assert [stage_number(stage) for stage in (None, "trend", "emerging", "core")] == [0, 0, 1, 3]
+    assert bonus_shares(floats(-2, 3), {"x": floats(0.5, 0.1)})["x"].tolist() == pytest.approx([1.0, 0.3])
+
+
+def test_marks_come_back_from_their_bytes() -> None:
+    marks = [Marks(flags=37, day=70_000, dates=[(n, n + 1) for n in range(1, 11)], importance=9, stage=2), Marks()]
+    packed = [one.pack() for one in marks]
+    assert [len(one) for one in packed] == [7 + 64, 7]
+    read = read_marks(packed)
+    assert (read.flags, read.days, read.importance, read.stages) == ([37, 0], [70_000, 0], [9, 0], [2, 0])
+    assert read.dates == [(0, n, n + 1) for n in range(1, 9)]
+    for torn in (packed[1][:6], packed[1] + b"x", packed[0][:-1]):
+        with pytest.raises(InputError, match="torn"):
+            read_marks([torn])
+
+
+# Arrays.
+
+
+def test_a_score_that_does_not_vary_says_nothing() -> None:
+    assert spread_of([floats(2, 2)]).z(floats(2, 5)).tolist() == [0.0, 0.0]
+    assert (spread_of([]).mean, spread_of([]).deviation) == (0.0, 0.0)
+    spread = spread_of([floats(1), floats(3)])
+    assert (spread.mean, spread.deviation, spread.z(floats(5)).tolist()) == (2.0, 1.0, [3.0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 700), st.integers(1, 12), st.integers(1, 5))
+def test_the_best_are_found_among_many(size: int, count: int, kinds: int) -> None:
+    values = np.random.default_rng(size).integers(0, 4**kinds, size).astype(np.float32)
+    wanted = sorted(sorted(range(size), key=lambda n: (-values[n], n))[:count])
+    assert best_of(values, count).tolist() == wanted
+
+
+def layout(sessions: list[int], lengths: list[float], alive: list[bool] | None = None) -> Any:
+    size = len(sessions)
+    return make_layout(
+        sessions=rows(*sessions),
+        positions=np.arange(size)[::-1].copy(),
+        offsets=np.zeros(size, np.int64),
+        alive=np.array(alive or [True] * size),
+        lengths=floats(*lengths),
+    )
+
+
+def test_places_follow_session_and_position() -> None:
+    made = layout([7, 7, 3, -1], [1, 2, 3, 4], [True, True, True, True])
+    assert made.rows.tolist() == [2, 1, 0, 3]
+    assert made.place_of.tolist() == [2, 1, 0, 3]
+    assert (made.first.tolist(), made.last.tolist(), made.begins.tolist()) == ([0, 1, 1, 3], [0, 2, 2, 3], [0, 1, 3])
+    assert (made.apart, len(made), made.lengths.total) == (False, 4, 10.0)
+    dead = layout([7, 7, 3, -1], [1, 2, 3, 4], [True, False, True, True])
+    assert (dead.place_of.tolist(), dead.apart) == ([1, -1, 0, 2], True)
+    assert made.shifted(floats(1, 2, 3, 4), 1).tolist() == [0, 3, 0, 0]
+    assert made.shifted(floats(1, 2, 3, 4), -1).tolist() == [0, 0, 2, 0]
+    assert made.shifted(floats(1, 2, 3, 4), 9).tolist() == [0, 0, 0, 0]
+    there, inside = made.beside(rows(0, 1, 2), 1)
+    assert (there.tolist(), inside.tolist()) == ([0, 2, 0], [False, True, False])
+    assert made.nbytes > 0
+
+
+def test_windows_grow_outwards_up_to_150_terms_and_pairs_up_to_60() -> None:
+    made = layout([1] * 12, [10.0] * 12)
+    assert (made.windows.start[6], made.windows.stop[6], made.windows.lengths.each[6]) == (2, 11, 90.0)
+    assert (made.windows.start[0], made.windows.stop[0]) == (0, 5)
+    full = layout([1] * 5, [50.0] * 5)
+    assert (full.windows.start.tolist(), full.windows.stop.tolist()) == ([0, 0, 1, 2, 2], [3, 3, 4, 5, 5])
+    over = layout([1] * 3, [50.0, 51.0, 50.0])
+    assert (over.windows.start[1], over.windows.stop[1]) == (0, 2)
+    assert layout([1] * 2, [30.0, 30.0]).pairs.joined.tolist() == [0, 255]
+    assert layout([1] * 2, [30.0, 31.0]).pairs.lengths.each.tolist() == [31.0, 30.0]
+    assert layout([1, 2], [1.0, 1.0]).pairs.joined.tolist() == [0, 0]
+    assert layout([], []).pairs.lengths.total == 0.0
