@@ -169,7 +169,8 @@ def test_diversity_takes_the_best_of_the_rest_each_time(
 ) -> None:
     ordered = sorted(given_scores, key=lambda one: -one[0])
     scores, groups = [float(score) for score, _ in ordered], [group for _, group in ordered]
-    left, wanted = list(range(len(scores))), []
+    left = list(range(len(scores)))
+    wanted: list[tuple[int, float]] = []
     while left and len(wanted) < limit:
         loss = {n: float(crowding * sum(groups[n] == groups[m] for m, _ in wanted)) for n in left}
         best = max(left, key=lambda n: (scores[n] - loss[n], -n))
