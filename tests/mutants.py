@@ -118,14 +118,17 @@ def _trace(items: list[pytest.Item], names: list[str]) -> Traced:
     seconds: dict[int, float] = {}
     lines: defaultdict[int, set[Line]] = defaultdict(set)
     counting = Coverage(data_file=None, config_file=False, include=names)
+    signal.signal(signal.SIGPROF, _give_up)
     counting.start()
     for number, (item, following) in enumerate(itertools.pairwise([*items, None])):
         counting.switch_context(str(number))
+        signal.setitimer(signal.ITIMER_PROF, 2 * SLOWEST)
         begun = time.process_time()
         passed = item is not None and _passes(item, following)
         taken = time.process_time() - begun
         if passed and taken < SLOWEST:
             seconds[number] = taken
+    signal.setitimer(signal.ITIMER_PROF, 0)
     counting.stop()
     data = counting.get_data()
     for name in data.measured_files():
@@ -134,6 +137,10 @@ def _trace(items: list[pytest.Item], names: list[str]) -> Traced:
                 if number in seconds:
                     lines[number].add((name, line))
     return seconds, dict(lines)
+
+
+def _give_up(*_: object) -> None:
+    pytest.fail("slow", pytrace=False)
 
 
 def _passes(item: pytest.Item, following: pytest.Item | None) -> bool:
