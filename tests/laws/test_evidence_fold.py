@@ -17,9 +17,7 @@ from phronesis.experience.laws.feedback_weights import (
     heard,
     judged,
     merged,
-    origin_of,
     parted,
-    resolved,
     usefulness,
 )
 
@@ -34,21 +32,6 @@ def row(polarity: Any, source: str = "a", *, at: int = 0, **given: Any) -> Evide
 def folded(kind: str, *rows: EvidenceRow, **given: Any) -> Item:
     made = {"content": "x", "entry_id": "e", "recorded_at": START, "updated_at": START, **given}
     return STANDINGS[kind](Item(id="t", kind=kind, **made), rows)
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [
-        (0, 1, 0.0, 0.7935),
-        (1, 1, 0.2065, 1.0),
-        (5, 10, 0.2366, 0.7634),
-        (9, 10, 0.5958, 0.9821),
-        (1, 3, 0.0615, 0.7923),
-    ],
-)
-def test_the_interval_of_a_rate_is_wilsons(successes: int, trials: int, low: float, high: float) -> None:
-    wanted = {"rate": round(successes / trials, 4), "low": low, "high": high}
-    assert success_rate(successes, trials) == {**wanted, "successes": successes, "trials": trials}
 
 
 def test_without_a_trial_there_is_no_rate() -> None:
@@ -70,14 +53,6 @@ def test_evidence_and_judgements_give_exact_confidences() -> None:
     assert usefulness(Voices()) == 0.5
     assert usefulness(Voices(useful=3.0)) == 0.8
     assert usefulness(Voices(not_useful=2.0)) == 0.25
-
-
-@pytest.mark.parametrize(
-    ("actor", "origin"),
-    [("agent", "model"), ("Agent:planner", "model"), ("worker-7", "model"), ("anna", "human"), ("agents", "human")],
-)
-def test_an_actor_is_a_machine_by_its_first_word(actor: str, origin: str) -> None:
-    assert origin_of(actor) == origin
 
 
 def test_of_an_actor_on_one_matter_the_latest_counts_and_a_person_counts_three_times() -> None:
@@ -121,17 +96,6 @@ def test_merging_and_parting_keep_the_pairs_consistent() -> None:
     assert whole == Drawn(frozenset({("x", "y")}), frozenset({("a", "b")}))
     joined = parted([["a", "b"], ["c"]], Drawn(frozenset({("x", "y"), ("y", "a")})))
     assert joined.together == {("x", "y"), ("y", "a"), ("a", "b")}
-
-
-def test_pairs_hold_within_one_outcome_group() -> None:
-    rows = {"a": 0, "b": 1, "c": 2, "d": 3}
-    drawn = Drawn(frozenset({("a", "b"), ("b", "c")}), frozenset({("a", "d")}))
-    alone = resolved(drawn, rows, {0: 0, 1: 0, 2: 1, 3: 0})
-    assert (alone.together, alone.apart) == (((0, 1),), ((0, 3),))
-    elsewhere = resolved(drawn, rows, {0: 0, 1: 0, 2: 0, 3: 1})
-    assert (elsewhere.together, elsewhere.apart) == (((0, 1), (1, 2)), ())
-    absent = resolved(drawn, {"a": 4, "d": 2}, {4: 0, 2: 0})
-    assert (absent.together, absent.apart) == ((), ((2, 4),))
 
 
 def test_the_label_of_an_event_is_as_decided_until_somebody_says_otherwise() -> None:

@@ -18,7 +18,6 @@ from phronesis.experience.laws.constraints import (
     as_texts,
     bans_of,
     clauses_of,
-    liking,
 )
 from phronesis.experience.laws.graph_traversal import Link, Node, walk
 from phronesis.experience.laws.ranking import Signals, length_of, outstanding, relevance_of, shares_of, usual
@@ -325,33 +324,6 @@ def test_a_principle_recommends_or_warns() -> None:
 # Constraints.
 
 
-def broken(constraint: Any, text: str) -> bool:
-    bans, _ = bans_of([constraint], words)
-    return any(ban.met_by(clauses_of(text, words)) for ban in bans)
-
-
-@pytest.mark.parametrize(
-    ("constraint", "text", "expected"),
-    [
-        ("no internet", "download it", True),
-        ("no internet", "installed it without internet", False),
-        ("no internet", "without internet but then online", True),
-        ("offline", "use the network", True),
-        ("offline", "network", True),
-        ("sudo is not allowed", "sudo make", True),
-        ("no curl, wget", "wget it", True),
-        ("must not use curl or wget", "wget it", True),
-        ("no problem", "problem", False),
-        ({"must_not": ["big file", "gpu"]}, "cuda", True),
-        ({"must_not": "big file"}, "file", False),
-        ({"must_not": "big file"}, "a big, file", False),
-        ({"must_not": "big file"}, "a big file", True),
-    ],
-)
-def test_an_attempt_breaks_a_constraint_by_one_clause_that_says_it(constraint: Any, text: str, expected: bool) -> None:
-    assert broken(constraint, text) is expected
-
-
 def test_what_cannot_be_read_or_is_no_rule_is_said() -> None:
     assert bans_of(["be careful", {"must_not": [" x "]}], words)[1] == ["be careful"]
     assert as_texts([" no x ", {"must_not": ["a", "b."]}], field="f") == ["no x", "must not: a, b"]
@@ -369,22 +341,3 @@ def test_what_cannot_be_read_or_is_no_rule_is_said() -> None:
     assert "gpu" in bans_of(["不用gpu"], words)[0][0].reason
     assert clauses_of("x " * 2000 + "late", words) == [frozenset({"x"})]
     assert clauses_of("x " * 1999 + "l late", words)[0] == {"x", "l"}
-
-
-@pytest.mark.parametrize(
-    ("preferences", "text", "expected"),
-    [
-        (["prefer pip"], "pip install", 1.0),
-        (["prefer pip install"], "pip", 0.5),
-        (["avoid pip"], "pip", -1.0),
-        (["avoid pip", "prefer uv"], "pip uv", 0.0),
-        (["pip over uv"], "uv", 0.0),
-        (["pip over uv"], "pip", 1.0),
-        ([{"must_not": ["pip"]}], "pip", -1.0),
-        (["avoid sudo"], "root", -1.0),
-        ([], "pip", 0.0),
-        (["pip"], "", 0.0),
-    ],
-)
-def test_preferences_weigh_the_same(preferences: list[Any], text: str, expected: float) -> None:
-    assert liking(preferences, words)(clauses_of(text, words)) == expected

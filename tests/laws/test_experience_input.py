@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.event_draft import Artifact, Draft, artifacts_in, is_error_name
+from phronesis.experience.laws.event_draft import Artifact, Draft, artifacts_in
 from phronesis.experience.laws.input import NEI, artifacts_of, checked_nei, constraints_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -93,29 +93,6 @@ def test_a_draft_comes_back_from_its_body_without_empty_members() -> None:
     assert full.texts == {"goal": "g", "attempt": "x"}
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("see src/app.py and Main.lean", ["file:src/app.py", "file:Main.lean"]),
-        ("Node.js and `npm ci`", ["concept:npm ci"]),
-        ("ValueError, then ENOENT", ["error_type:ValueError", "error_type:ENOENT"]),
-        ("a TimeoutError: ReadTimeout: x", ["error_type:TimeoutError", "error_type:ReadTimeout"]),
-        ("the ReadTimeout of 3", []),
-        ("httpx.ReadTimeout", ["error_type:httpx.ReadTimeout"]),
-        ("EVERYTHING and SIGNAL", []),
-        ("SIGSEGV or ERR_FAILED", ["error_type:SIGSEGV", "error_type:ERR_FAILED"]),
-        ("TS2345 HTTP 404", ["error_type:TS2345", "error_type:HTTP 404"]),
-        ("use Nat.add_comm here", ["lemma:Nat.add_comm"]),
-        ("'Nat.foo'", []),
-        ("'Nat.foo_bar'", ["lemma:Nat.foo_bar"]),
-        ("Nat.foo'", ["lemma:Nat.foo'"]),
-        ("Console.write", []),
-    ],
-)
-def test_names_in_a_text_are_artifacts(text: str, names: list[str]) -> None:
-    assert [one.id for one in artifacts_in([text])] == names
-
-
 def test_artifacts_are_bounded_and_the_known_ones_first() -> None:
     many = " ".join(f"f{n}.py" for n in range(40))
     assert len(artifacts_in([many])) == 24
@@ -131,14 +108,3 @@ def test_artifacts_are_bounded_and_the_known_ones_first() -> None:
 def test_entries_of_older_logs_keep_the_names_of_their_rules() -> None:
     assert [one.name for one in artifacts_in(["EVERYTHING Node.js"], version=1)] == ["Node.js", "EVERYTHING"]
     assert artifacts_in(["EVERYTHING Node.js"], version=2) == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        *((name, True) for name in ("ValueError", "panic", "ENOENT", "SIGKILL", "ERR_X", "TS2345")),
-        *((name, False) for name in ("value", "Value", "ELEPHANT")),
-    ],
-)
-def test_the_form_of_an_error_name(name: str, *, expected: bool) -> None:
-    assert is_error_name(name) is expected

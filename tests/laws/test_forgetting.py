@@ -19,7 +19,6 @@ from phronesis.forgetting.laws import (
     is_human,
     last_moment,
     next_action,
-    protection,
     retention,
     used,
     why_faded,
@@ -31,10 +30,6 @@ DAY = timedelta(days=1)
 
 def item(**fields: Any) -> Fading:
     return Fading(**{"id": "i", "kind": "fact", "recorded_at": NOW, **fields})
-
-
-def archived(at: str = "2026-01-01T00:00:00Z", status: str = "archived") -> Fading:
-    return item(status=status, data={"forgetting": {"action": "archive", "at": at}})
 
 
 def test_the_parameters_of_a_rule_are_the_documented_ones_and_survive_the_log() -> None:
@@ -136,30 +131,6 @@ def test_an_intention_expires_on_the_day_and_not_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"pinned": True}, "pinned"),
-        ({"importance": 8}, "importance 8"),
-        ({"importance": 7}, None),
-        ({"key": "allergy"}, "the policy keeps allergy"),
-        ({"kind": "decision"}, "the policy keeps decision"),
-        ({"key": "favorite.food"}, "the policy keeps favorite.*"),
-        ({"key": "favorites"}, None),
-        ({"key": "allergy.nuts"}, None),
-        ({"source_type": "import"}, "the policy keeps what is from import"),
-        ({"source_type": "chat"}, None),
-    ],
-)
-def test_the_policy_protects_by_kind_key_importance_and_source(fields: dict[str, Any], reason: str | None) -> None:
-    rule = Rule(
-        keep_importance=8, keep=frozenset({"allergy", "decision", "favorite.*"}), keep_sources=frozenset({"import"})
-    )
-    assert protection(item(**fields), rule) == reason
-    if not fields.get("pinned"):
-        assert protection(item(**fields), Rule()) is None
-
-
-@pytest.mark.parametrize(
     ("kept", "before", "action"),
     [
         (0.5, None, None),
@@ -176,15 +147,6 @@ def test_thresholds_decide_what_happens_to_an_active_item(kept: float, before: s
     one = item(data={"forgetting": {"action": before}} if before else {})
     assert next_action(one, kept, Rule(), NOW) == action
     assert brought_back(one) is (before == "archive")
-
-
-def test_only_what_forgetting_archived_is_deleted_when_the_days_are_over() -> None:
-    rule = Rule(delete_after_days=10)
-    assert next_action(archived(), 0.0, rule, NOW + 10 * DAY) == ("delete", "archived")
-    assert next_action(archived(), 0.0, rule, NOW + 10 * DAY - timedelta(seconds=1)) is None
-    assert next_action(item(status="archived"), 0.0, rule, NOW + 900 * DAY) is None
-    assert next_action(item(), 1.0, rule, NOW, expired=True) == ("archive", "expired")
-    assert not brought_back(archived())
 
 
 @pytest.mark.parametrize(

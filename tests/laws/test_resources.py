@@ -20,7 +20,6 @@ from phronesis.resources.laws.outline import (
     sections_of,
     told_title,
 )
-from phronesis.resources.laws.records import Words, difference
 from phronesis.resources.laws.summary import summary_of
 
 TEXTS = st.text(st.sampled_from("ab .\n|`一。-"), max_size=200)
@@ -140,21 +139,6 @@ def test_a_title_is_one_line_of_at_most_200_characters(written: str, title: str)
     assert has_words("- a")
     assert not has_words("- a", 0, 2)
     assert not has_words("a -", 1)
-
-
-def test_a_new_version_is_matched_by_headings_and_text_then_by_each() -> None:
-    held = {
-        "a": Words(("A",), "one"),
-        "b": Words(("B",), "two"),
-        "c": Words(("C",), "three"),
-        "d": Words(("D",), "one"),
-    }
-    new = [Words(("D",), "one"), Words(("X",), "two"), Words(("C",), "other"), Words(("Y",), "one"), Words(("Z",), "z")]
-    found = difference(held, new)
-    assert (found.kept, found.replaced, found.gone) == ({0: "d", 1: "b", 3: "a"}, {2: "c"}, ())
-    twice = difference({"a": Words((), "x"), "b": Words((), "x")}, [Words((), "x")])
-    assert (twice.kept, twice.gone) == ({0: "a"}, ("b",))
-    assert difference({}, new[:1]).kept == {}
 
 
 def document(title: str, *parts: tuple[str, ...]) -> ReadDocument:

@@ -8,25 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from phronesis.core.items import Item
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.results import Evidence
-from phronesis.errors import InputError
 from phronesis.recall.scoring import packed_features, weights
 from phronesis.recall.scoring.features import FEATURES
-from phronesis.recall.scoring.lane_arrays import best_of, make_layout, spread_of
-from phronesis.recall.scoring.packed_features import (
-    Marks,
-    bonus_shares,
-    importance_bonus,
-    read_marks,
-    recency,
-    stage_number,
-    trait_boost,
-)
+from phronesis.recall.scoring.lane_arrays import make_layout
 from phronesis.recall.scoring.ranking import at_the_time, coarse_scores, rank, supported
 from phronesis.recall.scoring.signals import (
     LaneInput,
@@ -34,22 +22,15 @@ from phronesis.recall.scoring.signals import (
     Question,
     Stretch,
     Wording,
-    asks_when,
     date_fit,
-    overlap,
     read_signals,
-    voice_of,
 )
 from phronesis.recall.scoring.weights import (
     A12,
     B12,
     SECTIONS,
-    Formula,
     Scale,
-    Support,
-    abstains,
     at_least,
-    diversified,
     multiplier,
     on_scale,
 )
@@ -115,21 +96,6 @@ def test_the_formulas_are_the_published_ones() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("given_weights", "crowding", "field"),
-    [
-        ({"none": 1.0}, 0.0, "weights"),
-        ({"words": float("nan")}, 0.0, "weights"),
-        ({}, -0.1, "crowding"),
-        ({}, float("inf"), "crowding"),
-    ],
-)
-def test_a_formula_that_cannot_be_computed_is_refused(given_weights: Any, crowding: float, field: str) -> None:
-    with pytest.raises(InputError) as raised:
-        Formula("x", given_weights, "y", dense=False, crowding=crowding)
-    assert raised.value.field == field
-
-
 def test_a_scale_is_logistic_and_never_overflows() -> None:
     assert Scale(2.0, -4.0).score(2.0) == 0.5
     assert Scale(2.0, -4.0).score(3.0) == pytest.approx(0.880797, abs=1e-6)
@@ -177,61 +143,6 @@ def test_results_without_any_signal_get_the_least_score_that_supports() -> None:
     assert len(at_least([evidence(0.2)], None)) == 1
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=12), st.integers(0, 5), st.integers(1, 12))
-def test_diversity_takes_the_best_of_the_rest_each_time(
-    given_scores: list[tuple[int, int]], crowding: int, limit: int
-) -> None:
-    ordered = sorted(given_scores, key=lambda one: -one[0])
-    scores, groups = [float(score) for score, _ in ordered], [group for _, group in ordered]
-    left = list(range(len(scores)))
-    wanted: list[tuple[int, float]] = []
-    while left and len(wanted) < limit:
-        loss = {n: float(crowding * sum(groups[n] == groups[m] for m, _ in wanted)) for n in left}
-        best = max(left, key=lambda n: (scores[n] - loss[n], -n))
-        wanted.append((best, loss[best]))
-        left.remove(best)
-    assert diversified(scores, groups, crowding=float(crowding), limit=limit) == wanted
-
-
-# Abstention.
-
-
-def support(score: float, coverage: float, **shares: float) -> Support:
-    return Support(score, coverage, shares)
-
-
-@pytest.mark.parametrize(
-    ("found", "named", "documents", "expected"),
-    [
-        ([], False, 99, True),
-        ([], True, 99, False),
-        ([support(9, 0.0)], False, 99, True),
-        ([support(9, 0.0)], True, 99, False),
-        ([support(9, 0.01)], False, 99, False),
-        ([support(2.29, 0.39)], False, 20, True),
-        ([support(2.29, 0.39)], False, 19, False),
-        ([support(2.3, 0.39)], False, 99, False),
-        ([support(2.29, 0.4)], False, 99, False),
-        ([support(2.29, 0.39), support(2.3, 0.0)], False, 99, False),
-        ([support(1, 0.0, key=1)], False, 99, False),
-        ([support(1, 0.1, mention=1)], False, 99, False),
-        ([support(1, 0.1, mention=0)], False, 99, True),
-    ],
-)
-def test_a_search_abstains_where_nothing_supports_an_answer(
-    found: list[Support], *, named: bool, documents: int, expected: bool
-) -> None:
-    assert abstains(found, A12, named=named, documents=documents) is expected
-
-
-def test_a_cosine_three_deviations_above_the_mean_supports_alone() -> None:
-    for share, expected in ((3 * 0.724, False), (3 * 0.724 - 0.01, True)):
-        assert abstains([support(1, 0.0, dense=share)], B12, named=False, documents=99) is expected
-        assert abstains([support(1, 0.1, dense=share)], B12, named=False, documents=99) is expected
-    assert abstains([support(1, 0.0, dense=0.0)], A12, named=False, documents=99)
-
-
 # Dates.
 
 
@@ -240,84 +151,11 @@ def fits(first: int, last: int, *days: int) -> list[float]:
     return [round(float(one), 2) for one in found]
 
 
-def test_how_a_day_fits_a_day_a_month_or_a_year() -> None:
-    assert fits(0, 0, -10, -9, -4, -3, 0, 7, 8, 31, 32) == [0.0, 0.2, 0.2, 1.0, 1.0, 1.0, 0.6, 0.6, 0.0]
-    assert fits(0, 7, 14, 15, 38, 39) == [1.0, 0.6, 0.6, 0.0]
-    assert fits(0, 8, -1, 0, 8, 9, 39, 40) == [0.0, 1.0, 1.0, 0.4, 0.4, 0.0]
-    assert fits(0, 93, -1, 0, 93, 94, 124, 125) == [0.0, 1.0, 1.0, 0.4, 0.4, 0.0]
-    assert fits(0, 94, -1, 0, 94, 95) == [0.0, 0.3, 0.3, 0.0]
-    assert date_fit([Stretch(1, 1)], rows(0)).tolist() == [0.0]
-    assert date_fit([Stretch(DAY, DAY), Stretch(DAY + 90, DAY + 90)], rows(DAY, DAY + 90)).tolist() == [1.0, 1.0]
-
-
-def test_times_overlap_within_or_across_an_edge() -> None:
-    found = overlap([Stretch(10, 20)], rows(10, 20, 9, 20, 21, 5), rows(20, 20, 10, 21, 22, 9))
-    assert found.tolist() == [1.0, 1.0, 0.5, 0.5, 0.0, 0.0]
-    assert overlap([Stretch(1, 2), Stretch(5, 6)], rows(1, 5), rows(2, 7)).tolist() == [1.0, 0.5]
-
-
 def test_a_time_that_is_all_that_is_asked_weighs_most() -> None:
     assert [float(at_the_time(Question([], others=n))) for n in (0, 1, 2, 4)] == [5.5, 5.5, 3.5, 2.5]
 
 
-@pytest.mark.parametrize(
-    ("text", "when", "voice"),
-    [
-        ("When did I move?", True, "user"),
-        ("What did you say?", False, "assistant"),
-        ("What should I do?", False, "assistant"),
-        ("我什么时候搬家", True, "user"),
-        ("Where is Anna?", False, None),
-        ("x" * 1_990 + " when me", True, "user"),
-        ("x" * 2_000 + " when me", False, None),
-    ],
-)
-def test_a_question_asks_for_a_time_or_for_somebodys_words(text: str, *, when: bool, voice: str | None) -> None:
-    assert (asks_when(text), voice_of(text)) == (when, voice)
-
-
-# Bonuses.
-
-
-def test_bonuses_are_shares_of_the_score() -> None:
-    learned = np.array([True, True, True, False])
-    assert recency(rows(100, 70, 130, 100), 100, learned=learned).tolist() == pytest.approx([0.15, 0.075, 0.15, 0.0])
-    assert recency(rows(100), 0, learned=learned[:1]).tolist() == [0.0]
-    assert recency(rows(100), 100, learned=~learned[:1]).tolist() == [0.0]
-    assert importance_bonus(rows(0, 1, 4, 10)).tolist() == pytest.approx([0.0, 0.0, 0.05, 0.15])
-    assert trait_boost(rows(0, 1, 2, 3)).tolist() == pytest.approx([0.0, 0.05, 0.15, 0.25])
-    assert [stage_number(stage) for stage in (None, "trend", "emerging", "core")] == [0, 0, 1, 3]
-    assert bonus_shares(floats(-2, 3), {"x": floats(0.5, 0.1)})["x"].tolist() == pytest.approx([1.0, 0.3])
-
-
-def test_marks_come_back_from_their_bytes() -> None:
-    marks = [Marks(flags=37, day=70_000, dates=[(n, n + 1) for n in range(1, 11)], importance=9, stage=2), Marks()]
-    packed = [one.pack() for one in marks]
-    assert [len(one) for one in packed] == [7 + 64, 7]
-    read = read_marks(packed)
-    assert (read.flags, read.days, read.importance, read.stages) == ([37, 0], [70_000, 0], [9, 0], [2, 0])
-    assert read.dates == [(0, n, n + 1) for n in range(1, 9)]
-    for torn in (packed[1][:6], packed[1] + b"x", packed[0][:-1]):
-        with pytest.raises(InputError, match="torn"):
-            read_marks([torn])
-
-
 # Arrays.
-
-
-def test_a_score_that_does_not_vary_says_nothing() -> None:
-    assert spread_of([floats(2, 2)]).z(floats(2, 5)).tolist() == [0.0, 0.0]
-    assert (spread_of([]).mean, spread_of([]).deviation) == (0.0, 0.0)
-    spread = spread_of([floats(1), floats(3)])
-    assert (spread.mean, spread.deviation, spread.z(floats(5)).tolist()) == (2.0, 1.0, [3.0])
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(1, 700), st.integers(1, 12), st.integers(1, 5))
-def test_the_best_are_found_among_many(size: int, count: int, kinds: int) -> None:
-    values = np.random.default_rng(size).integers(0, 4**kinds, size).astype(np.float32)
-    wanted = sorted(sorted(range(size), key=lambda n: (-values[n], n))[:count])
-    assert best_of(values, count).tolist() == wanted
 
 
 def layout(sessions: list[int], lengths: list[float], alive: list[bool] | None = None) -> Any:

@@ -151,13 +151,6 @@ def test_edges_join_what_reaches_the_threshold() -> None:
     assert AtLeast(0.9).build(Given(SQUARE), rows(0, 1)) == [Link(0, 1, float(np.float32(0.9)))]
 
 
-def test_more_pairs_than_are_compared_at_once_are_all_joined() -> None:
-    size = 40
-    pairs = [(one, other) for one in range(size) for other in range(one + 1, size)]
-    found = Listed(pairs, 0.5).build(Given(np.ones((size, size))), np.arange(size))
-    assert [(one.first, one.second) for one in found] == pairs
-
-
 # Words.
 
 
@@ -294,21 +287,6 @@ def test_lists_that_grew_or_were_forgotten_are_those_made_anew(size: int, gone: 
     for one, other in zip(grown.lists(alive), anew.lists(alive), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(grown.across(alive), anew.across(alive))
-
-
-def test_all_lists_at_once_are_those_of_one_at_a_time() -> None:
-    generator = np.random.default_rng(3)
-    matrix = generator.random((300, 300))
-    matrix = (matrix + matrix.T) / 2
-    groups = generator.integers(0, 2, 300)
-    together, alone = Neighbours(Given(matrix), groups.copy()), Neighbours(Given(matrix), groups.copy())
-    found, scores = together.lists(np.arange(300))
-    for row in (0, 150, 255, 256, 299):
-        np.testing.assert_array_equal(alone.lists(rows(row))[0][0], found[row])
-        np.testing.assert_array_equal(alone.across(rows(row))[0], together.across(rows(row))[0])
-        same = [n for n in np.argsort(-matrix[row], kind="stable") if groups[n] == groups[row] and n != row]
-        assert found[row].tolist() == same[:15]
-    assert (np.diff(scores, axis=1) <= 0).all()
 
 
 def test_weights_of_neighbours_add_up_and_pairs_are_named_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.traits.laws.records import cycle_of, not_due, told, trait_of
-from phronesis.traits.laws.strength import TRAITS_FOLD, confidence_at, recalled, stage_at
+from phronesis.traits.laws.strength import TRAITS_FOLD
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 WINDOW = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-10T00:00:00Z", "days": 9}
@@ -38,48 +38,6 @@ def trait(*rows: EvidenceRow, ended: str | None = None, **data: Any) -> Item:
     return TRAITS_FOLD(item, rows)
 
 
-def test_a_new_behaviour_is_a_candidate_and_support_lifts_the_cap() -> None:
-    fresh = trait(row("support", 0))
-    assert (fresh.confidence, fresh.stage) == (0.4, "candidate")
-    later = trait(row("support", 0.001))
-    assert later.stage == "emerging"
-    assert later.confidence == pytest.approx(0.55, abs=1e-4)
-    begun = trait(begun={"confidence": 0.9, "cap": "emerging"})
-    assert (begun.confidence, begun.stage) == (0.9, "emerging")
-
-
-def test_one_contradiction_takes_a_fifth_and_several_memories_two() -> None:
-    once = trait(row("contra", 0.001))
-    assert once.confidence == pytest.approx(0.32, abs=1e-4)
-    both = [row("contra", 0.001), EvidenceRow(**{**row("contra", 0.001).to_row(), **_times(0.001), "source_key": "n"})]
-    assert trait(*both).confidence == pytest.approx(0.24, abs=1e-4)
-    settled = trait(row("contra", 1), settled="2026-01-02T00:00:00Z")
-    assert (settled.confidence, settled.data["strength"]["contradictions"]) == (0.4, 0)
-    after = trait(row("contra", 1), settled="2026-01-01T23:00:00Z")
-    assert after.data["strength"]["contradictions"] == 1
-
-
-def _times(at: float) -> dict[str, Any]:
-    return {"recorded_at": day(at), "occurred_at": None}
-
-
-def test_a_trend_becomes_a_candidate_after_two_cycles_in_its_window() -> None:
-    once = trait(row("support", 1), window=WINDOW)
-    assert (once.confidence, once.stage, confidence_at(once, day(2)), stage_at(once, day(2))) == (
-        0.0,
-        "trend",
-        None,
-        "trend",
-    )
-    assert once.data["strength"]["reinforcements"] == 1
-    twice = trait(row("support", 1), row("support", 9), window=WINDOW)
-    assert (twice.confidence, twice.stage) == (0.3, "candidate")
-    late = trait(row("support", 1), row("support", 9.001), window=WINDOW)
-    assert late.stage == "trend"
-    against = trait(row("contra", 1), window=WINDOW)
-    assert (against.stage, against.data["strength"]["contradictions"]) == ("trend", 1)
-
-
 def test_the_record_of_a_trait() -> None:
     given = trait_of(trait(row("support", 1)), day(1), evidence=[row("support", 1), row("useful", 1)], parents=["p"])
     assert (given.subtype, given.context, given.facet, given.usefulness) == ("behavior", "work", None, 0.0)
@@ -95,19 +53,6 @@ def test_the_record_of_a_trait() -> None:
     ended = trait_of(trait(ended="dissolved"), day(100))
     assert ended.stage == "dissolved"
     assert told(row("contra", 1)).memory_id == "m1"
-
-
-def test_only_established_guesses_are_recalled() -> None:
-    for stage, there in (
-        ("trend", False),
-        ("candidate", False),
-        ("dissolved", False),
-        ("emerging", True),
-        (None, True),
-    ):
-        assert recalled(trait().with_fields({"stage": stage})) is there
-    assert not recalled(trait(side_of="t2").with_fields({"stage": "core"}))
-    assert not recalled(trait(ended="retracted").with_fields({"stage": "core"}))
 
 
 def test_the_record_of_a_reflection() -> None:
