@@ -16,7 +16,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite check lint types imports deps bench labelled
+.PHONY: help demo test suite check lint types imports deps mutants bench labelled
 
 # Hundreds of processes are started: each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -51,6 +51,9 @@ imports: $(DEV)  ## imports run one way
 
 deps: $(DEV)  ## what is imported is declared, and the other way round
 	$(BIN)/deptry src
+
+mutants: $(DEV)  ## make mutants [LAWS="forgetting every=5"]: how many mutants of the laws the fast tests kill
+	$(BIN)/python tests/mutants.py $(LAWS)
 
 labelled:  ## unpack the labelled texts of benchmarks/data to .build/labelled
 	@mkdir -p .build && tar -xf benchmarks/data/labelled.tar.xz -C .build

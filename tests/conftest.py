@@ -25,7 +25,7 @@ from postgres_server import join
 SLOW = [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large]  # a block of claims is large
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW)
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, suppress_health_check=SLOW)
-COUNTED = ("tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
+COUNTED = ("tests/laws/", "tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
 CASES = 4  # of a test that coverage counts
 EXTENSIONS = ("vector",)  # those that only a superuser may create
 

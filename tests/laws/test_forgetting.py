@@ -1,0 +1,180 @@
+"""Forgetting: retention falls with time alone, thresholds decide, and what is protected stays."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.items import Trust
+from phronesis.forgetting.laws import (
+    Fading,
+    Figures,
+    Law,
+    Rule,
+    brought_back,
+    fields_of,
+    is_expired,
+    is_human,
+    last_moment,
+    next_action,
+    retention,
+    used,
+    why_faded,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def item(**fields: Any) -> Fading:
+    return Fading(**{"id": "i", "kind": "fact", "recorded_at": NOW, **fields})
+
+
+def test_the_parameters_of_a_rule_are_the_documented_ones_and_survive_the_log() -> None:
+    assert Rule().to_payload() == {
+        "half_life_days": 180.0,
+        "downweight_below": 0.5,
+        "archive_below": 0.25,
+        "delete_after_days": 365.0,
+        "expired_after_days": None,
+        "usual": 5,
+        "keep_importance": None,
+        "keep": [],
+        "keep_sources": [],
+    }
+    law = Law(rules={"fact": Rule(keep=frozenset({"b", "a"}), usual=7)}, most=3)
+    assert law.to_payload()["rules"]["fact"]["keep"] == ["a", "b"]
+    assert Law.of(law.to_payload()) == law
+    assert Law().most == 10_000
+
+
+@pytest.mark.parametrize(
+    ("figures", "expected"),
+    [
+        (Figures(age_days=100), 0.5),
+        (Figures(age_days=-5), 1.0),
+        (Figures(age_days=200, uses=1), 0.5),
+        (Figures(age_days=300, uses=3), 0.5),
+        (Figures(age_days=50, usefulness=0.0), 0.5),
+        (Figures(age_days=200, importance=7), 0.5),
+        (Figures(age_days=50, importance=5, usual=7), 0.5),
+        (Figures(age_days=50, human=False), 0.5),
+        (Figures(age_days=100, counter=0.5), 0.25),
+        (Figures(age_days=0, counter=1.0), 0.0),
+    ],
+)
+def test_retention_halves_after_a_half_life_that_use_importance_and_trust_lengthen(
+    figures: Figures, expected: float
+) -> None:
+    assert retention(figures, 100) == pytest.approx(expected)
+
+
+@given(st.floats(0, 1000), st.floats(0, 1000))
+def test_retention_depends_on_elapsed_time_only(first: float, second: float) -> None:
+    both = retention(Figures(age_days=first), 90) * retention(Figures(age_days=second), 90)
+    assert retention(Figures(age_days=first + second), 90) == pytest.approx(both)
+
+
+def test_an_item_younger_than_the_youngest_days_cannot_fall_below_a_threshold() -> None:
+    rule = Rule(half_life_days=80, downweight_below=0.5, archive_below=0.25)
+    assert rule.youngest_days == pytest.approx(80 * 0.5 * 0.5 * 2**-2)
+    weakest = Figures(age_days=rule.youngest_days, usefulness=0.0, human=False, importance=1)
+    assert retention(weakest, 80) == pytest.approx(0.5)
+    assert Rule(downweight_below=0, archive_below=0).youngest_days == float("inf")
+
+
+def test_figures_are_told_rounded() -> None:
+    told = Figures(age_days=1.23456, uses=2, human=False, importance=3).to_data(0.5)
+    assert told == {
+        "retention": 0.5,
+        "age_days": 1.23,
+        "uses": 2,
+        "usefulness": 0.5,
+        "counter": 0.0,
+        "source": "machine",
+        "importance": 3,
+    }
+    assert Figures(age_days=0).to_data(1)["source"] == "human"
+    assert Fading(id="i", kind="fact", recorded_at=NOW).importance == 5
+    assert not Fading(id="i", kind="fact", recorded_at=NOW).pinned
+    assert Fading.members(None) == {}
+    assert Fading.members({"weight": 1, "other": 2}) == {"weight": 1}
+
+
+def test_a_person_is_whoever_is_trusted_as_a_user() -> None:
+    assert is_human(item(trust=Trust.USER))
+    assert not is_human(item(trust=Trust.TOOL))
+
+
+def test_an_item_ages_from_its_latest_moment() -> None:
+    later = NOW + DAY
+    assert last_moment(item(), None) == NOW
+    assert last_moment(item(occurred_at=NOW - DAY), None) == NOW
+    assert last_moment(item(valid_from=later), None) == later
+    assert last_moment(item(), later) == later
+    assert last_moment(item(valid_to=later), None) == NOW
+    assert last_moment(item(kind="task", valid_to=later), None) == later
+    assert last_moment(item(kind="task", data={"due": "2026-01-03T00:00:00Z"}), None) == NOW + 2 * DAY
+
+
+def test_an_intention_expires_on_the_day_and_not_before() -> None:
+    rule = Rule(expired_after_days=2)
+    task = item(kind="task", valid_to=NOW)
+    assert is_expired(task, rule, None, NOW + 2 * DAY)
+    assert not is_expired(task, rule, None, NOW + 2 * DAY - timedelta(seconds=1))
+    assert not is_expired(task, rule, NOW + DAY, NOW + 2 * DAY)
+    assert is_expired(task, rule, NOW - DAY, NOW + 2 * DAY)
+    for other, law in ((item(valid_to=NOW), rule), (item(kind="task"), rule), (task, Rule())):
+        assert is_expired(other, law, None, NOW + 900 * DAY) is False
+
+
+@pytest.mark.parametrize(
+    ("kept", "before", "action"),
+    [
+        (0.5, None, None),
+        (0.49, None, ("downweight", None)),
+        (0.49, "downweight", None),
+        (0.25, None, ("downweight", None)),
+        (0.24, None, ("archive", None)),
+        (0.24, "downweight", ("archive", None)),
+        (0.5, "downweight", ("restore", "of use again")),
+        (0.1, "archive", ("restore", "brought back")),
+    ],
+)
+def test_thresholds_decide_what_happens_to_an_active_item(kept: float, before: str | None, action: object) -> None:
+    one = item(data={"forgetting": {"action": before}} if before else {})
+    assert next_action(one, kept, Rule(), NOW) == action
+    assert brought_back(one) is (before == "archive")
+
+
+@pytest.mark.parametrize(
+    ("figures", "action", "why"),
+    [
+        (Figures(age_days=900), "archive", "low use"),
+        (Figures(age_days=900, uses=1), "archive", "decay"),
+        (Figures(age_days=0, counter=1.0), "archive", "contradicted"),
+        (Figures(age_days=100, counter=0.6), "downweight", "contradicted"),
+        (Figures(age_days=101, counter=0.1), "downweight", "low use"),
+        (Figures(age_days=101, counter=0.6), "archive", "contradicted"),
+        (Figures(age_days=100), "downweight", "low use"),
+    ],
+)
+def test_counter_evidence_is_the_reason_only_where_time_alone_would_not_have_done_it(
+    figures: Figures, action: Any, why: str
+) -> None:
+    assert why_faded(figures, Rule(half_life_days=100), action) == why
+
+
+def test_the_fields_of_each_action() -> None:
+    told = {"why": "decay"}
+    done = {"at": "2026-01-01T00:00:00Z", "why": "decay"}
+    assert fields_of("restore", told, NOW) == {"data.forgetting": None, "data.weight": None}
+    assert fields_of("delete", told, NOW) == {"data.forgetting": {"action": "delete", **done}}
+    lowered = {"data.forgetting": {"action": "downweight", **done}}
+    assert fields_of("downweight", told, NOW) == {**lowered, "data.weight": 0.5}
+    assert fields_of("downweight", told, NOW, weighed=False) == lowered
+    gone = {"data.forgetting": {"action": "archive", **done}, "status": "archived"}
+    assert fields_of("archive", told, NOW) == {**gone, "data.weight": 0.5}
+    assert used(3, NOW) == {"data.use": {"count": 3, "last": "2026-01-01T00:00:00Z"}}

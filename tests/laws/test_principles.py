@@ -1,0 +1,287 @@
+"""Patterns and principles: what supports them, what they cost, and the words that rules give them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from phronesis.experience.laws.principle_text import Wording, describe, is_chinese, narrowed, said, say, word
+from phronesis.experience.laws.principles import Worth, cost_of, material, references, risk_of, seconds_of, standing
+from phronesis.experience.laws.records import L1Event
+from phronesis.experience.laws.topics import (
+    Drawn,
+    SeenPattern,
+    Slot,
+    denies,
+    differing,
+    draw,
+    grouped,
+    independent_sources,
+    is_confirmed,
+)
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def event(name: str, label: str = "success", **given: Any) -> L1Event:
+    made = {"attempt": f"try {name}", "source_ref": f"log:{name}", "content": name, "recorded_at": AT, **given}
+    return L1Event(id=name, kind="l1", entry_id="e", updated_at=AT, label=label, **made)
+
+
+def pattern(name: str, outcome: str = "success", size: int = 3, **given: Any) -> SeenPattern:
+    own = given.pop("own", {})
+    events = given.pop("events", [event(f"{name}{n}", outcome, **own) for n in range(size)])
+    return SeenPattern(**{"id": name, "outcome": outcome, "events": events, "summary": f"sum {name}", **given})
+
+
+def terms(text: str) -> list[str]:
+    return text.casefold().split()
+
+
+# When there is a principle, and how it changes.
+
+
+@pytest.mark.parametrize(
+    ("drawn", "begins"),
+    [
+        (Drawn(support=[pattern("a", size=3)]), True),
+        (Drawn(support=[pattern("a", size=2)]), False),
+        (Drawn(support=[pattern("a", size=2), pattern("b", size=1)]), True),
+        (Drawn(support=[pattern("a", size=3)], counter=[event("x", "failure"), event("y", "failure")]), True),
+        (Drawn(support=[pattern("a", size=3)], counter=[event(name, "failure") for name in "xyz"]), False),
+    ],
+)
+def test_a_principle_begins_with_enough_support(drawn: Drawn, *, begins: bool) -> None:
+    assert Worth().lets_begin(drawn) is begins
+    assert Worth().lets_begin(Drawn(support=[pattern("a", size=1)]), refines=True) is True
+
+
+def test_a_principle_is_reworded_when_a_quarter_of_its_events_changed() -> None:
+    def changed(before: int, now: int, **rows: Any) -> bool:
+        held: Any = {"rows": {"a": "support"}, "wished": {"a": "support"}, "change": 0.25, **rows}
+        return material({"events": before, "contra": 1}, {"events": now, "contra": 1}, **held)
+
+    assert [changed(8, now) for now in (6, 7, 8, 9, 10)] == [True, False, False, False, True]
+    assert [changed(2, now) for now in (1, 2, 3)] == [True, False, True]
+    assert changed(8, 8, wished={"a": "contra"})
+    assert material({}, {"events": 1, "contra": 0}, rows={}, wished={}, change=0.25)
+    assert not material({}, {"events": 0, "contra": 0}, rows={}, wished={}, change=0.25)
+    assert material({"events": 8}, {"events": 8, "contra": 1}, rows={}, wished={}, change=0.25)
+
+
+def test_standing_risk_and_cost_are_those_of_the_action() -> None:
+    good = pattern("g", own={"observations": {"seconds": 4}, "episode_id": "e", "seq": 5})
+    bad, against = pattern("b", "failure", size=2), pattern("x", "failure", size=1)
+    drawn = Drawn(support=[good, bad], against=[against], counter=[event("y", "failure"), event("z", "unknown")])
+    assert standing(drawn) == {"patterns": 2, "events": 5, "successes": 3, "failures": 2, "sources": 1, "contra": 3}
+    risk = risk_of(drawn)
+    assert (risk["successes"], risk["trials"]) == (2, 5)
+    cost = cost_of(drawn)
+    assert (cost.seconds, cost.timed, cost.attempts, cost.episodes) == (4.0, 3, 5, 1)
+    bare = cost_of(Drawn(support=[pattern("g", own={"episode_id": "e"})]))
+    assert (bare.seconds, bare.timed, bare.attempts) == (None, 0, 3)
+    none = cost_of(Drawn(support=[pattern("g")]))
+    assert (none.attempts, none.episodes) == (None, 0)
+    many = [event(str(n), source_ref=f"r{n // 2}") for n in range(20)]
+    assert references(many) == ["r0", "r1", "r2", "r3", "r4"]
+
+
+@pytest.mark.parametrize(
+    ("observations", "seconds"),
+    [
+        ({"seconds": 2}, 2.0),
+        ({"run_seconds": 2}, 2.0),
+        ({"duration_seconds": 2}, 2.0),
+        ({"elapsed_seconds": 2}, 2.0),
+        ({"duration_s": 2}, 2.0),
+        ({"elapsed": 2}, 2.0),
+        ({"duration": 2}, 2.0),
+        ({"milliseconds": 2}, 0.002),
+        ({"duration_ms": 2}, 0.002),
+        ({"elapsed_ms": 2}, 0.002),
+        ({"minutes": 2}, 120.0),
+        ({"hours": 2}, 7200.0),
+        ({"seconds": True, "minutes": 1}, 60.0),
+        ({"seconds": -1}, None),
+        ({"seconds": 0}, 0.0),
+        ({"seconds": float("inf")}, None),
+        ({"seconds": "2"}, None),
+        ([], None),
+    ],
+)
+def test_durations_are_read_in_seconds(observations: Any, seconds: float | None) -> None:
+    assert seconds_of(observations) == seconds
+
+
+# Topics.
+
+
+def test_a_source_is_a_type_and_a_host() -> None:
+    pages = [event(str(n), source_ref=f"https://A.com/{n}", source_type="web") for n in range(3)]
+    other = event("x", source_ref="https://b.com/1", source_type="web")
+    assert [independent_sources(some) for some in (pages, [*pages, other], [])] == [1, 2, 0]
+    machine = [event(str(n), trust=1) for n in range(2)]
+    assert not is_confirmed(machine)
+    assert is_confirmed([*machine, event("p", trust=3)])
+    assert is_confirmed([event("a", trust=1, source_type="x"), event("b", trust=1, source_type="y")])
+    burst = [event(str(n), trust=1, content="same") for n in range(4)]
+    assert pattern("p", events=burst).mass == 1
+    assert pattern("p", events=[event(str(n), trust=3, content="same") for n in range(4)]).mass == 4
+    assert pattern("p", events=[event(str(n), trust=1, source_ref="one") for n in range(4)]).mass == 1
+
+
+def test_a_slot_explains_what_three_quarters_have_and_a_quarter_at_most_of_the_others() -> None:
+    def counter(*families: str | None) -> list[L1Event]:
+        return [event(f"c{n}", family=family) for n, family in enumerate(families)]
+
+    plain = [event(f"s{n}") for n in range(4)]
+    assert differing(counter("x", "x", "x", None), plain, terms) == Slot("family", "x")
+    assert differing(counter("x", "x", None, None), plain, terms) is None
+    assert differing(counter("x"), plain, terms) is None
+    assert differing(counter("x", "x"), [*plain[:3], event("s", family="x")], terms) == Slot("family", "x")
+    assert differing(counter("x", "x"), [*plain[:1], event("s", family="x")], terms) is None
+    where = [event(f"w{n}", situation="on linux", source_type="t") for n in range(2)]
+    assert differing(where, plain, terms) == Slot("situation", "linux")
+    files = [event(f"f{n}", artifacts=["file:a.py"]) for n in range(2)]
+    assert differing(files, plain, terms) == Slot("artifact", "a.py")
+    assert differing([event(f"t{n}", source_type="t") for n in range(2)], plain, terms) == Slot("source_type", "t")
+    assert differing(where, [], terms) == Slot("situation", "linux")
+
+
+def test_patterns_with_one_action_and_two_outcomes_oppose_each_other() -> None:
+    good, bad = pattern("g", size=4), pattern("b", "failure", size=2)
+
+    def drawn(alike: float, events: int) -> list[Drawn]:
+        return draw([good, bad], {(f"b{n}", "g"): alike for n in range(events)}, terms)
+
+    assert drawn(0.7, 1)[0].against == [bad]
+    assert drawn(0.69, 1)[0].against == []
+    assert [one.support for one in drawn(0.5, 1)] == [[good], [bad]]
+    assert [one.support for one in drawn(0.49, 2)] == [[good, bad]]
+    assert drawn(0.7, 2)[0].weights == {"g": 4.0, "b": 2.0}
+    assert drawn(0.7, 2)[0].confidence == round(4 / 7, 4)
+    narrow = pattern("b", "failure", size=2, own={"family": "x"})
+    broad, refined = draw([good, narrow], {("b0", "g"): 1.0}, terms)
+    assert (broad.slots, refined.slot, refined.refines) == ({"b": Slot("family", "x")}, Slot("family", "x"), 0)
+    assert broad.weights["b"] == 0.5
+
+
+def test_topics_are_joined_at_the_threshold() -> None:
+    import numpy as np  # noqa: PLC0415
+
+    square = np.array([[1, 1.0, 0.2], [1.0, 1, 0.6], [0.2, 0.6, 1]], np.float32)
+    assert grouped(square) == [[0, 1], [2]]
+    assert grouped(square[:0, :0]) == []
+    assert denies("did not restart")
+    assert not denies("restart")
+    assert denies("x" * 490 + " without")
+    assert not denies("x" * 500 + " without")
+
+
+# Words.
+
+
+def test_a_text_is_chinese_with_as_many_han_characters_as_words() -> None:
+    assert [is_chinese(text) for text in ("重启", "重 git", "重 git push", "", "x1")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_first_sentences_fit_into_240_characters() -> None:
+    assert said(" One.  Two. ") == "One. Two."
+    assert said("一。二。three") == "一。二。 three"
+    assert said("x" * 240) == "x" * 240
+    assert said("x" * 241) == "x" * 239 + "…"
+    assert said(f"{'x' * 100}. {'y' * 137}.") == f"{'x' * 100}. {'y' * 137}."
+    assert said(f"{'x' * 100}. {'y' * 140}. Last.") == f"{'x' * 100}."
+    assert said("") == ""
+
+
+def test_a_pattern_is_described_by_its_centre_and_what_half_share() -> None:
+    events = [
+        event("a", situation="on linux", goal="ship", result="fine", artifacts=["file:x"], family="f", source_type="t"),
+        event("b", situation="linux box", artifacts=["file:x", "file:y"], family="f"),
+        event("c", reflection="ask first", artifacts=["file:z"]),
+        event("d"),
+    ]
+    found = describe(events, "failure", terms_of=terms, rarity=lambda term: 0.0 if term == "try" else 1.0)
+    assert found.summary == "try a → fine"
+    assert found.recommendation == "Avoid: try a\nLesson: ask first"
+    assert found.signature == {
+        "terms": ["linux"],
+        "artifacts": ["file:x"],
+        "families": ["f"],
+        "source_types": ["t"],
+        "situation": "on linux",
+        "goal": "ship",
+    }
+    assert found.content == "try a → fine\non linux\nship\nlinux, x\nAvoid: try a\nLesson: ask first"
+    assert describe(events[:2], "success", terms_of=terms, rarity=len).recommendation == "Do: try a\nOutcome: fine"
+    assert describe(events[3:], "unknown", terms_of=terms, rarity=len).recommendation == "Open: try d"
+    assert describe(events[3:], "unknown", terms_of=terms, rarity=len).signature == {}
+    lesson = [event("a", attempt="重启 服务", reflection="重启")]
+    assert describe(lesson, "success", terms_of=terms, rarity=len).recommendation == "建议：重启 服务"
+    wide = [event(str(n), situation=" ".join(f"w{k}" for k in range(12))) for n in range(2)]
+    assert len(describe(wide, "success", terms_of=terms, rarity=len).signature["terms"]) == 8
+    parts = [event(str(n), attempt="重启服务 重启") for n in range(2)]
+    assert describe(parts, "success", terms_of=terms, rarity=len).signature["terms"] == ["重启服务"]
+
+
+def test_a_principle_is_said_with_its_evidence() -> None:
+    good = pattern("g", goal="ship.", artifacts=["file:x"], own={"reflection": "ask", "observations": {"seconds": 120}})
+    bad = pattern("b", "failure", size=2)
+    against = pattern("x", "failure", events=[event(f"x{n}", "failure", result=f"r{n}") for n in range(6)])
+    drawn = Drawn(support=[good, bad], against=[against], slots={"x": Slot("family", "oom")})
+    wording = word(drawn)
+    assert (wording.condition, wording.action, wording.reason) == ("the goal is: ship; it is about x", "try g0", "ask")
+    told = say(drawn, wording)
+    assert told.because == "ask; 3 of 3 attempts worked (1 source: log:g0, log:g1, log:g2)"
+    assert told.avoid == ["try b0"]
+    assert told.risk == "failed in 6 of 9 such attempts (67 %, 95 % interval 35–88 %)"
+    assert told.cost == "120 s (median of 3)"
+    assert [one["id"] for one in told.counterexamples] == ["x5", "x4", "x3", "x2", "x1", "x0"]
+    assert told.watch_out == (
+        "avoid: sum b; it failed in 2 attempts (log:b0, log:b1); "
+        "not where oom plays a part: log:x0, log:x1, log:x2, log:x3, log:x4; "
+        "the same failed: r5 (log:x5); the same failed: r4 (log:x4); the same failed: r3 (log:x3); "
+        "the same failed: r2 (log:x2); and 2 more"
+    )
+    whole = told.content(chinese=False).splitlines()
+    assert whole[0] == f"If {told.condition}, then try g0, because {told.because}."
+    assert whole[1] == f"Watch out: {told.watch_out}."
+    few = say(Drawn(support=[good], counter=[event("y", "failure")]), wording)
+    assert "more" not in few.watch_out
+    warning = Drawn(
+        support=[pattern("b", "failure")], counter=[event("y", result="it ran", occurred_at=AT + timedelta(1))]
+    )
+    assert word(warning).condition == "you are about to: try b0"
+    assert word(warning).action == "do not: try b0"
+    said_so = say(warning, word(warning))
+    assert (said_so.watch_out, said_so.avoid) == ("the same worked: it ran (log:y)", ["try b0"])
+    assert said_so.because == "3 of 3 attempts failed (1 source: log:b0, log:b1, log:b2)"
+    assert (said_so.cost, said_so.slot) == ("", None)
+
+
+def test_a_condition_names_what_half_of_the_patterns_share_and_its_slot() -> None:
+    one, two = pattern("a", terms=["t", "u"], families=["f"]), pattern("b", terms=["t"])
+    assert word(Drawn(support=[one, two])).condition == "it is about f, t, u"
+    assert word(Drawn(support=[one, two, pattern("c")])).condition == "it is about t"
+    placed = pattern("a", situation="on linux", terms=["t"])
+    assert word(Drawn(support=[placed])).condition == "on linux"
+    many = pattern("a", terms=list("tuvwx"))
+    assert word(Drawn(support=[many])).condition == "it is about t, u, v, w"
+    slot = Drawn(support=[placed], slot=Slot("source_type", "ci"))
+    assert word(slot).condition == "on linux; it is reported by ci"
+    wording = Wording(condition="on linux.", action="x")
+    assert narrowed(slot, wording).condition == "on linux; it is reported by ci"
+    assert narrowed(Drawn(support=[placed], slot=Slot("family", "LINUX")), wording) is wording
+    assert (
+        narrowed(Drawn(support=[placed], slot=Slot("family", "oom")), wording).condition == "on linux; oom plays a part"
+    )
+    assert narrowed(Drawn(support=[placed]), wording) is wording
+    chinese = pattern("a", summary="重启", terms=["服务"])
+    assert word(Drawn(support=[chinese])).condition == "涉及服务"
