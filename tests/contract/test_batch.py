@@ -9,9 +9,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.batch import Batch, RowResult
-from phronesis.core.ids import derived_id
 from phronesis.errors import Conflict
-from phronesis.reasoning.handlers import RUN
 from phronesis.reasoning.learning import Learning
 
 OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
@@ -116,11 +114,3 @@ def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
     memory.retry(again.error["message"].split("'")[1])
     [again] = run(memory, row(1))
     assert (again.learn, again.error, supported_by(memory)) == ("known", None, ["r1"])
-
-
-def test_keys_are_of_a_lane_and_a_verb(memory: Memory) -> None:
-    assert next(Batch(memory, namespace="lab").run(stream(row(1)))).run == "recorded"
-    assert run(memory, row(1))[0].run == "recorded"
-    recorder = memory.stages.writer.recorder
-    assert recorder.known("acme", derived_id("batch", RUN)) is None
-    assert recorder.known("nobody", "x") is None

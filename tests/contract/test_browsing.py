@@ -138,18 +138,6 @@ def test_a_text_that_is_no_cursor_is_refused(memory: Memory) -> None:
         memory.get_all(user_id=USER, cursor=7)  # type: ignore[arg-type]
 
 
-def test_runs_are_listed_page_by_page(memory: Memory) -> None:
-    for n in range(5):
-        memory.record_run({"run_id": f"r{n}", "output": {"M1": "Cu"}}, user_id=USER)
-    first = memory.list_runs(user_id=USER, limit=2)
-    memory.record_run({"run_id": "late", "output": {"M1": "Ti"}}, user_id=USER)
-    second = memory.list_runs(user_id=USER, limit=2, cursor=first.next_cursor)
-    third = memory.list_runs(user_id=USER, limit=2, cursor=second.next_cursor)
-    assert [run.run_id for run in (*first, *second, *third)] == ["r4", "r3", "r2", "r1", "r0"]
-    assert third.next_cursor is None
-    assert memory.list_runs(user_id="nobody") == []
-
-
 def test_a_search_has_no_pages(memory: Memory) -> None:
     fill(memory)
     for given_too in ({"cursor": "abc"}, {"offset": 0}, {"offset": 20}, {"cursor": ""}):

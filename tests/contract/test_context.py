@@ -1,6 +1,5 @@
 """What a composed context holds: core memory, summary, turns, and evidence with what disputes it."""
 
-import dataclasses
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -10,15 +9,11 @@ import pytest
 from cited_contexts import in_full
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.compose.assembly import Request
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.context import ContextPackage
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.core.scope import make_scope
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.recall.retrievers import MemoryRetriever
-from phronesis.store.eligible import Wanted
 from phronesis.store.lane_view import LaneView
 
 
@@ -145,43 +140,6 @@ def test_what_a_tool_says_of_wishes_is_no_instruction(memory: Memory) -> None:
     assert (block.label, block.fenced) == ("Preferences", True)
 
 
-def test_disputed_memories_stand_side_by_side_though_one_was_not_found(memory: Memory) -> None:
-    one = state(memory, "The launch is on Monday.", "fact", session_id="a", occurred_at="2026-01-05")
-    other = state(memory, "It takes off on Tuesday.", "fact", session_id="b", occurred_at="2026-01-06")
-    state(memory, "The launch is cancelled on rainy days.", "fact")
-    joined(memory, contradicts=[[other, one]])
-    assert len(memory.search("launch", user_id="alice")) == 2
-    found = memory.search("launch", user_id="alice").evidence
-    assert one in {evidence.item.id for evidence in found}
-    package = compose_with_conflicts(memory, {one: [other]})
-    ids = [evidence.item.id for evidence in package.evidence]
-    assert ids.index(other) == ids.index(one) + 1
-    assert f"[mem:{one}] (2026-01-05, fact, session a; disputed by mem:{other}) The launch" in in_full(package)
-    assert f"[mem:{other}] (2026-01-06, fact, session b; disputed by mem:{one}) It takes" in in_full(package)
-    assert len(package.explain["conflicts"]) == 2
-    memory.retract(other)
-    assert "disputed" not in compose_with_conflicts(memory, {one: [other]}).text
-
-
-def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> ContextPackage:
-    """Compose with a search that says who contradicts whom."""
-    stages = memory.stages
-
-    class Telling:
-        def search(self, tenant: str, query: Any) -> Any:
-            found = stages.searcher.search(tenant, query)
-            told = [dataclasses.replace(one, conflicts=conflicts.get(one.item.id, ())) for one in found]
-            return dataclasses.replace(found, evidence=tuple(told))
-
-    finding = stages.assembler.finding
-    retrieving = dataclasses.replace(finding.retrieving, retrievers=[MemoryRetriever(Telling())])
-    assembler = dataclasses.replace(stages.assembler, finding=dataclasses.replace(finding, retrieving=retrieving))
-    request = Request(
-        "s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted(), stages.clock()
-    )
-    return assembler.assemble(memory.tenant, request)[0]
-
-
 def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
     one = state(memory, "Lives in Lyon.", key="residence", occurred_at="2026-01-05")
     other = state(memory, "Lives in Rome.", key="residence", occurred_at="2026-01-05")
@@ -214,13 +172,6 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     shown = {block.text for block in package.recent_turns}
     assert "Story number 26 is about a boat. It is long." in shown
     assert compose(memory, session="other").working_summary == []
-
-
-def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None:
-    say(memory, *(f"Message {n} is about a boat. " + "It is long. " * 60 for n in range(20)))
-    package = compose(memory)
-    assert package.working_summary
-    assert 0 < len(package.recent_turns) < 20
 
 
 def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) -> None:

@@ -1,7 +1,6 @@
 """What is derived is stored and read alike on both databases: every column, every type, and names that SQL reserves."""
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +22,7 @@ from phronesis.store import conversations, documents, embedding_models, experien
 from phronesis.store.database import Database, Unit, connect
 from phronesis.store.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
 from phronesis.store.documents import DocumentRow
-from phronesis.store.items import ItemHead, insert_items, lane_of_item, read_heads, read_items, read_where, update_items
+from phronesis.store.items import insert_items, lane_of_item, read_items, read_where, update_items
 from phronesis.store.lane_state import clear_lane, differences, make_equal, open_scratch, snapshot, write_settled
 from phronesis.store.lanes import Lane, ensure_lane
 
@@ -325,35 +324,6 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         assert documents.read_vectors(unit, lane.lane_id, "other") == []
 
 
-def test_heads_are_what_is_known_of_items_without_what_they_say(database: Database, lane: Lane) -> None:
-    ended = dataclasses.replace(BARE, id="i9", ended="retracted", label="failure")
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [BARE, ended])
-        found = {head.id: head for head in read_heads(unit, lane.lane_id, [BARE.id, "i9", "missing", "i9"])}
-        assert read_heads(unit, lane.lane_id + 1, ["i9"]) == []
-    assert found == {
-        BARE.id: ItemHead(BARE.id, "message", "active", None, None, None, 1),
-        "i9": ItemHead("i9", "message", "active", "failure", "retracted", None, 1),
-    }
-
-
-def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        _fill(unit, lane)
-        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == [
-            ("d1", "i1", FULL.content, 2, "whole")
-        ]
-        for part, found in (("whole", ["d1"]), ("alike", [])):
-            some = documents.documents_without_vector(
-                unit, lane.lane_id, "m", limit=5, entries=range(9), kinds=[FULL.kind], part=part
-            )
-            assert [one.id for one in some] == found
-        documents.put_vectors(unit, lane.lane_id, "m", [("d1", np.ones(2, dtype=np.float32))])
-        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == []
-        known = [documents.Unembedded("d1", "i1", "", 1, "whole"), documents.Unembedded("d2", "i1", "", 1, "whole")]
-        assert documents.existing_documents(unit, lane.lane_id, known) == {"d1"}
-
-
 @pytest.mark.both_databases
 def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
     with database.transaction("t", "derive") as unit:
@@ -371,14 +341,6 @@ def test_an_item_is_stored_whole_whichever_of_its_seldom_fields_it_has(database:
             one = dataclasses.replace(BARE, id=name, **{name: getattr(FULL, name)})
             insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id=f"before {name}"), one])
             assert read_items(unit, lane, [name, BARE.id]) == {BARE.id: BARE, name: one}
-
-
-def test_columns_that_no_row_sets_are_left_out_of_its_insert(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [BARE])
-        form = next(form for (of, _), form in unit.forms.items() if of.is_insert and of.table is schema.items)
-    assert {word.strip('" ') for word in re.findall(r'[\w" ]+', form.text)} >= SELDOM
-    assert not SELDOM & {word.strip('" ') for word in re.findall(r'[\w" ]+', form.short.form.text)}
 
 
 def _write_both(database: Database, lane: Lane, item: Item) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phronesis import LearnResult, Memory, ReasoningItem
+from phronesis import Memory, ReasoningItem
 from phronesis.errors import IdempotencyConflict, NotFound
 from phronesis.reasoning.laws.records import Claim
 
@@ -207,13 +207,6 @@ def test_it_is_derived_anew(memory: Memory) -> None:
     assert (done.added, done.changed, done.vanished) == ((), (), ())
     assert [memory.mem_get(one.id).content for one in (item, fallen)] == before
     assert memory.rebuild(verify=True).equal
-
-
-def test_a_shared_bank_learns_from_shared_runs(memory: Memory) -> None:
-    item = reason(memory, HOLDS, user=None)
-    result: LearnResult = memory.learn(run(memory, "r1", 0.7, item.id, user=None))
-    assert result.judged[0].counted == "support"
-    assert result.to_dict()["judged"][0]["item_id"] == item.id
 
 
 def test_what_a_run_cites_anywhere_is_judged(memory: Memory) -> None:

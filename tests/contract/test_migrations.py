@@ -202,13 +202,6 @@ def test_a_newer_database_is_left_alone(database_url: str, version: str, bound: 
             act(database)
 
 
-def test_an_older_postgres_waits_for_its_operator(postgres_dsn: str, bound: Callable[[str], Database]) -> None:
-    with psycopg.connect(postgres_dsn) as connection:
-        connection.execute("UPDATE phronesis.alembic_version SET version_num = '0000'")
-    with pytest.raises(SchemaMissing, match="phronesis db upgrade"):
-        open_schema(bound(postgres_dsn))
-
-
 def test_a_login_that_may_not_create_is_told_who_may(
     bare_dsn: str, postgres_databases: Databases, bound: Callable[[str], Database]
 ) -> None:

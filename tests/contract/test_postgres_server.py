@@ -9,14 +9,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg import conninfo, sql
 from sqlalchemy import select
 
 import postgres_server
 from phronesis.store.database import connect
 from phronesis.store.migrate import check
 from phronesis.store.schema import metadata
-from postgres_databases import Databases
 
 own_server = pytest.mark.skipif("PHRONESIS_TEST_DSN" in os.environ, reason="the server is not ours to stop")
 
@@ -28,36 +26,6 @@ def test_owner_is_not_a_superuser_and_may_create_roles(postgres_dsn: str) -> Non
             " WHERE rolname = current_user AND datname = current_database()"
         ).fetchone()
     assert row == (False, False, True, True)
-
-
-def test_databases_are_isolated(postgres_dsn: str, postgres_databases: Databases, postgres_template: str) -> None:
-    other = postgres_databases.create(postgres_template)
-    try:
-        with psycopg.connect(postgres_dsn) as here, psycopg.connect(postgres_databases.dsn(other)) as there:
-            here.execute("CREATE TABLE only_here (n int)")
-            here.commit()
-            assert there.execute("SELECT to_regclass('only_here')").fetchone() == (None,)
-    finally:
-        postgres_databases.drop(other)
-
-
-def test_row_level_security_binds_the_role_that_the_owner_creates(postgres_dsn: str) -> None:
-    role = sql.Identifier(f"app_{conninfo.conninfo_to_dict(postgres_dsn)['dbname']}")
-    with psycopg.connect(postgres_dsn) as connection:
-        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
-        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE").format(role))
-        connection.execute("CREATE TABLE note (tenant text)")
-        connection.execute("INSERT INTO note VALUES ('a'), ('b')")
-        connection.execute("ALTER TABLE note ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
-        connection.execute("CREATE POLICY own ON note USING (tenant = current_setting('test.tenant', true))")
-        connection.execute(sql.SQL("GRANT SELECT ON note TO {}").format(role))
-        connection.execute(sql.SQL("SET LOCAL ROLE {}").format(role))
-        unset = connection.execute("SELECT tenant FROM note").fetchall()
-        connection.execute("SET LOCAL test.tenant = 'b'")
-        rows = connection.execute("SELECT tenant FROM note").fetchall()
-        connection.rollback()  # the role belongs to the server, and goes with the transaction
-    assert unset == []
-    assert rows == [("b",)]
 
 
 @pytest.mark.both_databases

@@ -67,13 +67,6 @@ def test_every_kind_that_conversations_give_counts_and_what_was_said_does_not(to
     assert is_due(told) == (True, "first", 18, 9)
 
 
-def test_what_was_retracted_or_archived_does_not_count(told: Told) -> None:
-    told.remember("a", "b", "c", importance=5)
-    told.memory.retract(told.ids["a"])
-    told.memory.archive(told.ids["b"])
-    assert is_due(told) == (True, "first", 5, 1)
-
-
 # --- NM-02: idempotent, at once --------------------------------------------------------------------------------------
 
 
@@ -392,16 +385,6 @@ def test_a_reflection_is_taken_back_whole(told: Told) -> None:
     assert told.memory.should_reflect(USER).new_memories == 4  # the watermark fell back
     repeated = told.reflect(reinforcements=[again("tea", "d")])
     assert (repeated.memories_scanned, repeated.traits_reinforced) == (4, 1)
-
-
-def test_a_reflection_that_later_ones_stand_on_takes_them_along(told: Told) -> None:
-    told.remember("a", "b", "c")
-    first = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c")])
-    told.remember("d", days=1)
-    told.reflect(reinforcements=[again("tea", "d")])
-    told.memory.rollback(first.entry_id or "", cascade=True)
-    assert told.shown() == []
-    assert told.trait("tea").ended == "retracted"
 
 
 def test_a_reflection_that_cannot_be_interpreted_is_set_aside(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,10 +148,3 @@ def test_what_was_known_then(memory: Memory, clock: Clock) -> None:
     now = texts(memory.retrieve(plan_of(text, stores="r")))
     assert "Use citric acid alone." in now
     assert KETTLE["Descaling"] not in now
-
-
-def test_another_user_and_another_tenant_see_none_of_it(memory: Memory) -> None:
-    stranger = memory.retrieve(plan_of("kettle limescale", scope=make_scope(user_id="bob")))
-    assert (len(stranger), stranger.abstained) == (0, True)
-    with memory.for_tenant("rival") as rival:
-        assert len(rival.retrieve(plan_of("kettle limescale"))) == 0

@@ -179,13 +179,6 @@ def test_in_the_background_a_run_is_reviewed_when_it_is_recorded(
         assert len(server.requests) == 4
 
 
-def test_on_request_nothing_is_asked_of_itself(memory: Memory, server: ModelServer) -> None:
-    record(memory, "imidazole")
-    memory.flush()
-    time.sleep(0.4)
-    assert server.requests == []
-
-
 def test_never_means_never(opened: Callable[..., Memory], server: ModelServer) -> None:
     with opened() as memory:
         record(memory, "imidazole")

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis import Memory
-from phronesis.errors import IdempotencyConflict
 from phronesis.log.reader import fit
 
 NAMES = (
@@ -83,14 +82,6 @@ def test_members_survive_a_rebuild(many: Memory, drawn: list[dict[str, Any]]) ->
     assert many.rebuild(verify=True).equal
     many.rebuild()
     assert [dict(many.get_run(one).extra) for one in ids] == kept
-
-
-def test_a_key_stands_for_one_run(memory: Memory) -> None:
-    run = {"run_id": "r", "output": {"M1": "Cu"}}
-    memory.record_run({**run, "events": {"a": 1}}, idempotency_key="k")
-    assert memory.record_run({**run, "events": {"a": 1}}, idempotency_key="k") == "r"
-    with pytest.raises(IdempotencyConflict):
-        memory.record_run({**run, "events": {"a": 2}}, idempotency_key="k")
 
 
 def test_members_name_nothing_for_an_erasure(memory: Memory) -> None:

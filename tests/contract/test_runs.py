@@ -1,7 +1,6 @@
 """Runs: recorded once, their feedback, what they read, and how they leave."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -141,15 +140,6 @@ def test_what_a_run_read_stands_in_its_trace(memory: Memory) -> None:
     assert "lin" not in memory.get_run("r1", user_id="lin").raw
 
 
-def test_a_run_of_a_user_may_read_what_is_shared(memory: Memory) -> None:
-    item = memory.add_reasoning(BLOCK)
-    memory.mem_get(item.id, run_id="r1", user_id="lin")
-    memory.record_run({"run_id": "r1", "raw": "x", "trace": ["a", "b"]}, user_id="lin")
-    trace = memory.get_run("r1", user_id="lin").trace
-    assert trace["steps"] == ["a", "b"]
-    assert [seen.item_id for seen in trace["memories"]] == [item.id]
-
-
 def test_what_is_noted_is_bounded(memory: Memory) -> None:
     item = memory.add_reasoning(BLOCK, user_id="lin")
     lane = memory.stages.used
@@ -204,27 +194,3 @@ def test_erasing_what_was_learned_takes_the_words_it_was_taken_from(memory: Memo
     assert memory.get_run("r1", user_id="lin").feedback is None
     assert memory.get_all(user_id="lin", kinds=["reasoning"]) == []
     assert memory.rebuild(verify=True).equal
-
-
-def test_it_is_exported_and_taken_in(memory: Memory, tmp_path: Path) -> None:
-    item = memory.add_reasoning(BLOCK, user_id="lin")
-    memory.mem_get(item.id, run_id="r1")
-    memory.record_run(RUN, user_id="lin")
-    memory.run_feedback("r1", FEEDBACK, user_id="lin")
-    result = memory.learn("r1", user_id="lin")
-    memory.export(tmp_path / "log.jsonl")
-    with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}, tenant="acme") as other:
-        other.import_(tmp_path / "log.jsonl")
-        assert other.mem_get(item.id).content == memory.mem_get(item.id).content
-        assert other.get_run("r1", user_id="lin").learned == (result.entry_id,)
-        assert other.rebuild(verify=True).equal
-
-
-@pytest.mark.both_databases
-def test_tenants_are_apart(memory: Memory) -> None:
-    memory.record_run(RUN, user_id="lin")
-    with memory.for_tenant("rival") as rival:
-        with pytest.raises(NotFound):
-            rival.get_run("r1", user_id="lin")
-        assert rival.list_runs(user_id="lin") == []
-        assert rival.record_run({**RUN, "raw": "theirs"}, user_id="lin") == "r1"

@@ -157,14 +157,6 @@ def test_an_erasure_leaves_the_echo_of_what_stays(memory: Memory) -> None:
     assert memory.rebuild(verify=True).equal
 
 
-def test_tenants_are_apart(memory: Memory) -> None:
-    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    with memory.for_tenant("rival") as rival:
-        assert rows(rival) == []
-        done = rival.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
-        assert echoes(rival, done.entry_id) == []
-
-
 def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None:
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
     for _ in range(400):

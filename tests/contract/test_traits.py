@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.errors import InputError, NotFound
+from phronesis.errors import InputError
 from phronesis.memory import Memory
 from phronesis.store.items import live_by_stage
 from phronesis.traits import search
@@ -223,24 +223,6 @@ def test_each_gate_of_an_upgrade_refuses_alone(told: Told) -> None:
     assert (told.trait("fine").subtype, told.trait("fine").facet) == ("preference", None)
 
 
-def test_gates_look_at_the_confidence_of_today(told: Told) -> None:
-    for name in ("a", "b"):
-        told.behave(name, cycles=1)
-    told.remember("x", days=60)  # .55 has become .42
-    assert rules(told.reflect(upgrades=[upgrade("order", "a", "b")])) == ["too_unsure"]
-
-
-def test_an_upgrade_begins_at_one_at_most_and_ends_by_itself(told: Told) -> None:
-    for name in ("a", "b"):
-        told.behave(name, cycles=9)
-    told.remember("x", days=0.001)
-    told.reflect(upgrades=[upgrade("order", "a", "b")])
-    assert told.stands("order") == ("emerging", 1.0)
-    told.memory.retract(told.ids["order"])
-    assert told.trait("a").parent_ids == ()
-    assert set(told.shown()) == {"a", "b"}
-
-
 # --- NM-09: time -----------------------------------------------------------------------------------------------------
 
 
@@ -453,16 +435,6 @@ def test_the_surest_come_first_and_filters_narrow(told: Told) -> None:
     ]
 
 
-def test_what_ended_or_was_put_away_is_not_shown(told: Told) -> None:
-    for name in ("a", "b", "c"):
-        told.behave(name, cycles=1)
-    told.memory.retract(told.ids["a"])
-    told.memory.archive(told.ids["b"])
-    assert told.shown() == ["c"]
-    told.memory.unarchive(told.ids["b"])
-    assert set(told.shown()) == {"b", "c"}
-
-
 def test_the_past_is_read_as_it_was_known(told: Told) -> None:
     told.behave("a", cycles=1)
     told.behave("b", cycles=1)
@@ -616,17 +588,6 @@ def test_taking_an_upgrade_away_takes_nothing_of_what_it_was_made_of(told: Told)
     )
     assert rules(cycle) == ["taken_back", "taken_back"]  # a preference of half its evidence is taken back with it
     assert told.trait("half").stage == "candidate"
-
-
-def test_another_user_has_traits_of_their_own(told: Told) -> None:
-    told.behave("tea", cycles=1)
-    assert told.memory.get_user_traits("other", "trend") == []
-    assert told.memory.should_reflect("other").reason == "nothing_new"
-    other: Memory = told.memory.for_tenant("other")
-    assert other.get_user_traits(USER, "trend") == []
-    with pytest.raises(NotFound):
-        other.get_trait_evidence(told.ids["tea"])
-    other.close()
 
 
 def test_traits_are_read_again_when_one_changes_and_not_for_every_turn(

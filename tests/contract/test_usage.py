@@ -111,16 +111,6 @@ def test_who_cannot_write_at_once_keeps_its_counts(memory: Memory) -> None:
     assert [count for count, _ in used(memory).values()] == [1]
 
 
-def test_closing_writes_what_waits(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'm.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as first:
-        first.add("The attic key is brass.", user_id="lin", kind="fact", subject="key")
-        first.search("attic key", user_id="lin")
-        assert rows(first) == []
-    with Memory.open(url, policy={"embedder": "none"}) as second:
-        assert rows(second) == [1]
-
-
 def test_a_copy_goes_on_from_what_its_items_say(memory: Memory, tmp_path: Path) -> None:
     for _ in range(3):
         memory.search("attic key", user_id="lin")

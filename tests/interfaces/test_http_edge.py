@@ -120,16 +120,6 @@ def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.
     assert "lin" not in caplog.text + text.replace("lines", "")
 
 
-def test_the_log_says_who_looked_at_a_page(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
-    token, key = memory.keys.create("read", label="x")
-    client = client_of(memory)
-    client.cookies.set("phronesis_session", token)
-    with caplog.at_level(logging.INFO, "phronesis.access"):
-        client.get("/memories")
-    line = json.loads(caplog.records[-1].message)
-    assert (line["route"], line["tenant"], line["key"]) == ("/memories", "default", key.id)
-
-
 def test_a_span_names_the_route(memory: Memory) -> None:
     class Span:
         def __init__(self) -> None:
@@ -204,12 +194,6 @@ def test_options_that_are_wrong_name_their_field() -> None:
         with pytest.raises(InputError) as refusal:
             Serving().overridden(wrong)
         assert refusal.value.field == next(iter(wrong))
-
-
-def test_where_others_reach_it_any_name_will_do() -> None:
-    assert Serving(host="0.0.0.0").answers_to == ()  # noqa: S104 - what is tested
-    assert "localhost" in Serving(host="::1").answers_to
-    assert not Serving(host="memory.example").on_loopback
 
 
 NESTED = ["[" * 100_000, '{"a":' * 10_000, '{"content":"x","metadata":' + '{"a":[' * 100 + "1" + "]}" * 100 + "}"]

@@ -80,20 +80,6 @@ def test_it_sees_the_whole_of_each_event_once_and_nothing_else(memory: Memory, t
     assert len(taught.asked) == len(LESSONS) + len(TEXTS)
 
 
-def test_without_it_the_same_events_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(HashingEmbedder(), beside=Backwards()))
-    with Memory.open("sqlite://", tenant="acme") as memory:
-        assert patterns(memory, ingested(memory, *LESSONS)) == []
-
-
-def test_its_vectors_outlive_a_new_embedding_by_the_same_encoder(memory: Memory, taught: Taught) -> None:
-    refs = ingested(memory, *LESSONS)
-    memory.reembed("hashing")
-    asked = len(taught.asked)
-    memory.aggregate(full=True)
-    assert (patterns(memory, refs), len(taught.asked)) == ([["a", "b"]], asked)
-
-
 class Lean(Taught):
     """Puts everything that is said of one file in one place, as encoders nearly do."""
 

@@ -133,14 +133,6 @@ def test_another_label_changes_its_pattern_at_once_and_its_side_at_the_next_aggr
     assert event.id not in dict(tried.again(successes.id).members)
 
 
-def test_labels_by_two_are_taken_back_one_by_one(tried: Tried) -> None:
-    event = tried.events["token/0"]
-    first = tried.memory.feedback(event, "label", value="success", actor="bob")
-    tried.memory.feedback(event, "label", value="unknown", actor="carol")
-    tried.memory.rollback(first.entry_id)
-    assert tried.event("token/0").label == "unknown"
-
-
 # --- merges and splits -----------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from phronesis import Memory
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.experience.laws.records import ForgetResult, Forgotten
 from phronesis.worker import Worker
 
@@ -155,16 +154,6 @@ def test_a_fact_used_weekly_stays_where_one_that_nobody_asked_for_goes(told: Tol
     assert used in told.live()
 
 
-def test_what_was_shown_slows_fading_and_what_faded_after_use_says_decay(told: Told) -> None:
-    shown, idle = told.state("The attic key is brass.", subject="key"), told.state("Bo likes jazz.", subject="Bo")
-    told.memory.search("attic key brass", user_id=USER, limit=1)
-    told.clock.pass_days(750)
-    assert ids(told.forget()) == {idle: "archive"}
-    told.clock.pass_days(730)
-    row = row_of(told.forget().rows, shown)
-    assert (row.action, row.why, row.figures["uses"]) == ("archive", "decay", 1)
-
-
 @pytest.mark.parametrize(
     ("task", "done"),
     [
@@ -272,16 +261,6 @@ def test_a_namespace_forgets_by_what_its_own_items_were_shown(told: Told) -> Non
     told.clock.pass_days(750)
     assert ids(told.memory.forget(namespace="team")) == {idle: "archive"}
     assert told.memory.get(shared).data["use"]["count"] == 1
-
-
-def test_an_erased_item_leaves_no_count_behind(told: Told) -> None:
-    fact = told.state("The attic key is brass.", subject="key")
-    told.memory.search("attic key brass", user_id=USER)
-    told.memory.stages.usage.settle(told.memory.tenant)
-    told.memory.search("attic key brass", user_id=USER)
-    told.memory.erase(id=fact)
-    payload = told.memory.stages.forgetter.payload(told.memory.tenant, LaneName("user", USER))
-    assert payload["used"] == {}
 
 
 @pytest.mark.parametrize("background", [False, True])

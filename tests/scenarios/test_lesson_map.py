@@ -76,11 +76,3 @@ def test_what_the_map_puts_in_one_place_is_one_pattern(memory: Memory, fitted: B
     refs |= ingested(memory, LATER)
     assert patterns(memory, refs) == [["a", "b", "e"]]
     assert [shapes[0][0] for shapes in fitted.asked] == [len(LESSONS), 1]  # what was there is not placed again
-
-
-def test_without_a_map_of_these_encoders_nothing_is_placed(
-    monkeypatch: pytest.MonkeyPatch, memory: Memory, fitted: ByResult
-) -> None:
-    monkeypatch.setattr(event_embeddings, "map_for", lambda _: None)
-    assert patterns(memory, ingested(memory, *LESSONS)) == []
-    assert fitted.asked == []

@@ -165,16 +165,6 @@ def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
     assert one.risk == "此类尝试 0/3 次失败（0%，95% 区间 0–56%）"
 
 
-def test_each_lane_has_its_own(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    other = [{"attempt": PIN.format(name), "label": "success", "source_ref": name} for name in BUILDS[:3]]
-    tried.memory.ingest(other, user_id="wen")
-    tried.memory.aggregate(user_id="wen")
-    assert len(tried.memory.abstract(user_id="wen").new) == 1
-    assert tried.principles() == []
-    assert len(tried.draw().new) == 1
-
-
 # --- staying ---------------------------------------------------------------------------------------------------------
 
 
@@ -315,17 +305,6 @@ def test_a_pattern_that_goes_takes_its_support_along(tried: Tried, verb: str) ->
     ended = tried.memory.abstract()
     assert [one.id for one in ended.retired] == [before.id]
     assert tried.memory.history(before.id)[-1].reason == "no pattern supports it any more"
-
-
-def test_a_pattern_that_aggregating_retires_supports_nothing(tried: Tried) -> None:
-    ids = tried.pinned(*BUILDS[:3])
-    tried.draw()
-    for one in ids[:2]:
-        tried.memory.archive(one)
-    tried.memory.aggregate()
-    assert tried.only().needs_validation
-    assert len(tried.memory.abstract().retired) == 1
-    assert tried.principles() == []
 
 
 def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:

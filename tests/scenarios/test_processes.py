@@ -78,12 +78,3 @@ def test_a_key_raced_by_four_processes_gives_one_entry_and_one_answer(tmp_path: 
         assert len(answers) == WRITERS
         assert all(answer == answers[0] for answer in answers)
         assert [item["content"] for item in answers[0][1]] == [f"once and for all {n}"]
-
-
-@pytest.mark.parametrize("attempt", range(3))
-def test_a_store_that_four_processes_open_first_is_made_once(tmp_path: Path, attempt: int) -> None:
-    url = f"sqlite:///{tmp_path / 'memory.db'}"
-    told = together(url, tmp_path, 2)
-    assert {len(facts) for facts in told.values()} == {4}
-    with Memory.open(url, policy=POLICY) as memory:
-        assert memory.rebuild(verify=True).equal

@@ -492,14 +492,3 @@ def test_every_answer_reaches_events_or_says_so(
         answer = memory.query(situation=asked, user_id="alice")
         assert reaches(answer)
         assert not memory.query(situation=asked).l1_evidence
-
-
-def test_lanes_stand_side_by_side(memory: Memory) -> None:
-    memory.ingest(TRIED[:2], user_id="alice")
-    memory.ingest([{**TRIED[2], "source_ref": "shared"}])
-    memory.flush()
-    answer = memory.query(situation=BUILD, user_id="alice", explain=True)
-    assert set(refs(answer)) == {"ci/1", "ci/2", "shared"}
-    assert answer.explain is not None
-    assert len(answer.explain["lanes"]) == 2
-    assert refs(memory.query(situation=BUILD)) == ["shared"]

@@ -398,17 +398,3 @@ def test_whatever_is_wished_the_laws_hold(tmp_path: Path, examples: int, steps: 
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
         ),
     )
-
-
-def test_two_wishes_that_begin_alike_are_one(tmp_path: Path) -> None:
-    """What is longer than a sentence may be is cut before it is compared."""
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
-        mind = Whim()
-        handler = memory.stages.writer.interpreter.stepper.registry["reflect"]
-        object.__setattr__(handler, "prepare", reflecting(mind))
-        ids = [memory.add(f"It was so, {n}", user_id=USER, kind="episodic").items[0].id for n in range(4)]
-        long = "x" * 600
-        mind.then = [Wishes(new_behaviors=[NewBehavior(content=long + one, evidence_ids=ids) for one in ("a", "b")])]
-        cycle = memory.reflect(USER, force=True)
-        assert (cycle.status, cycle.traits_created) == ("completed", 1)
-        assert memory.rebuild(verify=True).equal

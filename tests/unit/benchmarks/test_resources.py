@@ -9,12 +9,10 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
-from click.testing import CliRunner
 
 from phronesis.core.items import Item
 from phronesis.errors import InputError
 from phronesis.models.embedder import HashingEmbedder
-from phronesis_benchmarks.commands import bench
 from phronesis_benchmarks.resources import run_resources
 
 LAMP = "Metadata-Version: 2.1\nName: lamp-of-tests\nVersion: 1.2\nDescription-Content-Type: text/markdown\n\n"
@@ -154,12 +152,3 @@ def test_a_package_that_is_not_installed_is_told_and_its_questions_left_out(data
     lost = [one | {"file": "lamp/gone.py"} for one in DOCUMENTS]
     with pytest.raises(InputError, match=r"nothing is left to ask: document lamp: lamp/gone\.py of lamp-of-tests"):
         run_resources([data], documents=_lines(elsewhere, lost), embedders={"words": None})
-
-
-def test_the_command_tells_it(data: Path) -> None:
-    run = CliRunner()
-    asked = ["resources", "--data", str(data), "--embedder", "none"]
-    assert "| questions.jsonl | words | zh | 1 | 1.000 |" in run.invoke(bench, asked).stdout
-    told = json.loads(run.invoke(bench, [*asked, "--plan", "--json"]).stdout)
-    assert told["versions"] == {"lamp": "1.2", "bulb": "1.2"}
-    assert [one["system"] for one in told["scores"]][:1] == ["BM25"]
