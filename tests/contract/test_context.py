@@ -96,17 +96,6 @@ def test_core_memory_is_grouped_the_most_important_first_and_of_others_holds_wha
     assert package.text.index("Profile:\n") < package.text.index("Preferences:\n") < package.text.index("Pinned:\n")
 
 
-def test_of_one_clause_that_holds_two_memories_each_says_its_own(memory: Memory) -> None:
-    say(memory, "我在杭州做前端开发。")
-    package = compose(memory)
-    known = {item.key: item.citation for item in memory.get_all(user_id="alice", kinds=["profile"]).items}
-    assert {block.text: list(block.citations) for block in package.system_blocks} == {
-        "居住地：杭州": [known["home_city"]],
-        "职业：前端开发": [known["job"]],
-    }
-    assert package.text.count("我在杭州做前端开发") == 1  # in the turn itself
-
-
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
     policy = {
         "embedder": "none",
@@ -188,17 +177,6 @@ def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) 
     package = compose(memory, "我住在哪里？")
     assert "我住在北京。" in package.text
     assert "我住在上海。" in package.text
-
-
-def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:
-    home, other = (state(memory, f"Likes {city}.", subject="user", key="likes") for city in ("Lyon", "Oslo"))
-    joined(memory, contradicts=[(home, other), (other, home)])
-    then = datetime.now(UTC)
-    assert memory.search("Lyon", user_id="alice", as_of=then)[0].conflicts == (other,)
-    joined(memory, held=[other])
-    assert [one.conflicts for one in memory.search("Lyon", user_id="alice", as_of=then)] == [()]
-    assert "Oslo" not in compose(memory, "Lyon?", as_of=then).text
-    assert "disputed by" not in compose(memory, "Lyon?", as_of=then).text
 
 
 def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str) -> None:

@@ -38,13 +38,6 @@ def _held(memory: Memory, key: str) -> list[tuple[str, Any]]:
     return [(item.content, item.value) for item in memory.get_all(user_id="ada") if item.key == key]
 
 
-def test_a_corrected_item_has_the_value_of_its_new_words(memory: Memory) -> None:
-    home = _learned(memory, "I live in Oslo", "home_city")
-    (corrected,) = memory.update(home.id, content="I live in Bergen").items
-    assert (corrected.content, corrected.value) == ("I live in Bergen", "Bergen")
-    assert memory.rebuild(verify=True).equal
-
-
 def test_the_old_value_said_again_is_no_confirmation_of_the_corrected_item(memory: Memory) -> None:
     home = _learned(memory, "I live in Oslo", "home_city")
     memory.update(home.id, content="I live in Bergen")
@@ -73,14 +66,6 @@ def test_words_of_which_no_value_is_read_are_compared_themselves(memory: Memory)
     memory.rollback(memory.update(home.id, content="I live in Bergen").entry_id)
     assert (memory.get(home.id).content, memory.get(home.id).value) == ("Somewhere by the sea, far up north", None)
     assert memory.rebuild(verify=True).equal
-
-
-def test_who_said_it_is_still_whom_it_is_about(memory: Memory) -> None:
-    home = _learned(memory, "I live in Oslo", "home_city", name="Grace")
-    assert home.subject == "Grace"
-    assert memory.update(home.id, content="I live in Bergen").items[0].value == "Bergen"
-    other = _learned(memory, "My sister Anna lives in Oslo", "home_city")
-    assert memory.update(other.id, content="My sister Anna lives in Bergen").items[0].value == "Bergen"
 
 
 def test_a_caller_says_the_value_too(memory: Memory) -> None:
@@ -124,11 +109,3 @@ def test_a_correction_outlives_the_erasure_of_what_its_value_quotes(memory: Memo
     assert (held.content, held.data["compared"]) == ("My phone number is +49 30 123 456 789", "+4930123456789")
     assert held.version == 2
     assert memory.rebuild(verify=True).equal
-
-
-def test_what_a_corrected_message_told_does_not_stand_for_it(memory: Memory) -> None:
-    home = _learned(memory, "I live in Oslo", "home_city")
-    [said] = memory.get_all(user_id="ada", kinds=["message"]).items
-    memory.update(said.id, content="I live in Bergen")
-    found = {one.item.id for one in memory.search("Where do I live?", user_id="ada")}
-    assert {said.id, home.id} <= found

@@ -207,14 +207,6 @@ def test_without_an_answer_rules_do_it_all_and_it_is_said(
     assert memory.rebuild(verify=True).equal
 
 
-def test_a_budget_that_is_spent_is_no_failure(database_url: str, server: ModelServer) -> None:
-    with Memory.open(database_url, policy=policy(server.base_url, limits={"tokens_per_call": 500})) as memory:
-        item = reason(memory, STABLE)
-        result = memory.learn(run(memory, "r1", item.id), user_id="lin")
-        assert [one.reason for one in result.degraded] == ["model.budget"]
-        assert server.requests == []
-
-
 def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     item = reason(memory, STABLE)
     server.answers(lesson(by_claim({"c1": "support"})))
@@ -233,13 +225,6 @@ def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     memory.rederive(user_id="lin")  # asks whom it asked then
     assert [request.body["model"] for request in server.requests] == ["deep/thinker"] * 2
     assert claims(memory, item)["c1"].support.run_ids == ("r1",)
-
-
-def test_without_feedback_no_model_is_asked(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE)
-    memory.record_run({"run_id": "r1", "output": OUTPUT, "memory_ids": [item.id]}, user_id="lin")
-    result = memory.learn("r1", user_id="lin")
-    assert (result.model, server.requests, len(result.judged)) == (None, [], 1)
 
 
 def test_what_a_model_made_of_a_run_is_not_confirmed_by_that_run(memory: Memory, server: ModelServer) -> None:
@@ -285,38 +270,6 @@ def test_a_claim_that_is_plainly_wrong_leaves_and_comes_back(memory: Memory, ser
     assert memory.mem_get(item.id).content == before
     assert claims(memory, item)["c1"].contra.run_ids == ("r1",)
     assert memory.rebuild(verify=True).equal
-
-
-def test_the_last_claim_leaves_an_item_that_stays(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE)
-    server.answers(lesson(by_claim({"c1": "contra"}, delete=True)))
-    for run_id in ("r1", "r2"):
-        memory.learn(run(memory, run_id, item.id), user_id="lin")
-    left = memory.mem_get(item.id)
-    assert (left.claims, left.status, left.topic) == ((), "active", "t")
-    assert memory.check_claims(left.content) == []
-    assert all(hit.item.id != item.id for hit in memory.mem_search(STABLE, user_id="lin"))
-    server.answers(lesson(by_claim({}), updates(0, worded("Zinc is leached."))))
-    memory.learn(run(memory, "r3", item.id), user_id="lin")
-    [new] = memory.mem_get(item.id).claims
-    assert (new.claim_id, new.contra.count) == ("c2", 0)  # the verdicts on c1 are not its own
-    assert memory.rebuild(verify=True).equal
-
-
-def test_a_claim_that_is_worded_anew_is_not_deleted(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE, status="conclusion")
-    server.answers(lesson(by_claim({"c1": "contra"})))
-    memory.learn(run(memory, "r1", item.id), user_id="lin")
-    server.answers(
-        lesson(
-            by_claim({"c1": "contra"}, delete=True),
-            updates(0, worded(STABLE, claim_id="c1", limitations=["not below pH 5"])),
-        )
-    )
-    result = memory.learn(run(memory, "r2", item.id), user_id="lin")
-    assert [one.rule for one in result.refused] == ["worded_anew"]
-    [claim] = memory.mem_get(item.id).claims
-    assert (claim.status, claim.contra.count, claim.limitations) == ("hypothesis", 2, ("not below pH 5",))
 
 
 def test_an_erased_run_takes_what_stood_on_it(memory: Memory, server: ModelServer) -> None:

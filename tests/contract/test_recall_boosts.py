@@ -197,19 +197,6 @@ def test_as_of_a_time_its_stage_of_then_decides(memory: Memory, clock: Clock) ->
     assert memory.rebuild(verify=True).equal
 
 
-def test_what_is_pinned_by_hand_is_not_shown_while_it_is_a_guess(memory: Memory, clock: Clock) -> None:
-    [trait] = make(memory, "candidate")
-    memory.pin(trait)
-    assert contexts(memory, trait) == [False]
-    before = clock.pass_days(1)
-    change(memory, trait, stage="emerging")
-    after = clock.pass_days(1)
-    assert contexts(memory, trait) == [True]
-    assert contexts(memory, trait, as_of=before - timedelta(hours=1)) == [False]
-    package = memory.compose_context("s", "hello", user_id="alice", as_of=after)
-    assert [block.text for block in package.system_blocks] == [WORDS]
-
-
 def test_recent_and_important_memories_stand_before_others_in_the_same_words(memory: Memory, clock: Clock) -> None:
     def state(**fields: Any) -> str:
         return memory.add(f"Alice {WORDS}", user_id="alice", kind="episodic", **fields).items[0].id

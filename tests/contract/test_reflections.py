@@ -163,29 +163,6 @@ def test_two_processes_do_the_work_once(tmp_path: Path) -> None:
         assert told.differences() == ()
 
 
-def test_a_call_that_another_overtook_gets_the_others_reflection(told: Told) -> None:
-    told.remember("a", "b", "c")
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
-    seen = told.memory.stages.reflector.seen
-    overtaking: list[ReflectionCycle] = []
-
-    def overtaken(*args: Any, **given: Any) -> dict[str, Any]:
-        found = seen(*args, **given)
-        if not overtaking:
-            overtaking.append(ReflectionCycle(id=None, status="", trigger_type=""))
-            overtaking[0] = told.memory.reflect(USER)
-        return found
-
-    reflector = told.memory.stages.reflector
-    try:
-        object.__setattr__(told.memory.stages, "reflector", _Overtaken(reflector, overtaken))
-        assert told.memory.reflect(USER, force=True) == overtaking[0]
-    finally:
-        object.__setattr__(told.memory.stages, "reflector", reflector)
-    assert len(told.memory.list_reflections(USER)) == 1
-    assert told.memory.reflect(USER, force=True).id != overtaking[0].id  # a later call is another
-
-
 class _Overtaken:
     """A reflector between whose looks another caller reflects."""
 
@@ -258,15 +235,6 @@ def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
         "importance",
         "first",
     ]
-
-
-def test_a_context_that_an_edit_pasted_is_not_shown_to_the_model(told: Told) -> None:
-    told.remember("own", "pasted")
-    fenced = "# Memory\n<memory-787943378>\n[m1] (2026-05-01, user) Once more it was climbing.\n</memory-787943378>"
-    told.memory.update(told.ids["pasted"], content=fenced)
-    told.reflect()
-    assert ["own" in asked for _, asked in told.script.asked] == [True]
-    assert not any("climbing" in asked for _, asked in told.script.asked)
 
 
 @pytest.mark.parametrize("asked", [{"force": True}, {"session_ended": True}])

@@ -11,7 +11,6 @@ from phronesis import Memory
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.retrieval_plan import MODES, Mode, RetrievalPlan, SubPlan, SubQuery, TimeWindow
 from phronesis.core.scope import make_scope
-from phronesis.errors import InputError
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 
@@ -126,16 +125,6 @@ def test_a_window_lifts_what_was_said_in_it(memory: Memory, clock: Clock) -> Non
     before = TimeWindow(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 2, 1, tzinfo=UTC), "January 2020")
     empty = memory.retrieve(plan_of("January 2020?", stores="m", modes=["exact"], time=before))
     assert empty.abstained
-
-
-def test_kinds_and_filters_narrow_memory(memory: Memory) -> None:
-    memory.add("The kettle is descaled on Mondays.", user_id="alice", kind="procedure")
-    pack = memory.retrieve(plan_of("kettle", stores="m", kinds=["procedure"]))
-    assert kinds_of(pack) == ["procedure"]
-    none = memory.retrieve(plan_of("kettle", stores="m", filters={"content": {"contains": "nowhere"}}))
-    assert len(none) == 0
-    with pytest.raises(InputError, match="kinds"):
-        memory.retrieve(plan_of("kettle", stores="m", kinds=["potion"]))
 
 
 def test_what_was_known_then(memory: Memory, clock: Clock) -> None:

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from custom_store import open_with, write
+from custom_store import open_with
 from phronesis import Memory
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
@@ -62,18 +62,6 @@ def test_a_rederive_that_failed_is_called_again(memory: Memory) -> None:
     memory.rederive(user_id="alice")
     assert memory.jobs().failed == 0
     assert said_of(memory, "failed").ok
-    assert memory.rebuild(verify=True).equal
-
-
-def test_a_retry_of_it_that_is_in_the_log_fails_and_the_lane_goes_on(memory: Memory) -> None:
-    entry_id = failed_rederive(memory)
-    retry = write(memory, "retry", {"entry_id": entry_id}, wait=False)
-    assert "flush" in str(said_of(memory, "pending").remedy)
-    assert not memory.add("I like tea", user_id="alice").pending
-    memory.flush()
-    assert [job.entry_id for job in memory.jobs() if job.state == "failed"] == [entry_id]
-    with pytest.raises(Conflict, match="call rederive again"):
-        memory.retry(retry.entry.id)
     assert memory.rebuild(verify=True).equal
 
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -245,17 +244,6 @@ def test_an_erasure_takes_what_was_looked_up(memory: Memory, whole: bool) -> Non
     assert kept(memory) == 0
 
 
-def test_what_another_tenant_looked_up_is_no_trace(memory: Memory) -> None:
-    record(memory, "beta-ionone", raw=SMILES)
-    memory.review_run("r1", user_id="lin")
-    with memory.for_tenant("rival") as rival:
-        record(rival, "beta-ionone")
-        rival.review_run("r1", user_id="lin")
-        certificate = memory.erase(user_id="lin")
-        assert (certificate.clean, certificate.residue) == (True, ())
-        assert kept(rival) == 1
-
-
 def test_an_answer_that_comes_after_the_erasure_is_not_kept(memory: Memory, server: ModelServer) -> None:
     record(memory, "beta-ionone")
     server.answers(slow(0.5, Pug()), Pug())
@@ -281,10 +269,3 @@ def test_many_threads_ask_once(memory: Memory, server: ModelServer) -> None:
         found = list(pool.map(lambda _: memory.review_run("r1", user_id="lin").cid, range(8)))
     assert found == [795] * 8
     assert len(server.requests) == 2
-
-
-def test_it_is_not_exported(memory: Memory, tmp_path: Path) -> None:
-    record(memory, "imidazole")
-    memory.review_run("r1", user_id="lin")
-    memory.export(tmp_path / "log.jsonl")
-    assert "C1=CN=CN1" not in (tmp_path / "log.jsonl").read_text("utf-8")

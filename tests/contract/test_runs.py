@@ -6,10 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import Memory
-from phronesis.core.scope import LaneName
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.store.side_tables import used_memories
-from phronesis.store.usage import KEPT, Use
 
 RUN = {
     "run_id": "r1",
@@ -138,16 +136,6 @@ def test_what_a_run_read_stands_in_its_trace(memory: Memory) -> None:
     assert claim["snippet"].startswith("With Cu–Zn")
     assert 0 <= claim["distance"] <= 1
     assert "lin" not in memory.get_run("r1", user_id="lin").raw
-
-
-def test_what_is_noted_is_bounded(memory: Memory) -> None:
-    item = memory.add_reasoning(BLOCK, user_id="lin")
-    lane = memory.stages.used
-    many = [Use(item.id, f"c{n}", "mem_search", 0.5) for n in range(KEPT + 5)]
-    lane.note("acme", LaneName("user", "lin"), "r1", many)
-    assert noted(memory) == KEPT
-    lane.note("acme", LaneName("user", "lin"), "r1", [Use("other", "", "mem_get")])
-    assert noted(memory) == KEPT
 
 
 def test_erasing_a_run_takes_all_that_came_of_it(memory: Memory) -> None:

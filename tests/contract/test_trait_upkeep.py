@@ -133,11 +133,3 @@ def test_a_worker_waits_longer_after_each_reflection_that_failed(memory: Memory,
     mind.away = False
     assert rounds(42) == ["completed"]
     assert worker.faults == {}
-
-
-def test_a_policy_keeps_workers_from_reflecting(database_url: str, clock: Clock) -> None:
-    with Memory.open(database_url, policy={"embedder": "none", "traits": {"background": False}}, clock=clock) as opened:
-        install(opened)
-        say(opened, "Jogged before work")
-        assert Worker(opened).work() == 0
-        assert opened.list_reflections("lin") == []

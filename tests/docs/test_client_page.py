@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from loopback_server import served_api
-from phronesis import Client, Memory
+from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.http.app import make_app
 
@@ -23,10 +23,3 @@ def test_its_python_runs_in_order(tmp_path: Path) -> None:
             told = block.replace("http://127.0.0.1:8765", address)
             assert told != block
             exec(compile(told, "client.md", "exec"), names)  # noqa: S102 - our own words
-
-
-def test_what_is_not_there_is_not_there() -> None:
-    missing = PAGE.split("is not there:")[1].split("inside a run")[0]
-    named = set(re.findall(r"`(\w+)`", missing))
-    assert named >= {"rebuild", "mem_search"}
-    assert [name for name in sorted(named) if hasattr(Client, name) or not hasattr(Memory, name)] == []

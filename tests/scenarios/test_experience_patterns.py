@@ -134,35 +134,6 @@ def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_l
     assert memory.rebuild(verify=True).equal
 
 
-def test_one_success_among_many_events_speaks_against_failures_that_are_alike_in_one_view_only(memory: Memory) -> None:
-    matters = [[f"matter{number}x{n}" for n in range(24)] for number in range(156)]
-    memory.ingest(
-        [
-            {"attempt": " ".join(words[:16]), "result": " ".join(words[16:]), "label": "failure", "source_ref": "log"}
-            for words in matters
-        ]
-    )
-    situation = "restore stopped at checksum"
-    failed = [
-        tell(memory, situation=situation, attempt=f"{attempt}, run {number}", result=" ".join(attempt.split()[3:9]))
-        for attempt in LONG
-        for number in range(2)
-    ]
-    memory.aggregate(full=True)
-    known = {one.id: one for one in learned(memory)}
-    [beside] = [one for one in known.values() if one.cluster_info["method"] == "average link by situation"]
-    assert {member for member, _ in beside.members} == set(failed)
-    assert not beside.counterexamples
-    done = tell(memory, "success", situation=situation, attempt=f"{LONG[0]}; {LONG[1]}", result="restored")
-    told = memory.aggregate()  # one event in 163: only what it reaches is looked at
-    now = {one.id: one for one in learned(memory)}
-    assert now.keys() == known.keys()
-    assert beside.id in {one.id for one in told.changed}
-    assert [one["id"] for one in now[beside.id].counterexamples] == [done]
-    assert dict(now[beside.id].members) == dict(beside.members)
-    assert memory.rebuild(verify=True).equal
-
-
 def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -> None:
     stuck(memory)
     for number in range(3):

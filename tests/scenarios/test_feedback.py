@@ -202,20 +202,6 @@ def test_what_is_said_last_of_a_grouping_holds(tried: Tried) -> None:
     assert {event for event, _ in tried.pattern("bread").members} == set(ids[1:])
 
 
-def test_a_relabelled_event_does_not_tear_a_merge(tried: Tried) -> None:
-    target, other = tried.pattern("token"), tried.pattern("kernel")
-    tried.memory.feedback(target.id, "merge", value=[other.id])
-    tried.memory.aggregate(user_id=USER)
-    for ref in ("token/1", "kernel/2"):
-        tried.memory.feedback(tried.events[ref], "label", value="success")
-    tried.memory.aggregate(user_id=USER, full=True)
-    held = {one for one, _ in tried.again(target.id).members}
-    assert held == {tried.events[f"{matter}/{n}"] for matter in ("token", "kernel") for n in range(4)} - {
-        tried.events["token/1"],
-        tried.events["kernel/2"],
-    }
-
-
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 

@@ -254,15 +254,6 @@ def test_one_call_moves_so_many_and_the_next_goes_on(database_url: str) -> None:
         assert [(len(one.rows), one.more) for one in done] == [(2, True), (2, True), (1, False), (0, False)]
 
 
-def test_a_namespace_forgets_by_what_its_own_items_were_shown(told: Told) -> None:
-    shared = told.memory.add("The lab closes at nine.", kind="fact", subject="lab", namespace="team").items[0].id
-    idle = told.memory.add("Bo likes jazz.", kind="fact", subject="Bo", namespace="team").items[0].id
-    told.memory.search("lab closes", user_id=USER, namespace="team", limit=1)  # somebody else's question
-    told.clock.pass_days(750)
-    assert ids(told.memory.forget(namespace="team")) == {idle: "archive"}
-    assert told.memory.get(shared).data["use"]["count"] == 1
-
-
 @pytest.mark.parametrize("background", [False, True])
 def test_the_worker_forgets_only_where_the_policy_says_so(database_url: str, background: bool) -> None:
     with telling(database_url, background=background, hours=24) as told:

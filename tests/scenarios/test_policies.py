@@ -205,17 +205,6 @@ def test_what_is_kept_of_a_sensitive_matter(opening: Opening, text: str, matter:
     assert memory.get_all(user_id="u") == []
 
 
-def test_what_was_withheld_is_no_message_of_its_session_when_it_comes_again(opening: Opening) -> None:
-    memory = opening(sensitive={"store": "nothing_derived"})
-    turn = {"messages": [{"role": "user", "content": "I have asthma.", "id": "m1"}]}
-    assert [gate.rule for gate in memory.commit_turn("s", turn, user_id="u").gated] == ["sensitive"]
-    assert [gate.rule for gate in memory.commit_turn("s", turn, user_id="u").gated] == ["sensitive"]
-    open_again = opening()
-    (kept,) = [item for item in open_again.commit_turn("s", turn, user_id="u").stored if item.kind == "message"]
-    memory = opening(sensitive={"store": "nothing_derived"})
-    assert memory.get(kept.id).content == "I have asthma."
-
-
 def test_an_older_log_comes_under_a_new_policy_by_deriving_anew(opening: Opening) -> None:
     memory = opening()
     say(memory, "I have asthma.")

@@ -1,6 +1,5 @@
 """Asking the experience base: what worked, what did not, and where each line of the answer can be looked up."""
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,12 +22,9 @@ from phronesis.experience.aggregation import Aggregating
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.experience.pattern_handlers import handlers as patterns_handlers
-from phronesis.experience.query_seeds import FEWEST
-from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.scoring.weights import EXPERIENCE
 from phronesis.store.lane_view import LaneView
-from phronesis_benchmarks.experience_scale import Attempts
 
 BUILD = "the release build fails on a clean machine"
 TRIED: Sequence[Mapping[str, Any]] = (
@@ -193,17 +189,6 @@ def test_slots_narrow_the_events(memory: Memory) -> None:
     assert refs(memory.query(goal="why does src/users.py matter?"))[0] == "web/1"
     [first] = memory.query(label="success", as_of=datetime.now(UTC) + timedelta(days=1), limit=1).l1_evidence
     assert first.item.label == "success"
-
-
-def test_what_is_like_nothing_known_is_told(memory: Memory) -> None:
-    assert memory.query(situation="anything", explain=True).abstained
-    memory.ingest([{**one, "source_ref": f"{one['source_ref']}/{n}"} for n in range(6) for one in TRIED])
-    memory.flush()
-    answer = memory.query(situation="quantum chromodynamics lattice", explain=True)
-    assert answer.abstained
-    assert (answer.recommended_attempts, answer.avoid) == ([], [])
-    assert answer.explain is not None
-    assert answer.explain["constraints"] == {"read": [], "unread": []}
 
 
 def test_the_same_said_often_is_shown_once(memory: Memory) -> None:
@@ -431,29 +416,6 @@ def test_the_graph_alone_brings_what_words_do_not(taught: Memory) -> None:
     found = taught.query(goal="headers vendored or versions pinned one", limit=1, user_id="alice", explain=True)
     assert found.explain is not None
     assert {"member_of", "supports"} & {step["by"] for step in found.explain["reached"].values()} or found.l2_patterns
-
-
-@pytest.mark.slow
-def test_by_slots_alone_what_fits_is_found_however_much_came_later(tmp_path: Path) -> None:
-    made = Attempts(random.Random(4), topics=150)
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=HashingEmbedder()) as memory:
-        memory.ingest(
-            [
-                {"attempt": f"read page {n} of the book", "source_type": "manual", "source_ref": f"page/{n}"}
-                for n in (1, 2)
-            ]
-        )
-        for batch in made.batches(1_000):
-            memory.ingest(batch)
-        assert len(memory.aggregate(full=True).new) > 10 * FEWEST
-        memory.flush()
-        answer = memory.query(source_type="manual")
-        assert set(refs(answer)) == {"page/1", "page/2"}
-        assert reaches(answer)
-        for slots in ({"label": "success"}, {"label": "success", "as_of": datetime.now(UTC) + timedelta(hours=1)}):
-            answer = memory.query(**slots)
-            assert [one.item.label for one in answer.l2_patterns] == ["success"] * FEWEST
-            assert [one.item.label for one in answer.l1_evidence] == ["success"] * FEWEST
 
 
 _ACTS = st.lists(
