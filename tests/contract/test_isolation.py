@@ -215,7 +215,7 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
             for scope in ({"user_id": "alice"}, {"across": "tenant"}):
                 shown = [getattr(found, "item", found).content for found in getattr(tenant, name)(**arguments, **scope)]
                 assert not [content for content in shown if "alice" in content]
-        assert rival.list_sessions(user_id="alice") == []
+        assert rival.list_sessions(user_id="alice") == rival.list_runs(user_id="alice") == []
         assert rival.get_turns("s", user_id="alice") == []
         assert rival.query(situation="the safe is shut", user_id="alice").l1_evidence == []
         with pytest.raises(NotFound):

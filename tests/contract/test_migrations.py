@@ -181,8 +181,8 @@ def test_processes_that_open_a_new_database_together_all_succeed(
     bare_url: str, bound: Callable[[str], Database]
 ) -> None:
     command = [sys.executable, "-c", OPENING, bare_url]
-    racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 4
+    racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 2
     assert read_version(bound(bare_url)) == HEAD
 
 

@@ -92,7 +92,7 @@ def _do(memory: Memory, made: list[Item], step: tuple[str, str] | tuple[str, int
 
 @pytest.mark.slow
 @given(_STEPS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_families_are_those_of_the_statements_that_stand(steps: list[tuple[str, str] | tuple[str, int]]) -> None:
     with Memory.open("sqlite://", policy=POLICY) as memory:
         made: list[Item] = []

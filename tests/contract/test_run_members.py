@@ -70,7 +70,7 @@ def test_a_member_of_any_name_is_kept(memory: Memory, name: str, value: object) 
     assert memory.record_run({"run_id": "r", "output": {"M1": "Cu"}, name: value}) == "r"
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(MEMBERS, min_size=1, max_size=4))
 @pytest.mark.slow
 def test_members_survive_a_rebuild(many: Memory, drawn: list[dict[str, Any]]) -> None:
