@@ -82,22 +82,6 @@ def test_pages_of_any_size_are_the_whole_list(memory: Memory) -> None:
     assert [item.kind for item in whole if "::claim::" in item.id] == []
 
 
-def test_what_comes_and_goes_between_pages_repeats_and_skips_nothing(memory: Memory) -> None:
-    fill(memory)
-    before = [item.id for item in memory.get_all(user_id=USER)]
-    first = memory.get_all(user_id=USER, limit=6)
-    memory.add("later", user_id=USER, kind="fact")
-    memory.archive(before[2])
-    memory.archive(before[8])
-    memory.erase(id=first[-1].id)  # the very item that the cursor stands at
-    second = memory.get_all(user_id=USER, limit=6, cursor=first.next_cursor)
-    memory.unarchive(before[8])
-    memory.update(before[14], content="other words")
-    third = memory.get_all(user_id=USER, limit=100, cursor=second.next_cursor)
-    assert [item.id for item in (*first, *second, *third)] == [one for one in before if one != before[8]]
-    assert third.next_cursor is None
-
-
 def test_a_cursor_is_good_for_its_own_listing_alone(memory: Memory) -> None:
     fill(memory)
     cursor = memory.get_all(user_id=USER, limit=2, kinds={"fact", "procedure"}).next_cursor  # type: ignore[arg-type]

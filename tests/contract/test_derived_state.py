@@ -197,20 +197,6 @@ def _row(row: Any) -> dict[str, Any]:
     return {name: bytes(value) if name in ("terms", "marks") else value for name, value in row._asdict().items()}
 
 
-def test_other_tenants_and_lanes_hold_none_of_it(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        _fill(unit, lane)
-        other = ensure_lane(unit, LaneName("user", "Ada"), new_id=7)
-        assert read_items(unit, other, ["i1"]) == {}
-        assert not any(snapshot(unit, other.lane_id).tables.values())
-    with database.transaction("rival", "read") as unit:
-        assert read_items(unit, lane, ["i1"]) == {}
-        assert (lane_of_item(unit, "i1"), find_delta(unit, "x1")) == (None, None)
-        assert deltas_of_entry(unit, lane.lane_id, "e1") == []
-        assert conversations.repeats_of_entries(unit, ["e1"]) == []
-        assert not any(snapshot(unit, lane.lane_id).tables.values())
-
-
 @pytest.mark.both_databases
 def test_new_versions_replace_and_the_same_rows_are_written_twice(database: Database, lane: Lane) -> None:
     with database.transaction("t", "derive") as unit:
@@ -322,13 +308,6 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         assert documents.read_vectors(unit, lane.lane_id, "m") == []
         documents.delete_stray_vectors(unit, lane.lane_id)
         assert documents.read_vectors(unit, lane.lane_id, "other") == []
-
-
-@pytest.mark.both_databases
-def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id=f"i{n}") for n in range(1200)])
-        assert len(read_items(unit, lane, [f"i{n}" for n in range(2000)])) == 1200
 
 
 SELDOM = {column.name for column in schema.items.c if column.info.get("seldom")}

@@ -199,15 +199,3 @@ def test_a_wrong_time_is_named_and_stores_nothing(memory: Memory) -> None:
             memory.add("Call Ana", user_id="lin", **fields)
         assert caught.value.field == field
         assert not memory.get_all(user_id="lin").items
-
-
-def test_a_wrong_span_is_named(memory: Memory) -> None:
-    cases: list[Any] = [
-        -1,
-        float("nan"),
-        "2",
-    ]
-    for within in cases:
-        with pytest.raises(InputError) as caught:
-            memory.due("lin", within=within)
-        assert caught.value.field == "within"

@@ -48,18 +48,6 @@ def test_an_edit_behind_a_pending_erasure_is_carried_out(memory: Memory) -> None
     assert memory.rebuild(verify=True).equal
 
 
-def test_a_stale_edit_behind_a_pending_erasure_is_told(memory: Memory) -> None:
-    fact, secret = two_facts(memory)
-    memory.update(fact.id, content="Alice lives in Lyon")
-
-    def stale() -> None:
-        with pytest.raises(VersionConflict):
-            memory.update(fact.id, content="Alice lives in Rome", expected_version=1, idempotency_key="k")
-
-    while_pending(memory, secret.id, stale)
-    assert memory.get(fact.id).content == "Alice lives in Lyon"
-
-
 def test_a_stale_edit_stays_stale_when_an_erasure_counts_fewer_versions(memory: Memory) -> None:
     first = memory.add("I live in Oslo.", user_id="u", session_id="one")
     home = next(item for item in first.items if item.kind != "message")

@@ -83,17 +83,6 @@ def test_it_is_explained_and_taken_back(memory: Memory) -> None:
     assert memory.rebuild(verify=True).equal
 
 
-def test_rolling_back_the_fall_takes_its_limitation(memory: Memory) -> None:
-    item = reason(memory, HOLDS, status="conclusion")
-    memory.learn(run(memory, "r1", 0.1, item.id), user_id="lin")
-    before = memory.mem_get(item.id).content
-    fall = memory.learn(run(memory, "r2", 0.2, item.id), user_id="lin")
-    assert len(claim(memory, item).limitations) == 1
-    memory.rollback(fall.entry_id)
-    assert memory.mem_get(item.id).content == before
-    assert memory.rebuild(verify=True).equal
-
-
 def test_learning_again_changes_nothing(memory: Memory) -> None:
     item = reason(memory, HOLDS)
     first = memory.learn(run(memory, "r1", 0.7, item.id), user_id="lin")
@@ -193,20 +182,6 @@ def test_a_key_gives_the_same_learn_whatever_was_read_since(memory: Memory) -> N
         memory.learn(run(memory, "r2", 0.7, item.id), user_id="lin", idempotency_key="k")
     with pytest.raises(NotFound, match="there is no run 'r9'"):
         memory.learn("r9", user_id="lin")
-
-
-def test_it_is_derived_anew(memory: Memory) -> None:
-    item = reason(memory, HOLDS)
-    memory.learn(run(memory, "r1", 0.7, item.id, pros="The selectivity of formate is at least 0.55"), user_id="lin")
-    fallen = reason(memory, "Imidazole: the total activity is at least 5.", status="conclusion")
-    for n, share in enumerate((0.3, 0.2, 0.1)):
-        memory.learn(run(memory, f"f{n}", share, fallen.id), user_id="lin")
-    assert len(claim(memory, fallen).limitations) == 1
-    before = [memory.mem_get(one.id).content for one in (item, fallen)]
-    done = memory.rederive(user_id="lin")
-    assert (done.added, done.changed, done.vanished) == ((), (), ())
-    assert [memory.mem_get(one.id).content for one in (item, fallen)] == before
-    assert memory.rebuild(verify=True).equal
 
 
 def test_what_a_run_cites_anywhere_is_judged(memory: Memory) -> None:

@@ -95,20 +95,6 @@ def test_what_nothing_shows_and_what_was_not_shown_does_not_count(memory: Memory
     assert [one.counted for one in result.judged] == ["contra"]
 
 
-def test_a_run_counts_once_whatever_the_model_says_next(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE)
-    server.answers(lesson(by_claim({"c1": "support"}), extra=[classed(0, "c1", "contra")]))
-    first = memory.learn(run(memory, "r1", item.id), user_id="lin")
-    assert [one.rule for one in first.refused] == ["classed_twice"]
-    server.answers(lesson(by_claim({"c1": "contra"})))
-    again = memory.learn("r1", user_id="lin")
-    assert [(one.verdict, one.counted, one.support, one.contra) for one in again.judged] == [
-        ("contra", "support", 1, 0)
-    ]
-    assert again.entry_id == first.entry_id
-    assert memory.rebuild(verify=True).equal
-
-
 def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelServer) -> None:
     item, foreign = reason(memory, STABLE, "Cu stays."), reason(memory, "Bi helps.")
     memory.archive(foreign.id)
@@ -269,17 +255,6 @@ def test_a_claim_that_is_plainly_wrong_leaves_and_comes_back(memory: Memory, ser
     memory.rollback(second.entry_id)
     assert memory.mem_get(item.id).content == before
     assert claims(memory, item)["c1"].contra.run_ids == ("r1",)
-    assert memory.rebuild(verify=True).equal
-
-
-def test_an_erased_run_takes_what_stood_on_it(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE, "Cu stays.")
-    server.answers(lesson(by_claim({"c1": "contra"}, quote="Much Zn", delete=True)))
-    for run_id in ("r1", "r2"):
-        memory.learn(run(memory, run_id, item.id, cons="Much Zn was leached."), user_id="lin")
-    assert list(claims(memory, item)) == ["c2"]
-    memory.erase(id=memory.get_run("r1", user_id="lin").item_id)
-    assert claims(memory, item)["c1"].contra.run_ids == ("r2",)  # one run is too few
     assert memory.rebuild(verify=True).equal
 
 

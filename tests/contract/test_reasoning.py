@@ -67,18 +67,6 @@ def test_verdicts_add_to_what_was_written_and_a_named_run_counts_once(memory: Me
     assert verified(memory)
 
 
-def test_pasting_the_content_back_changes_nothing(memory: Memory) -> None:
-    item = added(memory, COPPER, CHINESE, more="NOTE=a=b")
-    for run in ("r7", "r8"):
-        judge(memory, run, item.id, c1="support")
-    before = memory.get(item.id)
-    assert memory.update(item.id, content=before.content).items == ()
-    spaced = before.content.replace('"status":', '"status" : ')
-    assert memory.update(item.id, content=spaced, expected_version=before.version).items == ()
-    assert memory.get(item.id) == before
-    assert verified(memory)
-
-
 def test_an_edit_changes_what_was_written_and_leaves_what_verdicts_made(memory: Memory) -> None:
     item = added(memory, COPPER, CHINESE)
     verdicts = [judge(memory, run, item.id, c1="support") for run in ("r7", "r8")]

@@ -57,14 +57,6 @@ def test_a_line_tells_the_day_that_its_words_mean(
     assert f"{day})" in line(memory, *asked)
 
 
-def test_what_was_said_long_before_it_was_recorded_is_read_against_the_day_it_was_said(
-    memory: Memory, clock: Clock
-) -> None:
-    clock.now = datetime(2026, 3, 1, tzinfo=UTC)
-    say(memory, "I moved to Utrecht last week.", created_at="2025-11-19T12:00:00Z")
-    assert "last week: 2025-11-10 – 2025-11-16)" in line(memory, "Utrecht", "Where do I live?")
-
-
 @pytest.mark.parametrize(
     ("at", "text", "asked", "day"),
     [

@@ -514,18 +514,3 @@ def test_what_went_with_its_reflection_may_be_found_again(told: Told) -> None:
     told.remember("g", days=1)
     cycle = told.reflect(new_behaviors=[{"content": words("tea"), "evidence_ids": ["a", "b", "c", "g"]}])
     assert rules(cycle) == ["taken_back"]
-
-
-def test_taking_an_upgrade_away_takes_nothing_of_what_it_was_made_of(told: Told) -> None:
-    for name in ("a", "b", "c"):
-        told.behave(name, cycles=1)
-    told.remember("x", "y", days=0.001)
-    told.reflect(upgrades=[upgrade("order", "a", "b")])
-    told.memory.retract(told.ids["order"])
-    told.remember("d", "e", days=0.001)
-    cycle = told.reflect(
-        upgrades=[upgrade("again", "a", "b"), upgrade("other", "b", "c")],
-        new_behaviors=[behavior("half", "a-0", "b-0", "d", "e")],
-    )
-    assert rules(cycle) == ["taken_back", "taken_back"]  # a preference of half its evidence is taken back with it
-    assert told.trait("half").stage == "candidate"

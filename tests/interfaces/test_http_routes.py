@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from claim_blocks import COPPER, block
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.http.dependencies import segmented
@@ -110,22 +109,6 @@ def test_a_key_makes_a_write_repeatable(api: TestClient, memory: Memory) -> None
     assert len(memory.get_all()) == 1
 
 
-def test_turns_sessions_and_a_context(api: TestClient, memory: Memory) -> None:
-    events = {"messages": [{"role": "user", "content": "I live in Lyon."}]}
-    done = ok(api.post("turns", json={"session_id": "s/1", "turn_events": events, "user_id": "a/b"}), 201)
-    assert done["stored"] or done["entry_id"]
-    sight = {"session_id": "s/1", "user_id": "a/b"}
-    assert [turn["messages"][0]["content"] for turn in ok(api.get("turns", params=sight))] == ["I live in Lyon."]
-    assert [one["session_id"] for one in ok(api.get("sessions", params={"user_id": "a/b"}))] == ["s/1"]
-    context = ok(api.post("context", json={"session_id": "s2", "user_message": "Where do I live?", "user_id": "a/b"}))
-    assert "Lyon" in str(context)
-    assert ok(api.get("users/a%2Fb/should-reflect"))["new_memories"] >= 1
-    assert ok(api.post("users/a%2Fb/reflect", json={"force": True}))["status"]
-    assert isinstance(ok(api.get("users/a%2Fb/traits")), list)
-    assert ok(api.delete("users/a%2Fb"))["clean"] is True
-    assert len(memory.get_all(user_id="a/b")) == 0
-
-
 def test_traits_are_corrected_and_removed(database_url: str) -> None:
     with telling(database_url, "reflect") as told:
         told.behave("tea")
@@ -178,22 +161,6 @@ def test_experience(api: TestClient) -> None:
     target = events["items"][0]["id"]
     assert ok(api.post("feedback", json={"target_id": target, "kind": "useful"}))["entry_id"]
     assert ok(api.post("forget", json={"dry_run": True}))["dry_run"] is True
-
-
-def test_claims_and_runs(api: TestClient) -> None:
-    stored = ok(api.post("reasoning", json={"content": block(COPPER)}), 201)
-    assert stored["kind"] == "reasoning"
-    refused = api.post("reasoning", json={"content": "no block"})
-    assert (refused.status_code, refused.json()["code"]) == (400, "input.claims")
-    assert refused.json()["details"]["violations"]
-    run = {"run_id": "exp/1", "output": {"M1": "Cu", "M2": "Zn", "atomic_ratio": "1:1"}}
-    assert ok(api.post("runs", json={"run": run}), 201) == {"run_id": "exp/1"}
-    assert ok(api.get("runs/exp%2F1"))["run_id"] == "exp/1"
-    assert [one["run_id"] for one in ok(api.get("runs"))["items"]] == ["exp/1"]
-    result = {"products": [{"name": "CO", "value": 3.0, "fraction": 0.5}], "pros": "fast"}
-    ok(api.post("runs/exp%2F1/feedback", json={"feedback": result}))
-    assert ok(api.post("runs/exp%2F1/learn", json={}))["entry_id"]
-    assert api.get("runs/none").status_code == 404
 
 
 def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:

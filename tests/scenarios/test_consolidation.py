@@ -77,17 +77,6 @@ def test_erasing_what_was_learned_takes_every_message_that_says_it(memory: Memor
     assert memory.get_all(user_id="alice") == []
 
 
-def test_erasing_what_was_stated_takes_the_messages_that_say_it_too(memory: Memory) -> None:
-    made = memory.add("rambutan juice", user_id="alice", kind="preference", key="likes", value="rambutan juice")
-    said = say(memory, "I adore rambutan juice")
-    assert [item.kind for item in said] == ["message"]
-    memory.erase(id=said[0].id)
-    assert held(memory) == {("likes", "rambutan juice")}
-    say(memory, "I adore rambutan juice")
-    memory.erase(id=made.items[0].id)
-    assert memory.get_all(user_id="alice") == []
-
-
 def test_erasing_the_first_to_say_it_leaves_it_to_the_second(memory: Memory) -> None:
     first = say(memory, "I adore rambutan juice", "s1")
     say(memory, "Really, I adore rambutan juice", "s2")
@@ -116,12 +105,3 @@ def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memo
         assert held(other) == expected
         assert other.rebuild(verify=True).live_hash == memory.rebuild(verify=True).live_hash
     assert memory.rebuild().equal
-
-
-def test_taking_back_the_last_of_three_restores_the_second(memory: Memory) -> None:
-    say(memory, "I live in Ouagadougou")
-    second = say(memory, "I live in Antananarivo")[1]
-    last = say(memory, "I live in Ouagadougou")
-    memory.rollback(last[0].entry_id)
-    assert held(memory) == {("home_city", "antananarivo")}
-    assert memory.get(second.id).valid_to is None

@@ -113,19 +113,6 @@ def test_a_message_is_erased_and_the_others_of_its_turn_stay(memory: Memory, tex
     assert contents(memory, user_id="bob") == {KEPT}
 
 
-def test_what_is_left_of_a_turn_is_prepared_again(memory: Memory) -> None:
-    turn = memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
-    certificate = memory.erase(id=turn.stored[0].id)
-    assert certificate.entries_prepared_again == 1
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
-        bodies = [row["body"] for row in read_outcomes(unit, [turn.entry_id])[turn.entry_id]]
-    assert b"Marguerite" in bodies[0]
-    assert b"Quillfeather" not in bodies[0]
-    found = memory.search("Marguerite", user_id="alice", explain=True)
-    assert found[0].item.id == turn.stored[1].id
-    assert_gone(memory, certificate, ENGLISH)
-
-
 def test_metadata_goes_with_the_last_message_that_had_it(memory: Memory) -> None:
     note = {"note": "kept beside the green filing cabinet", "the Vladivostok file": 1}
     made = memory.add(
@@ -174,17 +161,6 @@ def test_a_stated_item_goes_with_every_edit_of_it(memory: Memory) -> None:
         memory.history(made.id)
     with pytest.raises(NotFound):
         memory.rollback(undone.entry_id)
-
-
-def test_a_repeated_message_is_erased_everywhere(memory: Memory) -> None:
-    message = {"role": "user", "content": ENGLISH, "id": "m1"}
-    made = memory.commit_turn("s", {"messages": [message]}, user_id="alice").stored[0]
-    again = memory.commit_turn("s", {"messages": [message, *said(KEPT)["messages"]]}, user_id="alice")
-    assert len(again.stored) == 1
-    certificate = memory.erase(id=made.id)
-    assert certificate.parts_erased == 2
-    assert_gone(memory, certificate, ENGLISH)
-    assert memory.get(again.stored[0].id).content == KEPT
 
 
 def test_an_entry_that_failed_and_was_taken_up_again_goes_with_its_words(
@@ -477,16 +453,6 @@ def test_what_was_pending_is_erased_with_the_rest(memory: Memory) -> None:
     memory.commit_turn("s", said(ENGLISH), user_id="alice", wait=False)
     memory.commit_turn("s", said(CHINESE), user_id="alice", wait=False)
     assert_gone(memory, memory.erase(session_id="s", user_id="alice"), ENGLISH, CHINESE)
-
-
-def test_after_an_erasure_the_store_is_rebuilt_and_derived_anew_without_it(memory: Memory) -> None:
-    turn = memory.commit_turn("s", said(ENGLISH, KEPT), user_id="alice")
-    memory.rederive(user_id="alice")
-    memory.erase(id=turn.stored[0].id)
-    memory.rebuild()
-    memory.rederive(user_id="alice")
-    assert contents(memory, user_id="alice") == {KEPT}
-    assert_sound(memory)
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------

@@ -220,18 +220,6 @@ def test_unarchive_brings_back_and_counts_as_use(told: Told) -> None:
     assert told.forget().rows == ()
 
 
-def test_feedback_on_a_memory_moves_how_long_it_is_retained(told: Told) -> None:
-    useful, doubted, plain = (told.state(text, subject=text[:4]) for text in ("Oaks grow", "Elms fall", "Ivy climbs"))
-    told.memory.feedback(useful, "useful", actor="bob")
-    told.memory.feedback(doubted, "incorrect", actor="bob")
-    told.clock.pass_days(400)
-    row = row_of(told.forget().rows, doubted)
-    assert (row.action, row.why) == ("archive", "contradicted")
-    told.clock.pass_days(340)
-    assert ids(told.forget()) == {plain: "archive"}
-    assert useful in told.live()
-
-
 def test_kinds_a_session_and_an_agent_narrow_it(told: Told) -> None:
     here, there = told.say("Hello there, how are you?", session="a"), told.say("你好呀，最近怎么样？", session="b")
     assistant = told.say("Fine, thank you.", role="assistant", session="a")

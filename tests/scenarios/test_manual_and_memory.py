@@ -224,16 +224,6 @@ def test_both_sides_have_the_places_that_were_asked_for(
     assert within(package, 4000)
 
 
-def test_a_small_budget_keeps_both_sides(memory: Memory) -> None:
-    workshop(memory)
-    package = ask(memory, PUMPS, token_budget=450)
-    assert within(package, 450)
-    said, sections = sides(package)
-    assert said >= 1
-    assert sections >= 1
-    assert {row["reason"] for row in package.explain["dropped"]} == {"budget"}
-
-
 # A plan of the caller's
 
 

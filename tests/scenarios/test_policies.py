@@ -107,14 +107,6 @@ def test_what_was_before_is_a_version_is_archived_or_was_wrong(opening: Opening,
     assert values(memory, "home_city") == [old]
 
 
-def test_erasing_what_took_the_place_brings_the_old_value_back(opening: Opening) -> None:
-    memory = opening(retention={"default": "overwrite"})
-    say(memory, "我住在成都。")
-    told = say(memory, "我住在大理。")
-    assert memory.erase(id=told.stored[0].id).clean
-    assert values(memory, "home_city") == ["成都"]
-
-
 def test_a_rule_is_that_of_the_nearest_name_and_of_what_a_caller_states_too(opening: Opening) -> None:
     memory = opening(retention={"types": {"favorite.*": "overwrite", "favorite.food": "retracted"}})
     for key in ("favorite.color", "favorite.food", "home_city"):

@@ -23,7 +23,6 @@ from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.experience.pattern_handlers import handlers as patterns_handlers
 from phronesis.models.embedders import Embedders
-from phronesis.recall.scoring.weights import EXPERIENCE
 from phronesis.store.lane_view import LaneView
 
 BUILD = "the release build fails on a clean machine"
@@ -189,17 +188,6 @@ def test_slots_narrow_the_events(memory: Memory) -> None:
     assert refs(memory.query(goal="why does src/users.py matter?"))[0] == "web/1"
     [first] = memory.query(label="success", as_of=datetime.now(UTC) + timedelta(days=1), limit=1).l1_evidence
     assert first.item.label == "success"
-
-
-def test_the_same_said_often_is_shown_once(memory: Memory) -> None:
-    memory.ingest([{**TRIED[0], "source_ref": f"ci/{n}"} for n in range(5)])
-    answer = memory.query(situation=BUILD, explain=True)
-    assert len(answer.l1_evidence) == 1
-    assert answer.explain is not None
-    assert len(next(iter(answer.explain["repeated"].values()))) == 4
-    shares = answer.l1_evidence[0].why
-    assert shares is not None
-    assert EXPERIENCE.score(sum(shares.values())) == pytest.approx(answer.l1_evidence[0].score, abs=1e-4)
 
 
 def test_opposite_outcomes_are_a_conflict(memory: Memory) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Self
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.errors import InputError
 from phronesis.models.embedder import HashingEmbedder
 from phronesis_benchmarks.resources import run_resources
 
@@ -141,14 +140,3 @@ def test_ranks_are_counted_by_system_language_and_document(data: Path) -> None:
     assert (told["words", "zh"].mrr, told["words", "bulb"].mrr, told["BM25", "zh"].mrr) == (1.0, 1.0, 1.0)
     assert told["words", "lamp"].recall == {1: 2 / 3, 5: 2 / 3, 10: 2 / 3}
     assert (report.sections, report.versions) == (3, {"lamp": "1.2", "bulb": "1.2"})
-
-
-def test_a_package_that_is_not_installed_is_told_and_its_questions_left_out(data: Path) -> None:
-    gone = [DOCUMENTS[0] | {"distribution": "no-such-lamp"}, DOCUMENTS[1]]
-    elsewhere = _lines(data.with_name("other.jsonl"), gone)
-    report = run_resources([data], documents=elsewhere, embedders={"words": None})
-    assert report.missing == ("document lamp: no-such-lamp is not installed (tested: 1.0)",)
-    assert report.scores[0].questions == 1
-    lost = [one | {"file": "lamp/gone.py"} for one in DOCUMENTS]
-    with pytest.raises(InputError, match=r"nothing is left to ask: document lamp: lamp/gone\.py of lamp-of-tests"):
-        run_resources([data], documents=_lines(elsewhere, lost), embedders={"words": None})
