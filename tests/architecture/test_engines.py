@@ -22,8 +22,7 @@ SPINE = (
     "index/projections.py",
 )
 ENGINES = re.compile(
-    r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction",
-    re.IGNORECASE,
+    r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction", re.IGNORECASE
 )
 
 

@@ -329,14 +329,7 @@ def _write_both(database: Database, lane: Lane, item: Item) -> None:
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"content": None},
-        {"content": "\ud800"},
-        {"id": "i1"},
-    ],
-)
+@pytest.mark.parametrize("fields", [{"content": None}, {"content": "\ud800"}, {"id": "i1"}])
 def test_what_the_schema_does_not_take_is_refused_and_nothing_is_kept(
     database: Database, lane: Lane, fields: dict[str, Any]
 ) -> None:

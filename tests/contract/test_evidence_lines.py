@@ -53,13 +53,7 @@ def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
     assert kinds == sorted(kinds, key=lambda kind: kind == "section")
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [
-        200,
-        4_000,
-    ],
-)
+@pytest.mark.parametrize("budget", [200, 4_000])
 def test_what_a_small_budget_cuts_from_core_memory_is_evidence(memory: Memory, budget: int) -> None:
     for n, town in enumerate(("Lyon", "Porto", "Gdansk", "Turin", "Bergen", "Graz", "Malmo", "Cadiz")):
         memory.add(

@@ -111,10 +111,7 @@ def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelSe
     )
     result = memory.learn(run(memory, "r1", item.id, foreign.id), user_id="lin")
     [made], [changed] = result.added, result.updated
-    assert (made.topic, [claim.inference for claim in made.claims]) == (
-        "浸出",
-        [enough, "锌有溶出。"],
-    )
+    assert (made.topic, [claim.inference for claim in made.claims]) == ("浸出", [enough, "锌有溶出。"])
     assert [(claim.status, claim.support.run_ids) for claim in made.claims] == [("hypothesis", ("r1",)), ("fact", ())]
     assert {claim.facts["run_id"] for claim in made.claims} == {"r1"}
     assert made.claims[0].facts["activity_total_value"] == 7.0

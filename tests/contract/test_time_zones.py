@@ -86,15 +86,7 @@ def test_a_zone_that_changed_since_does_not_change_what_was_recorded(database_ur
         assert [item.to_dict() for item in memory.get_all(user_id="lin")] == before
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Mars/Olympus",
-        "Asia",
-        "../etc/passwd",
-        8,
-    ],
-)
+@pytest.mark.parametrize("name", ["Mars/Olympus", "Asia", "../etc/passwd", 8])
 def test_a_name_that_is_no_time_zone_is_refused(database_url: str, name: Any) -> None:
     with opened(database_url) as (memory, _):
         for verb in (

@@ -471,11 +471,7 @@ def test_new_words_by_update_are_a_correction(told: Told) -> None:
     told.behave("tea", cycles=1)
     told.memory.update(told.ids["tea"], content="Drinks green tea", metadata={"by": "hand"})
     found = told.trait("tea")
-    assert (found.content, found.metadata, found.data["corrected"]) == (
-        "Drinks green tea",
-        {"by": "hand"},
-        ["content"],
-    )
+    assert (found.content, found.metadata, found.data["corrected"]) == ("Drinks green tea", {"by": "hand"}, ["content"])
     with pytest.raises(InputError):
         told.memory.update(told.ids["tea"], content=" ")
 

@@ -16,12 +16,7 @@ from phronesis.models.token_counter import load_token_counter
 
 count = load_token_counter("auto").count
 
-BUDGETS = {
-    "search_memories": 1_500,
-    "list_memories": 1_500,
-    "query_experience": 1_500,
-    "compose_context": 4_000,
-}
+BUDGETS = {"search_memories": 1_500, "list_memories": 1_500, "query_experience": 1_500, "compose_context": 4_000}
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +72,7 @@ def tokens(result: CallToolResult) -> int:
 
 
 @pytest.mark.parametrize("structured", [False, True])
-@pytest.mark.parametrize(
-    "budget",
-    [
-        90,
-        600,
-        None,
-    ],
-)
+@pytest.mark.parametrize("budget", [90, 600, None])
 def test_no_read_tool_gives_more_than_its_budget(
     full: tuple[Memory, dict[str, dict[str, Any]]], budget: int | None, structured: bool
 ) -> None:

@@ -259,11 +259,7 @@ def test_arguments_that_are_not_of_the_schema_are_refused(talk: Talk) -> None:
 
 
 def test_what_is_no_time_is_refused_with_all_forms_that_are(memory: Memory, talk: Talk) -> None:
-    cases: list[Any] = [
-        True,
-        "soon",
-        1e300,
-    ]
+    cases: list[Any] = [True, "soon", 1e300]
     for wrong in cases:
         for tool, given, field in (
             ("add_memory", {"content": "tea"}, "occurred_at"),

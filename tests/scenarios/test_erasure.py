@@ -81,15 +81,7 @@ def contents(memory: Memory, **scope: Any) -> set[str]:
 # --- one item ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CHINESE,
-        'Quote "me" and \\ a\nline 🎉 end',
-        LONG,
-        "NUL \x00 stays here",
-    ],
-)
+@pytest.mark.parametrize("text", [CHINESE, 'Quote "me" and \\ a\nline 🎉 end', LONG, "NUL \x00 stays here"])
 def test_a_message_is_erased_and_the_others_of_its_turn_stay(memory: Memory, text: str) -> None:
     memory.add(KEPT, user_id="bob")
     turn = memory.commit_turn("s", said(text, KEPT), user_id="alice")

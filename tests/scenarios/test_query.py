@@ -104,13 +104,7 @@ def test_what_worked_and_what_did_not(memory: Memory) -> None:
     assert answer.to_dict()["l1_evidence"][0]["sources"][0]["source_ref"] == refs(answer)[0]
 
 
-@pytest.mark.parametrize(
-    "constraint",
-    [
-        "不能用 sudo",
-        {"must_not": ["sudo"]},
-    ],
-)
+@pytest.mark.parametrize("constraint", ["不能用 sudo", {"must_not": ["sudo"]}])
 def test_constraints_exclude_with_their_reason(memory: Memory, constraint: Any) -> None:
     memory.ingest(TRIED)
     answer = memory.query(situation=BUILD, constraints=[constraint])
@@ -146,13 +140,7 @@ def trials(task: str, count: int) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"situation": "env_4"},
-        {"goal": "env_4"},
-    ],
-)
+@pytest.mark.parametrize("asked", [{"situation": "env_4"}, {"goal": "env_4"}])
 def test_by_the_tasks_name_the_latest_lesson_comes_first(memory: Memory, asked: Any) -> None:
     memory.ingest([*trials("env_4", 3), *reversed(trials("env_14", 3)), *TRIED])
     memory.ingest({"situation": "env_4", "attempt": "ran out of steps", "source_ref": "env_4#late", "label": "failure"})
