@@ -9,22 +9,14 @@ import pytest
 from phronesis import Memory
 from phronesis.core.items import Item
 from phronesis.errors import InputError
+from set_clock import Clock
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
 @pytest.fixture
 def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}, clock=Clock()) as memory:
+    with Memory.open(database_url, policy={"embedder": "none"}, clock=Clock(START, timedelta(seconds=1))) as memory:
         yield memory
 
 

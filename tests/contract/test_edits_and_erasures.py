@@ -1,6 +1,6 @@
 """Edits that expect a version, beside erasures, which count versions anew: none is lost, none is told wrongly."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -10,12 +10,6 @@ from phronesis import Memory
 from phronesis.core.items import Item
 from phronesis.engine.erasure import Eraser
 from phronesis.errors import VersionConflict
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
-        yield memory
 
 
 def two_facts(memory: Memory) -> list[Item]:

@@ -1,16 +1,8 @@
 """Which lines a composed context has: none where nothing bears, each fact once, what concerns safety always."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from phronesis import Memory
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 def say(memory: Memory, session_id: str, *messages: tuple[str, str]) -> None:

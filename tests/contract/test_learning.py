@@ -1,7 +1,6 @@
 """Learning from runs: candidates, verdicts, proposals, what falls back, and taking it all back."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,12 +10,6 @@ from phronesis.errors import IdempotencyConflict, NotFound
 from phronesis.reasoning.laws.records import Claim
 
 ZINC = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as opened:
-        yield opened
 
 
 def reason(memory: Memory, *said: str, user: str | None = "lin", **member: Any) -> ReasoningItem:

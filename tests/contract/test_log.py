@@ -16,6 +16,7 @@ from phronesis.log.recorder import BLOB_BYTES, NewEntry, Recorder
 from phronesis.store import side_tables
 from phronesis.store.database import Database, Unit, connect
 from phronesis.store.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
+from set_clock import Clock
 
 ADA = LaneName("user", "ada")
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -30,24 +31,11 @@ PAYLOADS: list[dict[str, Any]] = [
 ]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     database = connect(database_url)
     yield database
     database.close()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

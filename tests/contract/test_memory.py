@@ -15,22 +15,14 @@ from phronesis import Memory
 from phronesis.engine import background
 from phronesis.errors import Closed, IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict
 from phronesis.store.lanes import list_behind
+from set_clock import Clock
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START, timedelta(seconds=1))
 
 
 @pytest.fixture

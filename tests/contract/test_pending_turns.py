@@ -1,16 +1,6 @@
 """What was said a moment ago stands in the recent turns, whether or not it was interpreted."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from phronesis import Memory
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 def say(memory: Memory, role: str, text: str, *, session: str = "s", wait: bool = False, **fields: str) -> str:

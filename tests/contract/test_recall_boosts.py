@@ -1,7 +1,7 @@
 """Which traits a search and a context show, and in what order (NM-11)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,21 +20,10 @@ from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.writer import Written
 from phronesis.recall.scoring.weights import WORDS as SCALE
 from phronesis.store.lane_view import LaneView
+from set_clock import Clock
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 WORDS = "plans every journey long ahead"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_days(self, days: float) -> datetime:
-        self.now += timedelta(days=days)
-        return self.now
 
 
 def told(entry: Entry) -> dict[str, Any]:
@@ -75,11 +64,6 @@ def traits(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         for kind, one, other in given.get("joined", ())
     ]
     return Changes(items=made, patches=patches, edges=edges)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

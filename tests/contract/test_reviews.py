@@ -15,21 +15,9 @@ from phronesis.reasoning.catalysis.pubchem import Pace
 from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS
 from phronesis.store.side_tables import lookups
 from pug_server import Pug, asked_for, fault
+from set_clock import Clock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -39,12 +39,6 @@ MEMBERS = st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=4), JSON, ma
 KNOWN = {"run_id", "output", "raw", "trace", "memory_ids"}
 
 
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module")
 def many() -> Iterator[Memory]:
     with Memory.open("sqlite://", policy={"embedder": "none"}) as opened:

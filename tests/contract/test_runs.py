@@ -1,7 +1,5 @@
 """Runs: recorded once, their feedback, what they read, and how they leave."""
 
-from collections.abc import Iterator
-
 import pytest
 import sqlalchemy as sa
 
@@ -21,12 +19,6 @@ BLOCK = (
     'RBMEM_CLAIMS_V1\nTOPIC=Cu–Zn\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["x"]},'
     '"inference":"With Cu–Zn the selectivity of formate is at least 0.60."}]'
 )
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as opened:
-        yield opened
 
 
 def noted(memory: Memory) -> int:

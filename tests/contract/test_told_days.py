@@ -6,23 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from phronesis import Memory
+from set_clock import Clock
 
-SAID = datetime(2025, 11, 19, 12, tzinfo=UTC)
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = SAID
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+START = datetime(2025, 11, 19, 12, tzinfo=UTC)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from phronesis.conversation import handlers as conversation
 from phronesis.core.items import Item
 from phronesis.memory import Memory
 from scripted import proposal, scripted
+from set_clock import Clock
 
 PHRASES = (
     proposal("I live in Ouagadougou", "home_city", "ouagadougou"),
@@ -25,18 +26,9 @@ PHRASES = (
 STORY = [phrase["quote"] for phrase in PHRASES]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(hours=1)
-        return self.now
-
-
 def opened(url: str) -> Memory:
     handlers = [replace(handler, prepare=scripted(PHRASES)) for handler in conversation.handlers()]
-    return open_with(url, handlers, clock=Clock())
+    return open_with(url, handlers, clock=Clock(step=timedelta(hours=1)))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,19 +11,9 @@ from phronesis import Memory
 from phronesis.core.items import Item
 from phronesis.experience.laws.records import ForgetResult, Forgotten
 from phronesis.worker import Worker
+from set_clock import Clock
 
 USER = "lin"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_days(self, days: float) -> None:
-        self.now += timedelta(days=days)
 
 
 class Told:
@@ -61,7 +51,7 @@ class Told:
 
 @contextmanager
 def telling(url: str, **forgetting: Any) -> Iterator[Told]:
-    clock = Clock()
+    clock = Clock(datetime(2026, 1, 1, tzinfo=UTC))
     policy = {"embedder": "none", "forgetting": forgetting}
     with Memory.open(url, policy=policy, clock=clock) as memory:
         yield Told(memory, clock)

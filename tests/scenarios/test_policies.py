@@ -25,6 +25,7 @@ from phronesis.memory import Memory
 from phronesis.store.conversations import find_summary
 from phronesis.store.lanes import list_lanes
 from phronesis.store.log import read_outcomes
+from set_clock import Clock
 
 ASKED = {"en": "Where did I live before?", "zh": "我以前住在哪里？"}
 ENDS = {
@@ -38,15 +39,6 @@ HOMES = {
 }
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(hours=1)
-        return self.now
-
-
 Opening = Callable[..., Memory]
 
 
@@ -55,7 +47,9 @@ def opening(database_url: str) -> Iterator[Opening]:
     opened: list[Memory] = []
 
     def open_memory(**policy: Any) -> Memory:
-        opened.append(Memory.open(database_url, policy={"embedder": "none", **policy}, clock=Clock()))
+        opened.append(
+            Memory.open(database_url, policy={"embedder": "none", **policy}, clock=Clock(step=timedelta(hours=1)))
+        )
         return opened[-1]
 
     yield open_memory
