@@ -82,13 +82,7 @@ def chat(
 ) -> Behaviour:
     said = {"role": "assistant", "content": content, "refusal": refusal, **message}
     choice = {"index": 0, "message": said, "finish_reason": finish_reason}
-    body: dict[str, Any] = {
-        "id": "c1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-    }
+    body: dict[str, Any] = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     if usage is not None:
         body["usage"] = usage
     return reply_json(body)

@@ -103,10 +103,7 @@ WISHED = ("special", "new_trends", "new_behaviors", "reinforcements", "contradic
 def telling(url: str, *roles: str, **more: Any) -> Iterator[Told]:
     """Open a store in which a scripted model has these roles."""
     script, clock = Script(), Clock()
-    with (
-        ModelServer(script) as server,
-        Memory.open(url, policy=policy(server, *roles, **more), clock=clock) as memory,
-    ):
+    with ModelServer(script) as server, Memory.open(url, policy=policy(server, *roles, **more), clock=clock) as memory:
         yield Told(memory, clock, script, server)
 
 

@@ -30,8 +30,7 @@ SPINE = (
     "wiring/engines.py",
 )
 ENGINES = re.compile(
-    r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction",
-    re.IGNORECASE,
+    r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction", re.IGNORECASE
 )
 
 

@@ -1,8 +1,6 @@
 """The composer: a message is typed, and its context is seen with what it cost and what had no room."""
 
-from collections.abc import Callable
-
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
@@ -12,15 +10,11 @@ from phronesis.store.context_impressions import shown_since
 ASKED = "What did we decide about the seal of pump 2?"
 
 
-def composed(page: Page, budget: str = "700") -> Page:
-    page.get_by_role("textbox", name="Message").fill(ASKED)
-    page.get_by_label("Token budget").fill(budget)
-    page.get_by_role("button", name="Compose").click()
-    return page
-
-
 def test_a_context_is_shown_with_all_that_explains_it(tab: Visit, store: Memory) -> None:
-    page = composed(tab.see("/composer?session=pump-2/week&user=ann"))
+    page = tab.see("/composer?session=pump-2/week&user=ann")
+    page.get_by_role("textbox", name="Message").fill(ASKED)
+    page.get_by_label("Token budget").fill("700")
+    page.get_by_role("button", name="Compose").click()
     expect(page.get_by_role("heading", name="of 700 tokens")).to_be_visible()
     expect(page.get_by_role("row", name="Evidence")).to_be_visible()
     expect(page.get_by_role("region", name="Recent turns")).to_contain_text("Thanks, that is all for today.")
@@ -38,24 +32,3 @@ def test_a_context_is_shown_with_all_that_explains_it(tab: Visit, store: Memory)
     assert ASKED in page.evaluate("navigator.clipboard.readText()")
     with store.admin.components.database.transaction(store.admin.tenant, "read") as unit:
         assert not shown_since(unit, LaneName("user", "ann"), seq=0)
-
-
-def test_a_citation_leads_to_its_memory(tab: Visit) -> None:
-    page = composed(tab.see("/composer?user=ann"), budget="")
-    page.get_by_role("region", name="Evidence").locator("a.cite").first.click()
-    expect(page.get_by_role("region", name="History")).to_be_visible()
-
-
-def test_what_cannot_be_composed_is_said_beside_the_form(tab: Visit) -> None:
-    page = composed(tab.see("/composer?user=ann"), budget="5")
-    expect(page.get_by_role("alert")).to_contain_text("give at least")
-
-
-def test_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see("/composer?session=泵房&user=王芳")
-    page.get_by_role("textbox", name="消息", exact=True).fill("二号泵用什么密封圈？")
-    page.get_by_role("button", name="组装").click()
-    expect(page.get_by_role("region", name="最近的轮次")).to_contain_text("聚四氟乙烯")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("composer-zh-dark-phone")

@@ -1,7 +1,6 @@
 """What was tried and what is learned from it: lists, answers, and the graph that one walks."""
 
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import expect
 
@@ -57,15 +56,6 @@ def test_the_whole_graph_has_conflicts_and_artifacts(tab: Visit) -> None:
     attempt.last.click()
     expect(page.get_by_role("region", name="Nodes")).to_contain_text("src/app.py")
     tab.shot("graph-artifacts")
-
-
-def test_the_graph_in_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see("/experience/walk")
-    expect(page.get_by_role("heading", name="经验图谱")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("更换缓冲液")).first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("graph-zh-dark-phone")
 
 
 def test_only_experience_is_walked(tab: Visit, store: Memory) -> None:

@@ -24,14 +24,6 @@ def test_the_checks_and_the_policy_come_after_the_page(tab: Visit) -> None:
     tab.shot("health")
 
 
-def test_health_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see("/health")
-    expect(page.get_by_role("region", name="检查")).to_contain_text("全部正常")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("health-zh-dark-phone")
-
-
 def test_what_failed_waits_on_the_first_page_and_is_tried_again(open_tab: Callable[..., Visit], tmp_path: Path) -> None:
     broken = [True]
 

@@ -19,19 +19,6 @@ def test_the_first_page_tells_what_happened(tab: Visit) -> None:
     expect(page.get_by_role("region", name="Learned lately")).to_contain_text("酶活测定")
 
 
-def test_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see("/?span=month")
-    expect(page.get_by_role("heading", name="概览")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("home-zh-dark-phone")
-    page.get_by_role("button", name="菜单").click()
-    page.get_by_role("link", name="记忆", exact=True).click()
-    expect(page.get_by_role("heading", name="记忆")).to_be_visible()
-    page.get_by_role("button", name="English").click()
-    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
-
-
 def test_search_as_one_types_says_why(tab: Visit) -> None:
     page = tab.see("/memories?user=ann")
     page.get_by_label("Search memories").last.fill("moved to Oslo")
@@ -40,14 +27,6 @@ def test_search_as_one_types_says_why(tab: Visit) -> None:
     found.first.get_by_text("Why it was found").click()
     expect(found.first.get_by_role("row").first).to_be_visible()
     tab.shot("search")
-
-
-def test_the_slash_key_searches_everywhere(tab: Visit) -> None:
-    page = tab.see("/")
-    page.keyboard.press("/")
-    page.keyboard.type("four bar")
-    page.keyboard.press("Enter")
-    expect(page.locator("#found article").first).to_contain_text("four bar")
 
 
 def test_a_memory_is_changed_and_changed_back(tab: Visit, store: Memory) -> None:

@@ -1,12 +1,10 @@
 """People, what kind of person each is, and one trait over time, as a person looks at them and corrects them."""
 
 import re
-from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import expect
 
-from browsing import Visit, served
+from browsing import Visit
 from phronesis import Memory
 from web_story_learned import RAN, RUNNER, TEA
 
@@ -73,34 +71,3 @@ def test_a_trait_is_corrected_and_removed(tab: Visit, store: Memory) -> None:
     page.get_by_role("button", name="Remove this trait").click()
     expect(page.locator("article .badge", has_text="retracted")).to_be_visible()
     assert store.get_user_traits("noa", "trend") == []
-
-
-def test_a_trait_in_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit], store: Memory) -> None:
-    (trait,) = (one for one in store.get_user_traits(RUNNER, "trend") if one.content == RAN)
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see(f"/memories/{trait.id}")
-    expect(page.get_by_role("heading", name="置信度变化")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("trait-zh-dark-phone")
-    page = visit.see(f"/people/view?id={RUNNER}")
-    expect(page.get_by_role("button", name="立即反思")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("person-zh-dark-phone")
-
-
-def test_who_may_only_read_names_a_person_and_changes_nothing(
-    open_tab: Callable[..., Visit], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    url = f"sqlite:///{tmp_path_factory.mktemp('readers') / 'memory.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as memory:
-        memory.add("I prefer tea.", user_id="ann", kind="preference")
-        token, _ = memory.admin.keys.create("read", label="a reader", actor="user")
-        with served(memory, keys_required=True) as address:
-            visit = open_tab(address=address)
-            page = visit.see("/people")
-            page.get_by_label("API key").fill(token)
-            page.get_by_role("button", name="Sign in").click()
-            page.get_by_label("Whose page").fill("ann")
-            page.get_by_role("button", name="Look").click()
-            expect(page.get_by_role("region", name="Known")).to_contain_text("I prefer tea.")
-            expect(page.get_by_role("button", name="Reflect now")).to_have_count(0)

@@ -47,11 +47,3 @@ def test_what_is_held_is_shown_as_data(tab: Visit) -> None:
     tab.shot("quarantine")
     story.get_by_role("link", name="pump-2/week").click()
     expect(page.locator("article:target")).to_contain_text("weather")
-
-
-def test_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see("/quarantine")
-    expect(page.get_by_role("button", name="放行").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("quarantine-zh-dark-phone")

@@ -1,7 +1,6 @@
 """The documents: taken in by text and by file, read, compared and erased."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -59,13 +58,3 @@ def test_a_file_given_again_is_a_new_version(tab: Visit, store: Memory, tmp_path
         expect(page.get_by_role("link", name=f"version {n}")).to_be_visible()
     (document,) = own(store, "files")
     assert document.source_ref == "upload:手册.md"
-
-
-def test_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see("/resources")
-    page.get_by_role("link", name="Pump manual").click()
-    page.get_by_role("link", name="改了什么").click()
-    expect(page.get_by_role("region", name="第 2 版的改动")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("document-zh-dark-phone")

@@ -1,7 +1,6 @@
 """Runs: output, feedback, what was learned and taken back, and the structure of the modifier."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
@@ -91,11 +90,3 @@ def test_feedback_is_given_then_learned_from_and_taken_back(tab: Visit, store: M
     expect(learned).to_contain_text("taken back")
     expect(learned.get_by_role("button", name="Roll back")).to_have_count(0)
     assert store.reasoning.get(claims.id).claims == claims.claims
-
-
-def test_a_run_in_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see(f"/runs/view?id=run-acid&namespace={LAB}")
-    expect(page.get_by_role("img", name="Benzoic Acid 的结构")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("run-zh-dark-phone")

@@ -1,8 +1,5 @@
 """The sessions, and one of them as a conversation."""
 
-import re
-from collections.abc import Callable
-
 from playwright.sync_api import expect
 
 from browsing import Visit
@@ -32,20 +29,3 @@ def test_a_conversation_shows_who_said_what_and_what_was_learned(tab: Visit) -> 
     tab.shot("session")
     page.get_by_role("list", name="Learned from this turn").get_by_role("link").click()
     expect(page.get_by_text("Viton").first).to_be_visible()
-
-
-def test_a_message_can_be_pointed_at_and_the_talk_composed_on(tab: Visit) -> None:
-    page = tab.see(f"{TALK}#m-said-4")
-    expect(page.locator("article:target")).to_contain_text(DECIDED)
-    page.get_by_role("link", name="Compose a context").click()
-    expect(page.get_by_label("Session")).to_have_value("pump-2/week")
-    expect(page.get_by_label("User")).to_have_value("ann")
-
-
-def test_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN")
-    page = visit.see(TALK)
-    expect(page.get_by_role("region", name="会话摘要")).to_contain_text("规则生成")
-    expect(page.get_by_text(re.compile("第 3 轮"))).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot("session-zh-dark-phone")

@@ -71,12 +71,6 @@ def test_without_inference_each_message_is_one_memory(m: Memory) -> None:
     assert said(m.get_all(filters={**ALEX, "role": "assistant"})) == [MESSAGES[2]["content"]]
 
 
-def test_what_is_new_takes_the_place_of_what_was_held(m: Memory) -> None:
-    m.add("I live in Berlin.", user_id="alex")
-    moved = m.add({"role": "user", "content": "I moved to Paris."}, user_id="alex")
-    assert [one["event"] for one in moved["results"]].count("DELETE") == 1
-
-
 def test_a_scope_sees_its_own_alone(m: Memory) -> None:
     m.add("tea for alex", infer=False, user_id="alex")
     m.add("tea for alex and his agent", infer=False, user_id="alex", agent_id="a1")

@@ -94,12 +94,7 @@ def test_what_is_wrong_is_said_and_nothing_changes(files: MemoryFiles, command: 
 
 
 def test_no_path_leads_out(files: MemoryFiles) -> None:
-    cases: list[str] = [
-        "/memories/../secret",
-        "/memories/a/../../x",
-        "/memories/%2e%2e/x",
-        "/memories/..\\x",
-    ]
+    cases: list[str] = ["/memories/../secret", "/memories/a/../../x", "/memories/%2e%2e/x", "/memories/..\\x"]
     for path in cases:
         for command in (
             {"command": "view", "path": path},

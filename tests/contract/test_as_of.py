@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from cited_contexts import in_full
 from phronesis import Memory
-from phronesis.core.results import Explanation
 
 LIN: Mapping[str, Any] = {"user_id": "lin"}
 DAY = timedelta(days=1)
@@ -46,48 +44,6 @@ def say(memory: Memory, text: str, session: str = "s") -> list[str]:
     """Give the ids of what a message stated that nobody had said before."""
     done = memory.commit_turn(session, {"messages": [{"role": "user", "content": text}]}, **LIN)
     return [item.id for item in done.stored if item.kind != "message"]
-
-
-def test_an_edited_item_cites_the_edit_of_then(memory: Memory, days: Days) -> None:
-    fact = memory.add("The office is in Rome.", kind="fact", **LIN).items[0].id
-    told = []
-    for city in ("Milan", "Turin"):
-        before = days.next()
-        edit = memory.update(fact, content=f"The office is in {city}.").entry_id
-        told.append((before, edit))
-    made, (rome, to_milan), (milan, to_turin) = memory.get(fact).entry_id, *told
-    expected = {
-        rome: [(made, "Rome")],
-        milan: [(made, "Rome"), (to_milan, "Milan")],
-        days.next(): [(made, "Rome"), (to_turin, "Turin")],
-    }
-    for then, sources in expected.items():
-        quoted = [(entry, f"The office is in {city}.") for entry, city in sources]
-        [found] = memory.search("office", as_of=then, **LIN)
-        assert found.item.content == quoted[-1][1]
-        assert [(one.entry_id, one.quote) for one in found.sources] == quoted
-        assert [(one.entry_id, one.quote) for one in memory.explain(fact, as_of=then).sources] == quoted
-
-
-def joined(explained: Explanation, item: str) -> bool:
-    return any(item in (edge["from_id"], edge["to_id"]) for edge in explained.edges)
-
-
-@pytest.mark.parametrize("retracted", [False, True])
-def test_a_later_dispute_is_not_told_and_one_of_then_is(memory: Memory, days: Days, *, retracted: bool) -> None:
-    paris, first = say(memory, "I live in Paris."), days.next()
-    berlin, second = say(memory, "I live in Berlin."), days.next()
-    disputed = {first: (), second: (*berlin,)}
-    if retracted:
-        memory.items.retract(*berlin)
-        disputed[days.next()] = ()
-    for then, others in disputed.items():
-        [found] = [one for one in memory.search("Paris", as_of=then, kinds=["profile"], **LIN) if one.item.id in paris]
-        assert found.conflicts == others
-        told = in_full(memory.compose_context("t", "Where do I live?", as_of=then, **LIN))
-        assert ("disputed by" in told, f"mem:{berlin[0]}" in told) == (bool(others), bool(others))
-    assert not joined(memory.explain(paris[0], as_of=first), berlin[0])
-    assert joined(memory.explain(paris[0], as_of=second), berlin[0])
 
 
 def read(memory: Memory, ids: list[str], then: datetime) -> dict[str, Any]:

@@ -9,9 +9,6 @@ import pytest
 
 from phronesis import Memory
 from phronesis.batch import Batch, RowResult
-from phronesis.core.ids import derived_id
-from phronesis.errors import Conflict
-from phronesis.reasoning.handlers import RUN
 from phronesis.reasoning.learning import Learning
 
 OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
@@ -79,27 +76,6 @@ def test_corrected_feedback_is_news_and_the_same_is_not(memory: Memory) -> None:
     assert given["products"][0]["fraction"] == 0.2
 
 
-@pytest.mark.both_databases
-def test_a_run_that_another_writer_records_at_the_same_time(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._runtime._background.stop()
-    find = Batch._find
-    raced: list[str] = []
-
-    def find_then_lose(self: Batch, run_id: str) -> Any:
-        found = find(self, run_id)
-        if not raced:
-            raced.append(memory.runs.record({"run_id": run_id, "output": OUTPUT}, user_id="lin", wait=False))
-        return found
-
-    monkeypatch.setattr(Batch, "_find", find_then_lose)
-    [told] = run(memory, row(1))
-    assert told.error is not None
-    assert told.error["code"] == Conflict.code
-    assert "run the batch again" in told.error["message"]
-    [told] = run(memory, row(1))
-    assert (told.run, told.learn, told.supports) == ("known", "recorded", 1)
-
-
 def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,11 +92,3 @@ def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
     memory.admin.retry(again.error["message"].split("'")[1])
     [again] = run(memory, row(1))
     assert (again.learn, again.error, supported_by(memory)) == ("known", None, ["r1"])
-
-
-def test_keys_are_of_a_lane_and_a_verb(memory: Memory) -> None:
-    assert next(Batch(memory, namespace="lab").run(stream(row(1)))).run == "recorded"
-    assert run(memory, row(1))[0].run == "recorded"
-    recorder = memory.admin.components.writer.recorder
-    assert recorder.known("acme", derived_id("batch", RUN)) is None
-    assert recorder.known("nobody", "x") is None

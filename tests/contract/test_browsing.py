@@ -82,22 +82,6 @@ def test_pages_of_any_size_are_the_whole_list(memory: Memory) -> None:
     assert [item.kind for item in whole if "::claim::" in item.id] == []
 
 
-def test_what_comes_and_goes_between_pages_repeats_and_skips_nothing(memory: Memory) -> None:
-    fill(memory)
-    before = [item.id for item in memory.get_all(user_id=USER)]
-    first = memory.get_all(user_id=USER, limit=6)
-    memory.add("later", user_id=USER, kind="fact")
-    memory.items.archive(before[2])
-    memory.items.archive(before[8])
-    memory.erase(id=first[-1].id)  # the very item that the cursor stands at
-    second = memory.get_all(user_id=USER, limit=6, cursor=first.next_cursor)
-    memory.items.unarchive(before[8])
-    memory.update(before[14], content="other words")
-    third = memory.get_all(user_id=USER, limit=100, cursor=second.next_cursor)
-    assert [item.id for item in (*first, *second, *third)] == [one for one in before if one != before[8]]
-    assert third.next_cursor is None
-
-
 def test_a_cursor_is_good_for_its_own_listing_alone(memory: Memory) -> None:
     fill(memory)
     cursor = memory.get_all(user_id=USER, limit=2, kinds={"fact", "procedure"}).next_cursor  # type: ignore[arg-type]
@@ -136,18 +120,6 @@ def test_a_text_that_is_no_cursor_is_refused(memory: Memory) -> None:
             memory.get_all(user_id=USER, cursor=changed)
     with pytest.raises(InputError, match="not int"):
         memory.get_all(user_id=USER, cursor=7)  # type: ignore[arg-type]
-
-
-def test_runs_are_listed_page_by_page(memory: Memory) -> None:
-    for n in range(5):
-        memory.runs.record({"run_id": f"r{n}", "output": {"M1": "Cu"}}, user_id=USER)
-    first = memory.runs.list(user_id=USER, limit=2)
-    memory.runs.record({"run_id": "late", "output": {"M1": "Ti"}}, user_id=USER)
-    second = memory.runs.list(user_id=USER, limit=2, cursor=first.next_cursor)
-    third = memory.runs.list(user_id=USER, limit=2, cursor=second.next_cursor)
-    assert [run.run_id for run in (*first, *second, *third)] == ["r4", "r3", "r2", "r1", "r0"]
-    assert third.next_cursor is None
-    assert memory.runs.list(user_id="nobody") == []
 
 
 def test_a_search_has_no_pages(memory: Memory) -> None:

@@ -7,20 +7,9 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from set_clock import Clock
 
-MORNING = datetime(2026, 1, 10, 9, tzinfo=UTC)
-
-
-class Clock:
-    now = MORNING
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+START = datetime(2026, 1, 10, 9, tzinfo=UTC)
 
 
 @pytest.fixture

@@ -74,13 +74,6 @@ def test_what_the_server_refuses_is_not_tried_again(database: Database, monkeypa
     assert count_items(database) == 0
 
 
-def test_a_server_that_is_not_there_cannot_be_reached(database: Database) -> None:
-    away = connect(database.engine.url.set(port=1).render_as_string(hide_password=False))
-    with pytest.raises(StorageError, match="cannot be reached"):
-        count_items(away)
-    away.close()
-
-
 def test_a_connection_given_up_while_it_begins_goes_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

@@ -1,6 +1,5 @@
 """What a composed context holds: core memory, summary, turns, and evidence with what disputes it."""
 
-import dataclasses
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -10,15 +9,11 @@ import pytest
 from cited_contexts import in_full
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.compose.assembly import Request
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.context import ContextPackage
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.core.scope import make_scope
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.recall.retrievers import MemoryRetriever
-from phronesis.store.eligible import Wanted
 from phronesis.store.lane_view import LaneView
 
 
@@ -101,17 +96,6 @@ def test_core_memory_is_grouped_the_most_important_first_and_of_others_holds_wha
     assert package.text.index("Profile:\n") < package.text.index("Preferences:\n") < package.text.index("Pinned:\n")
 
 
-def test_of_one_clause_that_holds_two_memories_each_says_its_own(memory: Memory) -> None:
-    say(memory, "我在杭州做前端开发。")
-    package = compose(memory)
-    known = {item.key: item.citation for item in memory.get_all(user_id="alice", kinds=["profile"]).items}
-    assert {block.text: list(block.citations) for block in package.system_blocks} == {
-        "居住地：杭州": [known["home_city"]],
-        "职业：前端开发": [known["job"]],
-    }
-    assert package.text.count("我在杭州做前端开发") == 1  # in the turn itself
-
-
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
     policy = {
         "embedder": "none",
@@ -143,43 +127,6 @@ def test_what_a_tool_says_of_wishes_is_no_instruction(memory: Memory) -> None:
     write(memory, "item", payload)
     (block,) = compose(memory).system_blocks
     assert (block.label, block.fenced) == ("Preferences", True)
-
-
-def test_disputed_memories_stand_side_by_side_though_one_was_not_found(memory: Memory) -> None:
-    one = state(memory, "The launch is on Monday.", "fact", session_id="a", occurred_at="2026-01-05")
-    other = state(memory, "It takes off on Tuesday.", "fact", session_id="b", occurred_at="2026-01-06")
-    state(memory, "The launch is cancelled on rainy days.", "fact")
-    joined(memory, contradicts=[[other, one]])
-    assert len(memory.search("launch", user_id="alice")) == 2
-    found = memory.search("launch", user_id="alice").evidence
-    assert one in {evidence.item.id for evidence in found}
-    package = compose_with_conflicts(memory, {one: [other]})
-    ids = [evidence.item.id for evidence in package.evidence]
-    assert ids.index(other) == ids.index(one) + 1
-    assert f"[mem:{one}] (2026-01-05, fact, session a; disputed by mem:{other}) The launch" in in_full(package)
-    assert f"[mem:{other}] (2026-01-06, fact, session b; disputed by mem:{one}) It takes" in in_full(package)
-    assert len(package.explain["conflicts"]) == 2
-    memory.items.retract(other)
-    assert "disputed" not in compose_with_conflicts(memory, {one: [other]}).text
-
-
-def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> ContextPackage:
-    """Compose with a search that says who contradicts whom."""
-    stages = memory.admin.components
-
-    class Telling:
-        def search(self, tenant: str, query: Any) -> Any:
-            found = stages.searcher.search(tenant, query)
-            told = [dataclasses.replace(one, conflicts=conflicts.get(one.item.id, ())) for one in found]
-            return dataclasses.replace(found, evidence=tuple(told))
-
-    finding = stages.assembler.finding
-    retrieving = dataclasses.replace(finding.retrieving, retrievers=[MemoryRetriever(Telling())])
-    assembler = dataclasses.replace(stages.assembler, finding=dataclasses.replace(finding, retrieving=retrieving))
-    request = Request(
-        "s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted(), stages.clock()
-    )
-    return assembler.assemble(memory.admin.tenant, request)[0]
 
 
 def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
@@ -216,13 +163,6 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     assert compose(memory, session="other").working_summary == []
 
 
-def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None:
-    say(memory, *(f"Message {n} is about a boat. " + "It is long. " * 60 for n in range(20)))
-    package = compose(memory)
-    assert package.working_summary
-    assert 0 < len(package.recent_turns) < 20
-
-
 def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) -> None:
     ids = say(memory, "Is it 4711x, do you think?", "Noted.", "我住在北京。", "好的。")
     assert compose(memory).recent_turns[0].text == "Is it 4711x, do you think?"
@@ -237,17 +177,6 @@ def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) 
     package = compose(memory, "我住在哪里？")
     assert "我住在北京。" in package.text
     assert "我住在上海。" in package.text
-
-
-def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:
-    home, other = (state(memory, f"Likes {city}.", subject="user", key="likes") for city in ("Lyon", "Oslo"))
-    joined(memory, contradicts=[(home, other), (other, home)])
-    then = datetime.now(UTC)
-    assert memory.search("Lyon", user_id="alice", as_of=then)[0].conflicts == (other,)
-    joined(memory, held=[other])
-    assert [one.conflicts for one in memory.search("Lyon", user_id="alice", as_of=then)] == [()]
-    assert "Oslo" not in compose(memory, "Lyon?", as_of=then).text
-    assert "disputed by" not in compose(memory, "Lyon?", as_of=then).text
 
 
 def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str) -> None:

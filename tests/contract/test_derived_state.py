@@ -1,7 +1,6 @@
 """What is derived is stored and read alike on both databases: every column, every type, and names that SQL reserves."""
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +22,7 @@ from phronesis.store import conversations, documents, embedding_models, experien
 from phronesis.store.database import Database, Unit, connect
 from phronesis.store.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
 from phronesis.store.documents import DocumentRow
-from phronesis.store.items import ItemHead, insert_items, lane_of_item, read_heads, read_items, read_where, update_items
+from phronesis.store.items import insert_items, lane_of_item, read_items, read_where, update_items
 from phronesis.store.lane_state import clear_lane, differences, make_equal, open_scratch, snapshot, write_settled
 from phronesis.store.lanes import Lane, ensure_lane
 
@@ -198,20 +197,6 @@ def _row(row: Any) -> dict[str, Any]:
     return {name: bytes(value) if name in ("terms", "marks") else value for name, value in row._asdict().items()}
 
 
-def test_other_tenants_and_lanes_hold_none_of_it(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        _fill(unit, lane)
-        other = ensure_lane(unit, LaneName("user", "Ada"), new_id=7)
-        assert read_items(unit, other, ["i1"]) == {}
-        assert not any(snapshot(unit, other.lane_id).tables.values())
-    with database.transaction("rival", "read") as unit:
-        assert read_items(unit, lane, ["i1"]) == {}
-        assert (lane_of_item(unit, "i1"), find_delta(unit, "x1")) == (None, None)
-        assert deltas_of_entry(unit, lane.lane_id, "e1") == []
-        assert conversations.repeats_of_entries(unit, ["e1"]) == []
-        assert not any(snapshot(unit, lane.lane_id).tables.values())
-
-
 @pytest.mark.both_databases
 def test_new_versions_replace_and_the_same_rows_are_written_twice(database: Database, lane: Lane) -> None:
     with database.transaction("t", "derive") as unit:
@@ -325,42 +310,6 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         assert documents.read_vectors(unit, lane.lane_id, "other") == []
 
 
-def test_heads_are_what_is_known_of_items_without_what_they_say(database: Database, lane: Lane) -> None:
-    ended = dataclasses.replace(BARE, id="i9", ended="retracted", label="failure")
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [BARE, ended])
-        found = {head.id: head for head in read_heads(unit, lane.lane_id, [BARE.id, "i9", "missing", "i9"])}
-        assert read_heads(unit, lane.lane_id + 1, ["i9"]) == []
-    assert found == {
-        BARE.id: ItemHead(BARE.id, "message", "active", None, None, None, 1),
-        "i9": ItemHead("i9", "message", "active", "failure", "retracted", None, 1),
-    }
-
-
-def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        _fill(unit, lane)
-        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == [
-            ("d1", "i1", FULL.content, 2, "whole")
-        ]
-        for part, found in (("whole", ["d1"]), ("alike", [])):
-            some = documents.documents_without_vector(
-                unit, lane.lane_id, "m", limit=5, entries=range(9), kinds=[FULL.kind], part=part
-            )
-            assert [one.id for one in some] == found
-        documents.put_vectors(unit, lane.lane_id, "m", [("d1", np.ones(2, dtype=np.float32))])
-        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == []
-        known = [documents.Unembedded("d1", "i1", "", 1, "whole"), documents.Unembedded("d2", "i1", "", 1, "whole")]
-        assert documents.existing_documents(unit, lane.lane_id, known) == {"d1"}
-
-
-@pytest.mark.both_databases
-def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id=f"i{n}") for n in range(1200)])
-        assert len(read_items(unit, lane, [f"i{n}" for n in range(2000)])) == 1200
-
-
 SELDOM = {column.name for column in schema.items.c if column.info.get("seldom")}
 
 
@@ -373,14 +322,6 @@ def test_an_item_is_stored_whole_whichever_of_its_seldom_fields_it_has(database:
             assert read_items(unit, lane, [name, BARE.id]) == {BARE.id: BARE, name: one}
 
 
-def test_columns_that_no_row_sets_are_left_out_of_its_insert(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [BARE])
-        form = next(form for (of, _), form in unit.forms.items() if of.is_insert and of.table is schema.items)
-    assert {word.strip('" ') for word in re.findall(r'[\w" ]+', form.text)} >= SELDOM
-    assert not SELDOM & {word.strip('" ') for word in re.findall(r'[\w" ]+', form.short.form.text)}
-
-
 def _write_both(database: Database, lane: Lane, item: Item) -> None:
     with database.transaction("t", "derive") as unit:
         insert_deltas(unit, lane.lane_id, 1, [DELTA], {})
@@ -388,14 +329,7 @@ def _write_both(database: Database, lane: Lane, item: Item) -> None:
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"content": None},
-        {"content": "\ud800"},
-        {"id": "i1"},
-    ],
-)
+@pytest.mark.parametrize("fields", [{"content": None}, {"content": "\ud800"}, {"id": "i1"}])
 def test_what_the_schema_does_not_take_is_refused_and_nothing_is_kept(
     database: Database, lane: Lane, fields: dict[str, Any]
 ) -> None:

@@ -1,6 +1,6 @@
 """Edits that expect a version, beside erasures, which count versions anew: none is lost, none is told wrongly."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -10,12 +10,6 @@ from phronesis import Memory
 from phronesis.core.items import Item
 from phronesis.engine.erasure import Eraser
 from phronesis.errors import VersionConflict
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
-        yield memory
 
 
 def two_facts(memory: Memory) -> list[Item]:
@@ -46,18 +40,6 @@ def test_an_edit_behind_a_pending_erasure_is_carried_out(memory: Memory) -> None
     assert [item.content for item in edit.items] == ["Alice lives in Rome"]
     assert memory.get(fact.id).content == "Alice lives in Rome"
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_stale_edit_behind_a_pending_erasure_is_told(memory: Memory) -> None:
-    fact, secret = two_facts(memory)
-    memory.update(fact.id, content="Alice lives in Lyon")
-
-    def stale() -> None:
-        with pytest.raises(VersionConflict):
-            memory.update(fact.id, content="Alice lives in Rome", expected_version=1, idempotency_key="k")
-
-    while_pending(memory, secret.id, stale)
-    assert memory.get(fact.id).content == "Alice lives in Lyon"
 
 
 def test_a_stale_edit_stays_stale_when_an_erasure_counts_fewer_versions(memory: Memory) -> None:

@@ -8,19 +8,9 @@ import pytest
 
 from phronesis import Memory
 from phronesis.worker import Worker
+from set_clock import Clock
 
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+START = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def opened(tmp_path: Path, clock: Clock, **rules: object) -> Memory:

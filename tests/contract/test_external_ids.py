@@ -12,7 +12,6 @@ from phronesis.core.scope import make_scope
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.recall.as_of import NamedItems
-from phronesis.store import named_items
 from phronesis.store.named_items import Asked, Compared, Inside
 
 
@@ -185,20 +184,6 @@ def test_rows_are_compared_inside_a_json_text_of_their_metadata(memory: Memory) 
     assert {9} <= among(Compared("a.b", "eq", "x"), Compared("n", "gt", 1.0)) <= {8, 9}
     even = Asked(limit=2, offset=1, meets=lambda row: int(row.metadata["value"] != "{}") == 1)
     assert [row.external_id for row in named.rows("a:", "a;", even)] == ["a:8", "a:7"]
-
-
-@pytest.mark.both_databases
-def test_heads_beyond_those_that_are_looked_up_one_by_one(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(named_items, "HEADS", 3)
-    named_items._first_names.cache_clear()
-    for name in ("a:1", "a:2", "b:1", "c:1", "d:1", "none", "e:1"):
-        memory.add(f"Line {name}.", kind="fact", user_id="ann", external_id=name)
-    named = NamedItems(memory.admin.components.database, memory.admin.tenant, make_scope(user_id="ann").write_lane)
-    try:
-        assert named.heads("", "z", until=":") == {"a", "b", "c", "d", "e"}
-        assert named.heads("d", "z", until=":") == {"d", "e"}
-    finally:
-        named_items._first_names.cache_clear()
 
 
 def test_an_experience_has_a_name_too(memory: Memory) -> None:

@@ -1,18 +1,10 @@
 """What a composed context or a host put into a message is kept word for word, and never learned."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from phronesis import Memory
 
 FACTS = ("profile", "preference", "fact")
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 def held(memory: Memory, user_id: str = "lin") -> set[tuple[str | None, object]]:

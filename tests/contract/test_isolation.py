@@ -217,7 +217,7 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
             for scope in ({"user_id": "alice"}, {"across": "tenant"}):
                 shown = [getattr(found, "item", found).content for found in getattr(tenant, name)(**arguments, **scope)]
                 assert not [content for content in shown if "alice" in content]
-        assert rival.sessions.list(user_id="alice") == []
+        assert rival.sessions.list(user_id="alice") == rival.runs.list(user_id="alice") == []
         assert rival.sessions.turns("s", user_id="alice") == []
         assert rival.query(situation="the safe is shut", user_id="alice").l1_evidence == []
         with pytest.raises(NotFound):
@@ -234,7 +234,7 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
         assert rival.get_user_traits("alice", "trend") == []
         for verb, given in (("evidence", {}), ("correct", {"content": "mine"}), ("delete", {})):
             with pytest.raises(NotFound):
-                attrgetter(verb)(rival.traits)(trait.id, **given)
+                getattr(rival.traits, verb)(trait.id, **given)
         with pytest.raises(NotFound):
             rival.update(ids["alice"], content="mine")
         for target in (entry.delta_id, entry.entry_id):

@@ -19,10 +19,6 @@ def memory(database_url: str) -> Iterator[Memory]:
         yield memory
 
 
-def test_a_new_store_has_nothing_to_do(memory: Memory) -> None:
-    assert memory.admin.jobs().to_dict() == {"jobs": [], "pending": 0, "failed": 0, "without_vector": 0}
-
-
 @pytest.mark.both_databases
 def test_what_is_due_is_listed_until_it_is_done(memory: Memory) -> None:
     memory.add("我住在杭州。", user_id="lin")

@@ -1,6 +1,5 @@
 """The keys of a server's callers."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,6 @@ from phronesis.core.api_keys import Role, Token, parse_token
 from phronesis.errors import InputError, NotFound, Unauthenticated
 from phronesis.interfaces.authentication import Admission
 from phronesis.store.side_tables import api_keys
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as memory:
-        yield memory
 
 
 @pytest.mark.both_databases

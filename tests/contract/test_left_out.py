@@ -10,13 +10,7 @@ from model_server import ModelServer
 from phronesis import Memory
 from scripted_lessons import by_claim, lesson, policy
 
-STRANGE = {
-    "password": "0451",
-    "max_steps": 20,
-    "p_value": 0.00000001,
-    "next step": "see protocol",
-    "温度": "80 ℃",
-}
+STRANGE = {"password": "0451", "max_steps": 20, "p_value": 0.00000001, "next step": "see protocol", "温度": "80 ℃"}
 BLOCK = (
     'RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON=[{"claim_id":"c1","status":"conclusion","facts":{"source_run_ids":["x"]},'
     '"inference":"Zinc stays in the lattice."}]'

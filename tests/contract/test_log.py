@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from phronesis.log.recorder import BLOB_BYTES, NewEntry, Recorder
 from phronesis.store import side_tables
 from phronesis.store.database import Database, Unit, connect
 from phronesis.store.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
-from phronesis.store.log import count_failure, find_failure, put_outcomes, read_outcomes
+from set_clock import Clock
 
 ADA = LaneName("user", "ada")
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -31,24 +31,11 @@ PAYLOADS: list[dict[str, Any]] = [
 ]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     database = connect(database_url)
     yield database
     database.close()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -109,14 +96,6 @@ def test_seq_has_no_gaps_whoever_writes(database: Database, recorder: Recorder) 
             assert check_chain(unit, lane) == []
         assert sum(lane.head_seq for lane in list_lanes(unit)) == 32
         assert len(list_behind(unit)) == 3
-
-
-def test_instants_of_a_lane_differ_on_clocks_that_run_backwards(recorder: Recorder, clock: Clock) -> None:
-    moments = []
-    for step in (0, 0, -3600, 5):
-        clock.now += timedelta(seconds=step)
-        moments.append(_append(recorder, {}).entry.recorded_at)
-    assert moments == sorted(set(moments))
 
 
 def test_the_same_key_gives_the_same_entry(database: Database, recorder: Recorder) -> None:
@@ -220,23 +199,3 @@ def test_a_transaction_that_fails_leaves_nothing(database: Database, recorder: R
         fail(unit)
     with database.transaction("t", "read") as unit:
         assert unit.run(sa.select(side_tables.tenants)).all() == []
-
-
-def test_outcomes_and_failures(database: Database, recorder: Recorder) -> None:
-    entry = _append(recorder, {}).entry
-    rows = [
-        {"role": "b", "n": 0, "made_by": "m/1", "body": b"\x00{}"},
-        {"role": "a", "n": 1, "made_by": "m", "body": b""},
-    ]
-    with database.transaction("t", "derive") as unit:
-        put_outcomes(unit, entry.lane_id, entry.id, rows)
-        put_outcomes(unit, entry.lane_id, entry.id, [{**rows[0], "body": b"again"}])
-        for n in (1, 2):
-            assert count_failure(unit, entry.lane_id, entry.id, code="x", message=f"try {n}", at=n) == n
-    with database.transaction("t", "read") as unit:
-        stored = read_outcomes(unit, [entry.id, "missing"])
-        assert [(row["role"], bytes(row["body"])) for row in stored[entry.id]] == [("a", b""), ("b", b"again")]
-        assert stored["missing"] == []
-        failure = find_failure(unit, entry.id)
-        assert failure is not None
-        assert (failure["attempts"], failure["message"]) == (2, "try 2")

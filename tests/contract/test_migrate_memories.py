@@ -79,18 +79,6 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(memory: Memory) -> No
     assert done.to_dict()["counts"] == {"migrated": 1, "refused": 1}
 
 
-def test_what_is_refused_stays_as_it_was(memory: Memory) -> None:
-    orders = old(memory, ORDERS)
-    for _ in range(2):
-        result = memory.admin.migrate(namespace="lab")
-        assert [one.status for one in result.refused] == ["refused"]
-        assert [one.why for one in result.refused[0].taken_out] == ["next_step", "next_step"]
-    assert (memory.get(orders).status, len(memory.history(orders))) == ("active", 1)
-    memory.update(orders, content="Zinc raises CO.")
-    assert memory.admin.migrate(namespace="lab").counts == {"migrated": 1}
-    assert memory.admin.rebuild(verify=True).equal
-
-
 def test_rows_of_a_file_are_kept_word_for_word_and_taken_up_once(memory: Memory) -> None:
     rows: list[Any] = [
         {

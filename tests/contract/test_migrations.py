@@ -181,8 +181,8 @@ def test_processes_that_open_a_new_database_together_all_succeed(
     bare_url: str, bound: Callable[[str], Database]
 ) -> None:
     command = [sys.executable, "-c", OPENING, bare_url]
-    racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 4
+    racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 2
     assert read_version(bound(bare_url)) == HEAD
 
 
@@ -200,13 +200,6 @@ def test_a_newer_database_is_left_alone(database_url: str, version: str, bound: 
     for act in (open_schema, upgrade, check):
         with pytest.raises(SchemaTooNew, match=version):
             act(database)
-
-
-def test_an_older_postgres_waits_for_its_operator(postgres_dsn: str, bound: Callable[[str], Database]) -> None:
-    with psycopg.connect(postgres_dsn) as connection:
-        connection.execute("UPDATE phronesis.alembic_version SET version_num = '0000'")
-    with pytest.raises(SchemaMissing, match="phronesis db upgrade"):
-        open_schema(bound(postgres_dsn))
 
 
 def test_a_login_that_may_not_create_is_told_who_may(

@@ -109,17 +109,6 @@ def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(databas
     assert ledger.spent("acme", since=day_of(NOON) + timedelta(days=2)) == Spent(2, 2_020, 0.5)
 
 
-def test_what_waits_for_long_is_folded_and_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.store.model_calls.MAX_WAITING", 10)
-    ledger = StoredLedger(database)
-    for n in range(25):
-        ledger.record("acme", dataclasses.replace(CALL, call_id=f"c{n}"))
-    assert ledger.spent("acme", since=day_of(NOON)) == Spent(25, 25_250, 6.25)
-    ledger.settle()
-    assert 1 < len(rows_of(database)) <= 10
-    assert StoredLedger(database).spent("acme", since=day_of(NOON)) == Spent(25, 25_250, 6.25)
-
-
 class Watched:
     """A database; ``then`` happens when a transaction is over, and ``failing`` instead of one that writes."""
 

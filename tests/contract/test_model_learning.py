@@ -95,20 +95,6 @@ def test_what_nothing_shows_and_what_was_not_shown_does_not_count(memory: Memory
     assert [one.counted for one in result.judged] == ["contra"]
 
 
-def test_a_run_counts_once_whatever_the_model_says_next(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE)
-    server.answers(lesson(by_claim({"c1": "support"}), extra=[classed(0, "c1", "contra")]))
-    first = memory.learn(run(memory, "r1", item.id), user_id="lin")
-    assert [one.rule for one in first.refused] == ["classed_twice"]
-    server.answers(lesson(by_claim({"c1": "contra"})))
-    again = memory.learn("r1", user_id="lin")
-    assert [(one.verdict, one.counted, one.support, one.contra) for one in again.judged] == [
-        ("contra", "support", 1, 0)
-    ]
-    assert again.entry_id == first.entry_id
-    assert memory.admin.rebuild(verify=True).equal
-
-
 def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelServer) -> None:
     item, foreign = reason(memory, STABLE, "Cu stays."), reason(memory, "Bi helps.")
     memory.items.archive(foreign.id)
@@ -125,10 +111,7 @@ def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelSe
     )
     result = memory.learn(run(memory, "r1", item.id, foreign.id), user_id="lin")
     [made], [changed] = result.added, result.updated
-    assert (made.topic, [claim.inference for claim in made.claims]) == (
-        "浸出",
-        [enough, "锌有溶出。"],
-    )
+    assert (made.topic, [claim.inference for claim in made.claims]) == ("浸出", [enough, "锌有溶出。"])
     assert [(claim.status, claim.support.run_ids) for claim in made.claims] == [("hypothesis", ("r1",)), ("fact", ())]
     assert {claim.facts["run_id"] for claim in made.claims} == {"r1"}
     assert made.claims[0].facts["activity_total_value"] == 7.0
@@ -207,14 +190,6 @@ def test_without_an_answer_rules_do_it_all_and_it_is_said(
     assert memory.admin.rebuild(verify=True).equal
 
 
-def test_a_budget_that_is_spent_is_no_failure(database_url: str, server: ModelServer) -> None:
-    with Memory.open(database_url, policy=policy(server.base_url, limits={"tokens_per_call": 500})) as memory:
-        item = reason(memory, STABLE)
-        result = memory.learn(run(memory, "r1", item.id), user_id="lin")
-        assert [one.reason for one in result.degraded] == ["model.budget"]
-        assert server.requests == []
-
-
 def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     item = reason(memory, STABLE)
     server.answers(lesson(by_claim({"c1": "support"})))
@@ -233,13 +208,6 @@ def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     memory.admin.rederive(user_id="lin")  # asks whom it asked then
     assert [request.body["model"] for request in server.requests] == ["deep/thinker"] * 2
     assert claims(memory, item)["c1"].support.run_ids == ("r1",)
-
-
-def test_without_feedback_no_model_is_asked(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE)
-    memory.runs.record({"run_id": "r1", "output": OUTPUT, "memory_ids": [item.id]}, user_id="lin")
-    result = memory.learn("r1", user_id="lin")
-    assert (result.model, server.requests, len(result.judged)) == (None, [], 1)
 
 
 def test_what_a_model_made_of_a_run_is_not_confirmed_by_that_run(memory: Memory, server: ModelServer) -> None:
@@ -284,49 +252,6 @@ def test_a_claim_that_is_plainly_wrong_leaves_and_comes_back(memory: Memory, ser
     memory.rollback(second.entry_id)
     assert memory.reasoning.get(item.id).content == before
     assert claims(memory, item)["c1"].contra.run_ids == ("r1",)
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_the_last_claim_leaves_an_item_that_stays(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE)
-    server.answers(lesson(by_claim({"c1": "contra"}, delete=True)))
-    for run_id in ("r1", "r2"):
-        memory.learn(run(memory, run_id, item.id), user_id="lin")
-    left = memory.reasoning.get(item.id)
-    assert (left.claims, left.status, left.topic) == ((), "active", "t")
-    assert memory.reasoning.check(left.content) == []
-    assert all(hit.item.id != item.id for hit in memory.mem_search(STABLE, user_id="lin"))
-    server.answers(lesson(by_claim({}), updates(0, worded("Zinc is leached."))))
-    memory.learn(run(memory, "r3", item.id), user_id="lin")
-    [new] = memory.reasoning.get(item.id).claims
-    assert (new.claim_id, new.contra.count) == ("c2", 0)  # the verdicts on c1 are not its own
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_claim_that_is_worded_anew_is_not_deleted(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE, status="conclusion")
-    server.answers(lesson(by_claim({"c1": "contra"})))
-    memory.learn(run(memory, "r1", item.id), user_id="lin")
-    server.answers(
-        lesson(
-            by_claim({"c1": "contra"}, delete=True),
-            updates(0, worded(STABLE, claim_id="c1", limitations=["not below pH 5"])),
-        )
-    )
-    result = memory.learn(run(memory, "r2", item.id), user_id="lin")
-    assert [one.rule for one in result.refused] == ["worded_anew"]
-    [claim] = memory.reasoning.get(item.id).claims
-    assert (claim.status, claim.contra.count, claim.limitations) == ("hypothesis", 2, ("not below pH 5",))
-
-
-def test_an_erased_run_takes_what_stood_on_it(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, STABLE, "Cu stays.")
-    server.answers(lesson(by_claim({"c1": "contra"}, quote="Much Zn", delete=True)))
-    for run_id in ("r1", "r2"):
-        memory.learn(run(memory, run_id, item.id, cons="Much Zn was leached."), user_id="lin")
-    assert list(claims(memory, item)) == ["c2"]
-    memory.erase(id=memory.runs.get("r1", user_id="lin").item_id)
-    assert claims(memory, item)["c1"].contra.run_ids == ("r2",)  # one run is too few
     assert memory.admin.rebuild(verify=True).equal
 
 

@@ -1,16 +1,6 @@
 """What was said a moment ago stands in the recent turns, whether or not it was interpreted."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from phronesis import Memory
-
-
-@pytest.fixture
-def memory(database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 def say(memory: Memory, role: str, text: str, *, session: str = "s", wait: bool = False, **fields: str) -> str:
@@ -41,16 +31,3 @@ def test_what_is_not_interpreted_yet_is_shown_once(memory: Memory) -> None:
     memory.flush()
     assert [text for _, text, _ in shown(memory)].count("我的航班改到周五了。") == 1
     assert set(shown(memory)) == set(expected)
-
-
-def test_what_was_erased_before_it_was_interpreted_is_not_shown(memory: Memory) -> None:
-    say(memory, "user", "The door code is 4711x.")
-    say(memory, "user", "Thanks.")
-    memory.erase(session_id="s", user_id="lin")
-    assert "4711x" not in memory.compose_context("s", "And now?", user_id="lin").text
-
-
-def test_a_new_sessions_first_turn_is_shown_though_the_lane_waits(memory: Memory) -> None:
-    say(memory, "user", "Hello there.")
-    say(memory, "assistant", "Hello!")
-    assert shown(memory) == [("user", "Hello there.", False), ("assistant", "Hello!", False)]

@@ -58,12 +58,3 @@ def test_the_procedure_that_bears_on_it_comes_first(
 def test_what_bears_on_nothing_is_not_shown(memory: Memory) -> None:
     package = memory.compose_context("now", "What is the weather like?", user_id="lin")
     assert not [one for one in package.evidence if one.item.kind == "procedure"]
-
-
-def test_an_archived_procedure_is_followed_no_longer(memory: Memory) -> None:
-    made = memory.get_all(user_id="lin", kinds=["procedure"]).items
-    for item in made:
-        if item.user_id == "lin":
-            memory.items.archive(item.id)
-    package = memory.compose_context("now", "Commit this, please.", user_id="lin")
-    assert COMMITS not in [one.item.content for one in package.evidence]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,14 +100,6 @@ def test_a_release_opens_it_again_and_is_remembered(memory: Memory, clock: Clock
     assert memory.compose_context("other", "HotelMax?", user_id="lin").text.count("HotelMax") >= 2
 
 
-def test_a_release_is_taken_back(memory: Memory, held: Item) -> None:
-    done = memory.quarantine.release(held.id)
-    memory.rollback(done.entry_id)
-    assert [item.id for item in memory.quarantine.list(user_id="lin")] == [held.id]
-    assert "HotelMax" not in everywhere(memory)
-    assert memory.admin.rebuild(verify=True).equal
-
-
 def test_a_rejection_ends_it(memory: Memory, held: Item) -> None:
     done = memory.quarantine.reject(held.id)
     assert [(item.status, item.ended, item.quarantine) for item in done.items] == [
@@ -166,38 +157,12 @@ def test_recent_turns_show_it_as_data(memory: Memory) -> None:
     assert [block.fenced for block in package.recent_turns] == [False, True, False]
 
 
-def test_deleting_all_takes_it_along(memory: Memory, held: Item) -> None:
-    memory.items.delete_all(user_id="lin")
-    assert memory.quarantine.list(user_id="lin") == []
-    assert memory.get(held.id).status == "archived"
-    with pytest.raises(Conflict):
-        memory.quarantine.release(held.id)
-
-
 def test_erasing_removes_the_words_it_was_held_for(memory: Memory, held: Item) -> None:
     memory.quarantine.release(held.id, reason="HotelMax is fine")
     assert memory.erase(id=held.id).clean
     with pytest.raises(NotFound):
         memory.get(held.id)
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_erasing_the_question_keeps_the_answer_held(memory: Memory, held: Item) -> None:
-    asked = memory.get_all(user_id="lin")[0]
-    assert memory.erase(id=asked.id).clean
-    assert [item.id for item in memory.quarantine.list(user_id="lin")] == [held.id]
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_it_survives_an_export(memory: Memory, held: Item, tmp_path: Path) -> None:
-    memory.commit_turn("t", TURN, user_id="lin")
-    memory.quarantine.release(held.id)
-    memory.export(tmp_path / "a.jsonl")
-    with Memory.open(f"sqlite:///{tmp_path / 'b.db'}", policy={"embedder": "none"}, tenant="acme") as other:
-        other.import_(tmp_path / "a.jsonl")
-        assert [item.session_id for item in other.quarantine.list(user_id="lin")] == ["t"]
-        assert other.get(held.id).quarantine is None
-        assert other.admin.rebuild(verify=True).equal
 
 
 def test_stated_items_of_lesser_trust_are_looked_at_too(memory: Memory) -> None:

@@ -1,7 +1,7 @@
 """Which traits a search and a context show, and in what order (NM-11)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,21 +20,10 @@ from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.writer import Written
 from phronesis.recall.scoring.weights import WORDS as SCALE
 from phronesis.store.lane_view import LaneView
+from set_clock import Clock
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 WORDS = "plans every journey long ahead"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_days(self, days: float) -> datetime:
-        self.now += timedelta(days=days)
-        return self.now
 
 
 def told(entry: Entry) -> dict[str, Any]:
@@ -75,11 +64,6 @@ def traits(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         for kind, one, other in given.get("joined", ())
     ]
     return Changes(items=made, patches=patches, edges=edges)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -195,19 +179,6 @@ def test_as_of_a_time_its_stage_of_then_decides(memory: Memory, clock: Clock) ->
     assert next(one.item.stage for one in search(memory, as_of=times["core"])) == "core"
     assert contexts(memory, moved, as_of=times["core"]) == [True]
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_what_is_pinned_by_hand_is_not_shown_while_it_is_a_guess(memory: Memory, clock: Clock) -> None:
-    [trait] = make(memory, "candidate")
-    memory.items.pin(trait)
-    assert contexts(memory, trait) == [False]
-    before = clock.pass_days(1)
-    change(memory, trait, stage="emerging")
-    after = clock.pass_days(1)
-    assert contexts(memory, trait) == [True]
-    assert contexts(memory, trait, as_of=before - timedelta(hours=1)) == [False]
-    package = memory.compose_context("s", "hello", user_id="alice", as_of=after)
-    assert [block.text for block in package.system_blocks] == [WORDS]
 
 
 def test_recent_and_important_memories_stand_before_others_in_the_same_words(memory: Memory, clock: Clock) -> None:

@@ -67,13 +67,6 @@ def test_every_kind_that_conversations_give_counts_and_what_was_said_does_not(to
     assert is_due(told) == (True, "first", 18, 9)
 
 
-def test_what_was_retracted_or_archived_does_not_count(told: Told) -> None:
-    told.remember("a", "b", "c", importance=5)
-    told.memory.items.retract(told.ids["a"])
-    told.memory.items.archive(told.ids["b"])
-    assert is_due(told) == (True, "first", 5, 1)
-
-
 # --- NM-02: idempotent, at once --------------------------------------------------------------------------------------
 
 
@@ -170,29 +163,6 @@ def test_two_processes_do_the_work_once(tmp_path: Path) -> None:
         assert told.differences() == ()
 
 
-def test_a_call_that_another_overtook_gets_the_others_reflection(told: Told) -> None:
-    told.remember("a", "b", "c")
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
-    seen = told.memory.admin.components.reflector.seen
-    overtaking: list[ReflectionCycle] = []
-
-    def overtaken(*args: Any, **given: Any) -> dict[str, Any]:
-        found = seen(*args, **given)
-        if not overtaking:
-            overtaking.append(ReflectionCycle(id=None, status="", trigger_type=""))
-            overtaking[0] = told.memory.reflect(USER)
-        return found
-
-    reflector = told.memory.admin.components.reflector
-    try:
-        object.__setattr__(told.memory.admin.components, "reflector", _Overtaken(reflector, overtaken))
-        assert told.memory.reflect(USER, force=True) == overtaking[0]
-    finally:
-        object.__setattr__(told.memory.admin.components, "reflector", reflector)
-    assert len(told.memory.traits.reflections(USER)) == 1
-    assert told.memory.reflect(USER, force=True).id != overtaking[0].id  # a later call is another
-
-
 class _Overtaken:
     """A reflector between whose looks another caller reflects."""
 
@@ -265,15 +235,6 @@ def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
         "importance",
         "first",
     ]
-
-
-def test_a_context_that_an_edit_pasted_is_not_shown_to_the_model(told: Told) -> None:
-    told.remember("own", "pasted")
-    fenced = "# Memory\n<memory-787943378>\n[m1] (2026-05-01, user) Once more it was climbing.\n</memory-787943378>"
-    told.memory.update(told.ids["pasted"], content=fenced)
-    told.reflect()
-    assert ["own" in asked for _, asked in told.script.asked] == [True]
-    assert not any("climbing" in asked for _, asked in told.script.asked)
 
 
 @pytest.mark.parametrize("asked", [{"force": True}, {"session_ended": True}])
@@ -392,16 +353,6 @@ def test_a_reflection_is_taken_back_whole(told: Told) -> None:
     assert told.memory.should_reflect(USER).new_memories == 4  # the watermark fell back
     repeated = told.reflect(reinforcements=[again("tea", "d")])
     assert (repeated.memories_scanned, repeated.traits_reinforced) == (4, 1)
-
-
-def test_a_reflection_that_later_ones_stand_on_takes_them_along(told: Told) -> None:
-    told.remember("a", "b", "c")
-    first = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c")])
-    told.remember("d", days=1)
-    told.reflect(reinforcements=[again("tea", "d")])
-    told.memory.rollback(first.entry_id or "", cascade=True)
-    assert told.shown() == []
-    assert told.trait("tea").ended == "retracted"
 
 
 def test_a_reflection_that_cannot_be_interpreted_is_set_aside(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from phronesis import Memory
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.retrieval_plan import MODES, Mode, RetrievalPlan, SubPlan, SubQuery, TimeWindow
 from phronesis.core.scope import make_scope
-from phronesis.errors import InputError
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 
@@ -128,16 +127,6 @@ def test_a_window_lifts_what_was_said_in_it(memory: Memory, clock: Clock) -> Non
     assert empty.abstained
 
 
-def test_kinds_and_filters_narrow_memory(memory: Memory) -> None:
-    memory.add("The kettle is descaled on Mondays.", user_id="alice", kind="procedure")
-    pack = memory.retrieve(plan_of("kettle", stores="m", kinds=["procedure"]))
-    assert kinds_of(pack) == ["procedure"]
-    none = memory.retrieve(plan_of("kettle", stores="m", filters={"content": {"contains": "nowhere"}}))
-    assert len(none) == 0
-    with pytest.raises(InputError, match="kinds"):
-        memory.retrieve(plan_of("kettle", stores="m", kinds=["potion"]))
-
-
 def test_what_was_known_then(memory: Memory, clock: Clock) -> None:
     clock.pass_days(1)
     then = clock()
@@ -148,10 +137,3 @@ def test_what_was_known_then(memory: Memory, clock: Clock) -> None:
     now = texts(memory.retrieve(plan_of(text, stores="r")))
     assert "Use citric acid alone." in now
     assert KETTLE["Descaling"] not in now
-
-
-def test_another_user_and_another_tenant_see_none_of_it(memory: Memory) -> None:
-    stranger = memory.retrieve(plan_of("kettle limescale", scope=make_scope(user_id="bob")))
-    assert (len(stranger), stranger.abstained) == (0, True)
-    with memory.for_tenant("rival") as rival:
-        assert len(rival.retrieve(plan_of("kettle limescale"))) == 0

@@ -7,9 +7,8 @@ from unittest import mock
 
 import pytest
 
-from custom_store import failing, open_with, write
+from custom_store import open_with
 from phronesis import Memory
-from phronesis.conversation import typed_items
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
@@ -17,7 +16,7 @@ from phronesis.core.results import Check
 from phronesis.core.scope import LaneName
 from phronesis.engine import erasure_effect, replay
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.errors import Conflict, EntryFailed, HandlerMissing, NotFound
+from phronesis.errors import Conflict, EntryFailed, NotFound
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
 
@@ -64,39 +63,6 @@ def test_a_rederive_that_failed_is_called_again(memory: Memory) -> None:
     assert memory.admin.jobs().failed == 0
     assert said_of(memory, "failed").ok
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_retry_of_it_that_is_in_the_log_fails_and_the_lane_goes_on(memory: Memory) -> None:
-    entry_id = failed_rederive(memory)
-    retry = write(memory, "retry", {"entry_id": entry_id}, wait=False)
-    assert "flush" in str(said_of(memory, "pending").remedy)
-    assert not memory.add("I like tea", user_id="alice").pending
-    memory.flush()
-    assert [job.entry_id for job in memory.admin.jobs() if job.state == "failed"] == [entry_id]
-    with pytest.raises(Conflict, match="call rederive again"):
-        memory.admin.retry(retry.entry.id)
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_retry_of_what_nothing_here_knows_waits_and_doctor_says_so(database_url: str) -> None:
-    novel = Handler(verb="novel", apply=failing(typed_items.apply, lambda _entry: True))
-    with open_with(database_url, [novel]) as newer:
-        newer._runtime._background.stop()
-        with pytest.raises(EntryFailed) as told:
-            write(newer, "novel", {"kind": "fact", "content": "tea is hot"})
-        entry_id = str(told.value.details["entry_id"])
-    with open_with(database_url, []) as older:
-        older._runtime._background.stop()
-        with pytest.raises(HandlerMissing):
-            older.admin.retry(entry_id)
-        assert older.admin.jobs().pending == 0
-        write(older, "retry", {"entry_id": entry_id}, wait=False)
-        told_of = said_of(older, "pending")
-        assert (told_of.ok, told_of.code) == (False, "entry.no_handler")
-        assert "newer Phronesis" in str(told_of.remedy)
-    with open_with(database_url, [Handler(verb="novel", apply=typed_items.apply)]) as newer:
-        newer.flush()
-        assert [item.content for item in newer.get_all(user_id="alice")] == ["tea is hot"]
 
 
 @pytest.mark.parametrize("target", ["item", "user"])

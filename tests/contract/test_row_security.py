@@ -200,3 +200,12 @@ def test_the_log_is_synced_and_what_follows_from_it_need_not_be(filled: Database
     with psycopg.connect(filled.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")) as connection:
         server = connection.execute("SHOW synchronous_commit").fetchone()
     assert (asked["append"],) == server
+
+
+def test_the_owner_here_is_not_a_superuser_and_may_create_roles(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        row = connection.execute(
+            "SELECT rolsuper, rolbypassrls, rolcreaterole, datdba = r.oid FROM pg_roles r, pg_database"
+            " WHERE rolname = current_user AND datname = current_database()"
+        ).fetchone()
+    assert row == (False, False, True, True)

@@ -96,22 +96,6 @@ def test_answers_of_experience_are_on_the_same_scale(sqlite_url: str) -> None:
         assert (none.abstained, len(none.l1_evidence), len(none.recommended_attempts)) == (True, 0, 0)
 
 
-def test_a_plan_is_carried_out_with_a_least_score(sqlite_url: str) -> None:
-    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
-        for text in SAID:
-            memory.add(text, user_id="ann", session_id="s", infer=False)
-        plan = memory.plan("Where does Anna, my sister, live?", user_id="ann")
-        found = memory.retrieve(plan)
-        best = memory.retrieve(plan, min_score=found[0].score)
-        assert [one.item.id for one in best] == [one.item.id for one in found if one.score >= found[0].score]
-        none = memory.retrieve(memory.plan("Is the printer a zeppelin?", user_id="ann"), min_score=1.0)
-        assert (none.abstained, len(none)) == (True, 0)
-        with pytest.raises(InputError, match="min_score"):
-            memory.retrieve(plan, min_score=2)
-        with pytest.raises(InputError, match="min_score"):
-            memory.query(situation="x", min_score=2)
-
-
 def test_a_session_may_be_left_out(sqlite_url: str) -> None:
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
         memory.add("Where is the printer?", user_id="ann", session_id="now")

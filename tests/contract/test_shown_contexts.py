@@ -12,11 +12,10 @@ import sqlalchemy as sa
 from custom_store import open_with
 from phronesis import Memory
 from phronesis.conversation import handlers as conversation
-from phronesis.conversation.extraction import ByRules
+from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
 from phronesis.engine.handler import PrepareContext
-from phronesis.log.reader import texts_of
 from phronesis.store.context_impressions import KEPT
 from phronesis.store.log import read_outcomes
 from phronesis.store.side_tables import shown_contexts
@@ -87,13 +86,6 @@ def test_another_session_was_shown_nothing(memory: Memory, session: str, user: s
     assert echoes(memory, done.entry_id) == []
 
 
-def test_shared_items_count_for_a_user_who_never_wrote(memory: Memory) -> None:
-    shared = memory.add("The laboratory closes at nine on Fridays.", kind="fact", subject="laboratory").items[0]
-    memory.compose_context("s", "When does the laboratory close?", user_id="new")
-    done = memory.commit_turn("s", turn(("tool", "The laboratory closes at nine on Fridays.")), user_id="new")
-    assert [row["of"] for row in echoes(memory, done.entry_id)] == [[shared.id]]
-
-
 def test_only_what_was_shown_before_counts(memory: Memory) -> None:
     done = memory.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
@@ -158,14 +150,6 @@ def test_an_erasure_leaves_the_echo_of_what_stays(memory: Memory) -> None:
     assert memory.admin.rebuild(verify=True).equal
 
 
-def test_tenants_are_apart(memory: Memory) -> None:
-    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    with memory.for_tenant("rival") as rival:
-        assert rows(rival) == []
-        done = rival.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
-        assert echoes(rival, done.entry_id) == []
-
-
 def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None:
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
     for _ in range(400):
@@ -173,17 +157,6 @@ def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None
             break
         time.sleep(0.01)
     assert len(stored(memory)) == 1
-
-
-def test_what_another_process_writes_meanwhile_came_after_it(
-    memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory._runtime._notes, "wake", lambda **_: None)
-    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as other:
-        other.add("Tea is hot.", user_id="lin", kind="fact", subject="tea")
-    assert stored(memory) == []
-    assert [row.seq for row in rows(memory)] == [1]
 
 
 def test_closing_writes_what_was_shown(database_url: str) -> None:

@@ -6,23 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from phronesis import Memory
+from set_clock import Clock
 
-SAID = datetime(2025, 11, 19, 12, tzinfo=UTC)
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = SAID
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+START = datetime(2025, 11, 19, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -55,14 +41,6 @@ def test_a_line_tells_the_day_that_its_words_mean(
     say(memory, text)
     clock.now = datetime(2025, 12, 5, tzinfo=UTC)
     assert f"{day})" in line(memory, *asked)
-
-
-def test_what_was_said_long_before_it_was_recorded_is_read_against_the_day_it_was_said(
-    memory: Memory, clock: Clock
-) -> None:
-    clock.now = datetime(2026, 3, 1, tzinfo=UTC)
-    say(memory, "I moved to Utrecht last week.", created_at="2025-11-19T12:00:00Z")
-    assert "last week: 2025-11-10 – 2025-11-16)" in line(memory, "Utrecht", "Where do I live?")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from phronesis.errors import VersionConflict
 from told_traits import Told, again, against, telling, trend, upgrade, words
 
 
@@ -14,23 +13,6 @@ def told(database_url: str) -> Iterator[Told]:
     with telling(database_url) as opened:
         yield opened
         assert opened.differences() == ()
-
-
-def test_a_version_is_checked_and_not_only_kept(told: Told) -> None:
-    """The version rose with every change, and nobody compared it: the later writer won without knowing."""
-    told.behave("tea", cycles=1)
-    seen = told.trait("tea").version
-    told.memory.traits.correct(told.ids["tea"], content="Drinks tea", expected_version=seen)
-    with pytest.raises(VersionConflict) as refused:
-        told.memory.traits.correct(told.ids["tea"], context="work", expected_version=seen)
-    assert refused.value.details["version"] == seen + 1
-    with pytest.raises(VersionConflict):
-        told.memory.update(told.ids["tea"], content="Drinks it all", expected_version=seen)
-    with pytest.raises(VersionConflict):
-        told.memory.update(told.ids["tea"], metadata={"n": 1}, expected_version=seen)
-    assert told.trait("tea").content == "Drinks tea"
-    told.memory.update(told.ids["tea"], content="Drinks green tea", expected_version=seen + 1)
-    assert told.trait("tea").content == "Drinks green tea"
 
 
 @dataclass

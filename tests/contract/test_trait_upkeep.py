@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from phronesis.memory import Memory
-from phronesis.traits.search import LOOKED_AT
 from phronesis.worker import Worker
 from plain_mind import install
 from scenarios.engines import Clock
@@ -64,15 +63,6 @@ def test_a_reinforcement_that_is_taken_back_counts_no_more(memory: Memory, clock
     after = the_trait(memory)
     assert (after.stage, after.reinforcement_count) == ("candidate", 0)
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_what_was_superseded_or_of_another_kind_happened_all_the_same(memory: Memory) -> None:
-    ids = say(memory, "Jogged before work")
-    memory.reflect("lin")
-    memory.update(ids[0], content="Jogged before work, five kilometres")
-    note = memory.add("A note", user_id="lin", infer=False).items[0]
-    memory.delete(note.id)
-    assert len(memory.traits.evidence(the_trait(memory).id)) == len(ids)
 
 
 def test_recall_adds_to_usefulness_and_to_nothing_else(memory: Memory, clock: Clock) -> None:
@@ -143,24 +133,3 @@ def test_a_worker_waits_longer_after_each_reflection_that_failed(memory: Memory,
     mind.away = False
     assert rounds(42) == ["completed"]
     assert worker.faults == {}
-
-
-def test_many_failed_reflections_hide_none_that_was_completed(memory: Memory, clock: Clock) -> None:
-    mind = install(memory)
-    say(memory, "Jogged before work")
-    memory.reflect("lin")
-    clock.pass_days(40)
-    before = the_trait(memory).confidence
-    mind.away = True
-    say(memory, "Jogged before work", times=1)
-    for _ in range(LOOKED_AT + 1):
-        assert memory.reflect("lin", force=True).status == "failed"
-    assert the_trait(memory).confidence == before
-
-
-def test_a_policy_keeps_workers_from_reflecting(database_url: str, clock: Clock) -> None:
-    with Memory.open(database_url, policy={"embedder": "none", "traits": {"background": False}}, clock=clock) as opened:
-        install(opened)
-        say(opened, "Jogged before work")
-        assert Worker(opened).work() == 0
-        assert opened.traits.reflections("lin") == []

@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.items import Item
-from phronesis.errors import InputError, NotFound
-from phronesis.memory import Memory
-from phronesis.store.items import live_by_stage
-from phronesis.traits import search
+from phronesis.errors import InputError
 from phronesis.traits.laws.records import Trait
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade, words
 
@@ -224,24 +220,6 @@ def test_each_gate_of_an_upgrade_refuses_alone(told: Told) -> None:
     assert (told.trait("fine").subtype, told.trait("fine").facet) == ("preference", None)
 
 
-def test_gates_look_at_the_confidence_of_today(told: Told) -> None:
-    for name in ("a", "b"):
-        told.behave(name, cycles=1)
-    told.remember("x", days=60)  # .55 has become .42
-    assert rules(told.reflect(upgrades=[upgrade("order", "a", "b")])) == ["too_unsure"]
-
-
-def test_an_upgrade_begins_at_one_at_most_and_ends_by_itself(told: Told) -> None:
-    for name in ("a", "b"):
-        told.behave(name, cycles=9)
-    told.remember("x", days=0.001)
-    told.reflect(upgrades=[upgrade("order", "a", "b")])
-    assert told.stands("order") == ("emerging", 1.0)
-    told.memory.items.retract(told.ids["order"])
-    assert told.trait("a").parent_ids == ()
-    assert set(told.shown()) == {"a", "b"}
-
-
 # --- NM-09: time -----------------------------------------------------------------------------------------------------
 
 
@@ -316,38 +294,6 @@ def test_other_words_are_weighed_by_the_evidence_that_is_kept(told: Told) -> Non
     told.reflect(contradictions=[against("tea", "no-3")], special={})
     assert told.asked[-1] == "reflected"  # it is counted anew
     assert told.trait("tea").contradiction_count == 1
-
-
-SAYS_NOTHING: list[tuple[dict[str, Any], str]] = [
-    ({"action": "modify", "new_content": " ", "reasoning": "?"}, "no_words"),
-    ({"action": "modify", "new_content": words("tea"), "reasoning": "?"}, "no_words"),
-    ({"action": "split", "new_content": "", "reasoning": "?", "split": []}, "one_sided"),
-    (
-        {"action": "split", "new_content": "", "reasoning": "?", "split": [{"content": "At work", "context": "work"}]},
-        "one_sided",
-    ),
-    (
-        {
-            "action": "split",
-            "new_content": "",
-            "reasoning": "?",
-            "split": [{"content": "At home", "context": "work"}, {"content": "at home.", "context": "social"}],
-        },
-        "one_sided",
-    ),
-]
-
-
-def test_a_special_answer_that_says_nothing_is_refused(told: Told) -> None:
-    doubted(told)
-    for n, (said, rule) in enumerate(SAYS_NOTHING):
-        told.remember(f"new-{n}", days=0.001)
-        cycle = told.reflect(contradictions=[against("tea", "no-2")] * (n == 0), special={"tea": said})
-        assert [(one.operation, one.rule, one.content) for one in cycle.refused] == [
-            ("special_reflection", rule, words("tea"))
-        ]
-        assert (cycle.status, told.shown()) == ("completed", ["tea"])
-        assert (told.trait("tea").content, told.trait("tea").contradiction_count) == (words("tea"), 2)
 
 
 def test_a_failed_special_call_changes_nothing_and_is_made_again(told: Told) -> None:
@@ -454,39 +400,6 @@ def test_the_surest_come_first_and_filters_narrow(told: Told) -> None:
     ]
 
 
-def test_what_ended_or_was_put_away_is_not_shown(told: Told) -> None:
-    for name in ("a", "b", "c"):
-        told.behave(name, cycles=1)
-    told.memory.items.retract(told.ids["a"])
-    told.memory.items.archive(told.ids["b"])
-    assert told.shown() == ["c"]
-    told.memory.items.unarchive(told.ids["b"])
-    assert set(told.shown()) == {"b", "c"}
-
-
-def test_the_past_is_read_as_it_was_known(told: Told) -> None:
-    told.behave("a", cycles=1)
-    told.behave("b", cycles=1)
-    then = told.clock.now
-    before = told.memory.get_user_traits(USER)
-    rows = told.memory.traits.evidence(told.ids["a"])
-    told.remember("x", "no", days=10)
-    told.reflect(
-        upgrades=[upgrade("order", "a", "b")], contradictions=[against("a", "no")], reinforcements=[again("b", "x")]
-    )
-    told.remember("y", days=1)
-    told.reflect(upgrades=[])
-    told.memory.traits.correct(told.ids["b"], content="Drinks coffee")
-    told.memory.items.retract(told.ids["a"])
-    told.memory.update(told.ids["a-0"], content="It was never a")
-    then += timedelta(seconds=1)
-    assert told.memory.get_user_traits(USER, as_of=then) == before
-    assert told.memory.traits.evidence(told.ids["a"], as_of=then) == rows
-    assert told.trait("b", as_of=then).content == words("b")
-    assert told.memory.get_user_traits(USER, "trend", as_of=then - timedelta(days=1)) == []
-    assert [one.content for one in told.memory.get_user_traits(USER)] == [words("order"), "Drinks coffee"]
-
-
 # --- NM-13: never straight from one conversation ---------------------------------------------------------------------
 
 
@@ -559,11 +472,7 @@ def test_new_words_by_update_are_a_correction(told: Told) -> None:
     told.behave("tea", cycles=1)
     told.memory.update(told.ids["tea"], content="Drinks green tea", metadata={"by": "hand"})
     found = told.trait("tea")
-    assert (found.content, found.metadata, found.data["corrected"]) == (
-        "Drinks green tea",
-        {"by": "hand"},
-        ["content"],
-    )
+    assert (found.content, found.metadata, found.data["corrected"]) == ("Drinks green tea", {"by": "hand"}, ["content"])
     with pytest.raises(InputError):
         told.memory.update(told.ids["tea"], content=" ")
 
@@ -602,55 +511,3 @@ def test_what_went_with_its_reflection_may_be_found_again(told: Told) -> None:
     told.remember("g", days=1)
     cycle = told.reflect(new_behaviors=[{"content": words("tea"), "evidence_ids": ["a", "b", "c", "g"]}])
     assert rules(cycle) == ["taken_back"]
-
-
-def test_taking_an_upgrade_away_takes_nothing_of_what_it_was_made_of(told: Told) -> None:
-    for name in ("a", "b", "c"):
-        told.behave(name, cycles=1)
-    told.remember("x", "y", days=0.001)
-    told.reflect(upgrades=[upgrade("order", "a", "b")])
-    told.memory.items.retract(told.ids["order"])
-    told.remember("d", "e", days=0.001)
-    cycle = told.reflect(
-        upgrades=[upgrade("again", "a", "b"), upgrade("other", "b", "c")],
-        new_behaviors=[behavior("half", "a-0", "b-0", "d", "e")],
-    )
-    assert rules(cycle) == ["taken_back", "taken_back"]  # a preference of half its evidence is taken back with it
-    assert told.trait("half").stage == "candidate"
-
-
-def test_another_user_has_traits_of_their_own(told: Told) -> None:
-    told.behave("tea", cycles=1)
-    assert told.memory.get_user_traits("other", "trend") == []
-    assert told.memory.should_reflect("other").reason == "nothing_new"
-    other: Memory = told.memory.for_tenant("other")
-    assert other.get_user_traits(USER, "trend") == []
-    with pytest.raises(NotFound):
-        other.traits.evidence(told.ids["tea"])
-    other.close()
-
-
-def test_traits_are_read_again_when_one_changes_and_not_for_every_turn(
-    told: Told, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told.behave("tea", cycles=1)
-    told.behave("walks", cycles=1)
-    assert sorted(told.shown()) == ["tea", "walks"]
-    read: list[tuple[Any, ...]] = []
-
-    def counted(*given: Any) -> list[Item]:
-        read.append(given)
-        return live_by_stage(*given)
-
-    monkeypatch.setattr(search, "live_by_stage", counted)
-    told.remember("something else")
-    assert sorted(told.shown()) == ["tea", "walks"]
-    assert read == []
-    with Memory.open(database_url, policy={"embedder": "none"}, clock=told.clock) as other:
-        other.items.retract(told.ids["tea"])
-    assert told.shown() == ["walks"]
-    told.remember("walks-later")
-    before = told.memory.get_user_traits(USER, "trend")[0]
-    told.reflect(reinforcements=[again("walks", "walks-later")])
-    assert told.memory.get_user_traits(USER, "trend")[0] != before
-    assert len(read) == 2

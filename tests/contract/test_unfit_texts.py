@@ -56,7 +56,7 @@ def test_what_reads_like_an_order(memory: Memory, unfit: str) -> None:
             "label": "failure",
             "source_type": "log",
             "source_ref": "r",
-        },
+        }
     )
     memory.commit_turn("s", {"messages": [{"role": "tool", "content": ORDER.format(unfit)}]}, user_id="lin")
     assert {item.kind for item in memory.quarantine.list(user_id="lin")} == {"l1", "message"}

@@ -3,13 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-import sqlalchemy as sa
 
 from phronesis import Memory
 from phronesis.core.text import storable
-from phronesis.errors import StorageRefused
-from phronesis.store.conversations import find_session
-from phronesis.store.schema import items
 
 QUESTIONS = ["see https://a\0b/x now", "see https://a\ud800b/x now", '你好\0 "a\ud83d b"', "\ud83d"]
 
@@ -37,23 +33,3 @@ def test_it_is_planned_and_the_plan_carried_out(memory: Memory) -> None:
         assert plan.message == storable(question)
         memory.retrieve(plan)
         memory.search(question, user_id="u")
-
-
-def test_a_plan_of_a_callers_own_may_hold_it_too(memory: Memory) -> None:
-    for question in QUESTIONS:
-        plan = {"message": question, "queries": [{"text": question}], "entities": [question], "scope": {"user_id": "u"}}
-        memory.retrieve(plan)
-        memory.compose_context("s", "Hello.", user_id="u", plan=plan)
-
-
-@pytest.mark.both_databases
-def test_what_the_database_is_given_all_the_same_is_refused_in_our_terms(memory: Memory, database_url: str) -> None:
-    cases: list[str] = ["a\0b", "a\ud800b"]
-    for name in cases:
-        if database_url.startswith("sqlite") and "\0" in name:
-            pytest.skip("SQLite takes it")
-        database = memory.admin.components.database
-        with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
-            find_session(unit, 1, name)
-        with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
-            unit.run(sa.select(items.c.id).where(items.c.id == name))

@@ -14,21 +14,9 @@ from phronesis.errors import InputError
 from phronesis.store.context_impressions import shown_since
 from phronesis.store.side_tables import usage
 from phronesis.store.usage import WRITTEN_AFTER
+from set_clock import Clock
 
-NOW = datetime(2026, 4, 1, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+START = datetime(2026, 4, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -98,7 +86,7 @@ def test_reads_are_counted_in_memory_and_written_after_a_minute(memory: Memory, 
 def test_who_cannot_write_at_once_keeps_its_counts(memory: Memory) -> None:
     [fact] = memory.get_all(user_id="lin")
     stages = memory.admin.components
-    at = NOW
+    at = START
     stages.usage.note(memory.admin.tenant, [fact.id, fact.id], at)
     if stages.database.path is not None:  # SQLite: another process of the same file is writing
         with Memory.open(f"sqlite:///{stages.database.path}", policy={"embedder": "none"}) as other:
@@ -113,23 +101,13 @@ def test_who_cannot_write_at_once_keeps_its_counts(memory: Memory) -> None:
     assert [count for count, _ in used(memory).values()] == [1]
 
 
-def test_closing_writes_what_waits(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'm.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as first:
-        first.add("The attic key is brass.", user_id="lin", kind="fact", subject="key")
-        first.search("attic key", user_id="lin")
-        assert rows(first) == []
-    with Memory.open(url, policy={"embedder": "none"}) as second:
-        assert rows(second) == [1]
-
-
 def test_a_copy_goes_on_from_what_its_items_say(memory: Memory, tmp_path: Path) -> None:
     for _ in range(3):
         memory.search("attic key", user_id="lin")
     memory.forget(user_id="lin")
     assert used(memory) == {}
     memory.export(str(tmp_path / "all.jsonl"))
-    with Memory.open(f"sqlite:///{tmp_path / 'copy.db'}", policy={"embedder": "none"}, clock=lambda: NOW) as copy:
+    with Memory.open(f"sqlite:///{tmp_path / 'copy.db'}", policy={"embedder": "none"}, clock=lambda: START) as copy:
         copy.import_(str(tmp_path / "all.jsonl"))
         copy.flush()
         copy.search("attic key", user_id="lin")

@@ -1,13 +1,10 @@
 """docs/client.md tells the truth: its Python runs against a server, and what it says is missing is missing."""
 
 import re
-from operator import attrgetter
 from pathlib import Path
 
-import pytest
-
 from loopback_server import served_api
-from phronesis import Client, Memory
+from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.http.app import make_app
 
@@ -26,15 +23,3 @@ def test_its_python_runs_in_order(tmp_path: Path) -> None:
             told = block.replace("http://127.0.0.1:8765", address)
             assert told != block
             exec(compile(told, "client.md", "exec"), names)  # noqa: S102 - our own words
-
-
-def test_what_is_not_there_is_not_there(tmp_path: Path) -> None:
-    missing = PAGE.split("is not there:")[1].split("inside a run")[0]
-    named = set(re.findall(r"`([\w.]+)`", missing))
-    assert named >= {"admin.rebuild", "mem_search"}
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
-        assert all(callable(attrgetter(name)(memory)) for name in named)
-    with Client("http://127.0.0.1:8765") as client:
-        for name in named:
-            with pytest.raises(AttributeError):
-                attrgetter(name)(client)

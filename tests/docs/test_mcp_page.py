@@ -82,13 +82,3 @@ def test_the_configurations_are_json_that_starts_the_command() -> None:
         name, *arguments = server["args"]
         cli.commands[name].make_context(name, arguments)
         assert server["command"] == "phronesis"
-
-
-def test_its_python_runs_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 2
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "mcp.md", "exec"), names)  # noqa: S102 - our own words
-    names["memory"].close()  # type: ignore[attr-defined]

@@ -4,12 +4,15 @@ import os
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 import yaml
 
+from model_server import ModelServer
 from phronesis.interfaces.cli.exit_codes import run
+from pug_server import Pug
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -26,7 +29,21 @@ EXAMPLES = [
     "how-to/from-mem0.md",
     "how-to/from-langmem.md",
 ]
-"""Pages whose examples run here, in their order; the older pages have tests of their own beside this one."""
+"""Pages whose examples run here, in their order: Python, commands and files."""
+PYTHON = [
+    "context-package.md",
+    "design.md",
+    "experience.md",
+    "forgetting.md",
+    "http.md",
+    "mcp.md",
+    "reasoning-bank.md",
+    "reasoning-claims.md",
+    "resources.md",
+    "retrieval-plan.md",
+    "traits.md",
+]
+"""Pages of whose examples the Python runs; that of the policies and of the client has tests beside this one."""
 
 BLOCK = re.compile(r"(?:^<!-- file: (\S+) -->\n)?^```(python|sh|json)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NOT_RUN = ("pip ", "export ", "make ")
@@ -122,6 +139,22 @@ def test_its_examples_run_in_order(page: str, tmp_path: Path, monkeypatch: pytes
                     assert run(arguments) == 0, line
                     ran += 1
     assert ran >= 3
+
+
+@pytest.mark.parametrize("page", PYTHON)
+def test_its_python_runs_in_order(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
+    names: dict[str, Any] = {}
+    blocks = [block for _, language, block in BLOCK.findall((DOCS / page).read_text("utf-8")) if language == "python"]
+    assert blocks
+    with ModelServer(Pug()) as pubchem:
+        monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", pubchem.base_url)
+        for block in blocks:
+            exec(compile(block, page, "exec"), names)  # noqa: S102 - our own words
+    assert bool(pubchem.requests) == (page == "reasoning-bank.md")
+    if "memory" in names:
+        names["memory"].close()
 
 
 def test_every_page_with_examples_is_run_by_some_test() -> None:

@@ -44,13 +44,6 @@ def names(cell: str) -> list[str]:
     return re.findall(r"`(\w+)`", cell)
 
 
-def test_its_python_runs_in_order() -> None:
-    assert len(blocks("python")) == 4
-    told: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile(block, "traits.md", "exec"), told)  # noqa: S102 - our own words
-
-
 def test_prompts_stand_there_letter_by_letter() -> None:
     for name in ("reflect", "reflect_questions", "special_reflection"):
         assert prompt(name) in blocks("text")

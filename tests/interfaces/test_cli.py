@@ -1,6 +1,5 @@
 """Every command, called as a user would."""
 
-import dataclasses
 import json
 import re
 import shlex
@@ -11,10 +10,8 @@ import click
 import pytest
 
 from phronesis import __version__
-from phronesis.core.results import Explanation
 from phronesis.interfaces.cli.commands import EXAMPLES, cli, every_command, lines_of
 from phronesis.interfaces.cli.exit_codes import run
-from phronesis.memory import Memory
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
@@ -100,11 +97,6 @@ def test_add_and_search(call: Any) -> None:
     assert call("search", "green tea", "--json").json["evidence"] == []
 
 
-def test_search_explains(call: Any) -> None:
-    call("add", "green tea")
-    assert "coverage" in call("search", "tea", "--explain").out
-
-
 def test_add_takes_a_stated_item(call: Any) -> None:
     arguments = ("--kind", "preference", "--subject", "Lin", "--key", "drink", "--value", '{"hot": true}')
     identity = added(call, "Lin drinks tea", *arguments, "--importance", "8", "--occurred-at", "2025-03-01")
@@ -136,11 +128,6 @@ def test_a_value_is_json_or_plain_text(call: Any) -> None:
         assert call("get", identity, "--json").json["value"] == stored
 
 
-def test_add_reads_standard_input(call: Any) -> None:
-    call("add", "-", stdin="第一行\nsecond line".encode())
-    assert call("list", "--json").json[0]["content"] == "第一行\nsecond line"
-
-
 MESSAGES = [{"role": "user", "content": "你好"}, {"role": "assistant", "content": "hello"}]
 
 
@@ -157,59 +144,6 @@ def test_add_reads_messages(call: Any, tmp_path: Path, text: str) -> None:
     assert call("sessions").out.splitlines()[1].split()[:5] == ["s/1", "shared", "default", "1", "2"]
 
 
-def test_learned_items_show_their_evidence(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    identity = added(call, "tea")
-    explain = Memory.explain
-
-    def learned(memory: Memory, item: str) -> Explanation:
-        rows = ({"polarity": "support"},)
-        return dataclasses.replace(explain(memory, item), evidence=rows, needs_validation=True)
-
-    monkeypatch.setattr(Memory, "explain", learned)
-    shown = call("explain", identity).out
-    assert "needs validation" in shown
-    assert "evidence\n   support\n" in shown
-
-
-def test_bench_fits_leaves_out_and_counts(call: Any, tmp_path: Path) -> None:
-    turns = [{"speaker": "Ana", "dia_id": f"D1:{n}", "text": text} for n, text in enumerate(("Tea is green.", "Rice!"))]
-    talk = {"speaker_a": "Ana", "speaker_b": "Bo", "session_1": turns}
-    question = {"question": "Which tea?", "answer": "green", "evidence": ["D1:0"], "category": 4}
-    data = tmp_path / "talk.json"
-    data.write_text(json.dumps([{"sample_id": "t", "conversation": talk, "qa": [question]}]), "utf-8")
-    fitted = call("bench", "refit", "--data", str(data), "--words", "--out", str(tmp_path / "weights.json"))
-    assert "| talk | shipped | 1.000" in fitted.out
-    assert "words" in json.loads((tmp_path / "weights.json").read_text("utf-8"))["ranking"]
-    assert call("bench", "refit", "--data", str(data), "--words", "--json").json["fitted"]["dense"] is False
-    assert "| window | 1.000" in call("bench", "ablate", "--data", str(data), "--words").out
-    assert call("bench", "ablate", "--data", str(data), "--words", "--json").json["formula"] == "A12"
-    belief = {
-        "_id": "b",
-        "user_id": "test-user",
-        "type": "entity",
-        "canonical_name": "tea",
-        "aliases": ["cha"],
-        "content": "Tea.",
-        "scope": ["domain:a"],
-        "epistemic_status": "active",
-        "pinned": True,
-    }
-    case = {"caseId": "c", "scope": ["domain:a"], "query": "tea", "expect": {"pinnedFacts": {"mustInclude": ["b"]}}}
-    (tmp_path / "beliefs.seed.json").write_text(json.dumps([belief]), "utf-8")
-    (tmp_path / "retrieval.cases.json").write_text(json.dumps([case]), "utf-8")
-    assert "| 1.000 | 1 | " in call("bench", "precisionmembench", "--data", str(tmp_path)).out
-    assert call("bench", "precisionmembench", "--data", str(tmp_path), "--json").json["must_include"] == 1
-    trials = [
-        {"name": "env_1", "memory": ["look in the sink", "look in the sink again"][:n], "is_success": False}
-        for n in (1, 2)
-    ]
-    for n, row in enumerate(trials):
-        (tmp_path / f"env_results_trial_{n}.json").write_text(json.dumps([row]), "utf-8")
-    asked = ("bench", "lessons", "--data", str(tmp_path), "--embedder", "none")
-    assert "| words | 1.000 | 1.000 | 1.000 | 1.000 |" in call(*asked).out
-    assert call(*asked, "--json").json["questions"] == 2
-
-
 def test_change_history_and_rollback(call: Any) -> None:
     identity = added(call, "tea", "--kind", "fact")
     call("update", identity, "coffee", "--reason", "changed my mind", "--metadata", '{"a": 1}')
@@ -220,14 +154,6 @@ def test_change_history_and_rollback(call: Any) -> None:
     assert call("rollback", deltas[-1]).code == 0
     item = call("get", identity, "--json").json
     assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
-
-
-def test_delete_and_undelete(call: Any) -> None:
-    identity = added(call, "tea")
-    deleted = call("delete", identity, "--reason", "not mine")
-    assert call("list").out == "nothing is remembered there\n"
-    call("rollback", deleted.out.split()[-1])
-    assert call("list", "--json").json[0]["id"] == identity
 
 
 def test_explain_reaches_the_log(call: Any) -> None:
@@ -248,14 +174,6 @@ def test_list_narrows(call: Any) -> None:
         ("--limit", "5", "--across", "tenant", "--kind", "fact"),
     ):
         assert [item["content"] for item in call("list", *arguments, "--json").json] == ["a"]
-
-
-def test_as_of_shows_what_was_known_then(call: Any) -> None:
-    identity = added(call, "tea", "--kind", "fact")
-    then = call("get", identity, "--json").json["recorded_at"]
-    call("update", identity, "coffee")
-    assert call("get", identity, "--as-of", then, "--json").json["content"] == "tea"
-    assert call("list", "--as-of", then, "--json").json[0]["content"] == "tea"
 
 
 def test_context_keeps_its_budget_and_cites(call: Any) -> None:

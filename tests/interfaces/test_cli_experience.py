@@ -1,8 +1,6 @@
 """The commands of experience: from real output to an answer whose every line names its file and lines."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,27 +31,6 @@ def test_from_lean_output_to_an_answer(call: Call) -> None:
     assert ".txt#L" in answer.out
     full = call("query", "unknown constant", "--label", "failure", "--json").json
     assert all(".txt#L" in one["sources"][0]["source_ref"] for one in full["l1_evidence"])
-
-
-def test_a_report_of_pytest_is_read(call: Call, tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text("def test_a():\n    assert {}['x']\n\n\ndef test_b():\n    assert True\n")
-    report = tmp_path / "report.xml"
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:randomly",
-        f"--junitxml={report}",
-        str(tmp_path),
-    ]
-    subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
-    told = call("ingest", "--source", "log", str(report))
-    assert "failure" in told.out
-    assert call("list", "--kind", "l1", "--json").json[0]["source_ref"].startswith(f"{report}#L")
 
 
 def test_records_are_taken_in_once(call: Call, tmp_path: Path) -> None:

@@ -146,7 +146,6 @@ def test_a_postgres_database_serves_as_well(call: Any, postgres_dsn: str) -> Non
     call("add", "我喜欢绿茶", "--user", "lin", *store)
     assert call("search", "绿茶", "--user", "lin", *store, "--json").json["evidence"][0]["item"]["user_id"] == "lin"
     assert call("rebuild", "--verify", *store).code == 0
-    assert call("demo", *store).code == 0
 
 
 def test_jobs_are_listed(call: Any) -> None:

@@ -30,18 +30,6 @@ def brain(tmp_path: Path) -> Any:
     return write
 
 
-def test_doctor_is_green_while_the_server_answers_and_says_what_is_missing_when_not(call: Any, brain: Any) -> None:
-    with ModelServer(servers.chat('{"word": "ready"}')) as server:
-        policy = brain(server.base_url)
-        told = call("doctor", "--policy", policy)
-        assert told.code == 0, told.out
-        assert "lab/small answers" in told.out
-    told = call("doctor", "--policy", policy)
-    assert told.code == 1
-    assert "gateway lab: the server cannot be reached" in told.out
-    assert "start or mend the gateway of lab/small" in told.out
-
-
 def test_a_model_that_is_away_is_said_on_stderr_and_changes_no_output(call: Any, brain: Any) -> None:
     with ModelServer(servers.chat(json.dumps({"names": [], "memories": []}))) as server:
         policy = brain(server.base_url)

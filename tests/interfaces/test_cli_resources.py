@@ -81,21 +81,3 @@ def test_what_is_no_document_is_not_shown(call: Any) -> None:
     assert call("resource", "show", taken["sections"][0]["id"]).code == 1
     assert call("resource", "show", "nonsense").code == 2
     assert call("resource", "show", taken["document"]["id"], "--as-of", "2001-01-01").code == 1
-
-
-def test_a_context_cites_the_section_beside_what_was_said(call: Any, manual: Path) -> None:
-    call("resource", "add", str(manual), "--uri", "docs/pump.md")
-    call("resource", "add", "--text", SPEC, "--uri", "文档/接口规范.md")
-    call("add", "Berta, the pump in my cellar, shows error E4.", "--user", "ann")
-    asked = ("What did I tell you about Berta, and how does the manual say I reset the pump?", "--user", "ann")
-    shown = call("context", *asked, "--budget", "600")
-    assert shown.code == 0
-    assert "section, external, Pump manual › Resetting, docs/pump.md L7) Hold the red button" in shown.out
-    assert "user) Berta, the pump in my cellar" in shown.out
-    package = call("context", *asked, "--json", "--explain").json
-    kinds = {one["item"]["kind"] for one in package["evidence"]}
-    assert {"message", "section"} <= kinds
-    assert package["explain"]["retrieved"]["retrievers"].keys() == {"memory", "resources"}
-    chinese = call("context", "接口规范里超时时间是多少？", "--user", "ann").out
-    assert "section, external, 接口规范 › 超时, 文档/接口规范.md L5) 所有接口的超时时间是三十秒。" in chinese
-    assert "section" not in call("context", "Good morning!", "--user", "ann").out

@@ -152,10 +152,7 @@ def test_what_is_not_known_is_no_error(call: Any, pubchem: ModelServer, modifier
 
 def test_a_listing_says_on_stderr_how_to_go_on(call: Any, file: str) -> None:
     assert call("runs", "add", file, "--user", "lin").out == "r1\nr2\n"
-    for command, first, second in (
-        (["runs", "list"], "r2", "r1"),
-        (["list", "--kind", "run"], "r2", "r1"),
-    ):
+    for command, first, second in ((["runs", "list"], "r2", "r1"), (["list", "--kind", "run"], "r2", "r1")):
         page = call(*command, "--user", "lin", "--limit", "1", "--json")
         assert [run["run_id"] for run in page.json] == [first]
         assert page.err.startswith("there is more: --cursor ")

@@ -232,29 +232,6 @@ def told(script: Script, store: str, brain: str, clock: Weeks) -> None:
         tell("c2", contradictions=[{"trait_id": "quiet", "contradicting_evidence_ids": ["c2"]}])
 
 
-def test_sides_and_upgrades_are_shown(
-    call: Any, store: str, model: tuple[ModelServer, Script, str], weeks: Weeks
-) -> None:
-    _, script, brain = model
-    told(script, store, brain, weeks)
-    listed = call("traits", "--user", "lin", "--min-stage", "trend").out.splitlines()
-    names = [line.split("  ")[-1] for line in listed[1:]]
-    place = names.index("quiet at work, loud at home")
-    assert sorted(names[place + 1 : place + 3]) == ["loud there", "quiet there"]
-    assert all(line.startswith("└ mem:") for line in listed[place + 2 : place + 4])
-    shown = call("traits", "show", script.ids["quiet"]).out
-    assert "\nsides\n" in shown
-    assert "  work      quiet there" in shown
-    assert "\nagainst it: 2\n" in shown
-    assert f"\npart of\n    mem:{script.ids['reserved']}" in shown
-    lines = call("get", script.ids["quiet"]).out.splitlines()
-    assert ["part", "of", f"mem:{script.ids['reserved']}"] in [line.split() for line in lines]
-    made = call("traits", "show", script.ids["reserved"]).out
-    assert "because     both" in made
-    assert made.count("\nmade of\n") == 1
-    assert f"mem:{script.ids['careful']}  emerging" in made
-
-
 def test_mistakes(call: Any, trait: Trait) -> None:
     memory = trait.evidence[0].memory_id
     for arguments, code in (

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from growth import assert_linear, repeated
@@ -114,23 +113,11 @@ def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.
     ]
     assert [line["tenant"] for line in lines] == ["default"] * 3 + [None]
     text = client.get("/metrics").text
-    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    counted = {(sample.name, *sorted(sample.labels.values())): sample.value for sample in samples}
-    assert counted["phronesis_http_requests_total", "/api/v1/memories", "201", "POST"] == 1
-    assert counted["phronesis_http_request_seconds_bucket", "+Inf", "/api/v1/memories", "GET"] == 1
-    assert counted["phronesis_items", "message"] == 1
-    assert counted["phronesis_pending_entries",] == 0
+    assert 'phronesis_http_requests_total{method="POST",route="/api/v1/memories",status="201"} 1' in text
+    assert 'phronesis_http_request_seconds_bucket{method="GET",route="/api/v1/memories",le="+Inf"} 1' in text
+    assert 'phronesis_items{kind="message"} 1' in text
+    assert "phronesis_pending_entries 0" in text
     assert "lin" not in caplog.text + text.replace("lines", "")
-
-
-def test_the_log_says_who_looked_at_a_page(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
-    token, key = memory.admin.keys.create("read", label="x")
-    client = client_of(memory)
-    client.cookies.set("phronesis_session", token)
-    with caplog.at_level(logging.INFO, "phronesis.access"):
-        client.get("/memories")
-    line = json.loads(caplog.records[-1].message)
-    assert (line["route"], line["tenant"], line["key"]) == ("/memories", "default", key.id)
 
 
 def test_a_span_names_the_route(memory: Memory) -> None:
@@ -207,12 +194,6 @@ def test_options_that_are_wrong_name_their_field() -> None:
         with pytest.raises(InputError) as refusal:
             Serving().overridden(wrong)
         assert refusal.value.field == next(iter(wrong))
-
-
-def test_where_others_reach_it_any_name_will_do() -> None:
-    assert Serving(host="0.0.0.0").answers_to == ()  # noqa: S104 - what is tested
-    assert "localhost" in Serving(host="::1").answers_to
-    assert not Serving(host="memory.example").on_loopback
 
 
 NESTED = ["[" * 100_000, '{"a":' * 10_000, '{"content":"x","metadata":' + '{"a":[' * 100 + "1" + "]}" * 100 + "}"]

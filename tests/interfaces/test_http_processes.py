@@ -20,14 +20,16 @@ POLICY = {"embedder": "none"}
 HANDBOOK = "# Kiln\n\nFire the kiln at 1280 degrees for six hours. 窑温一千二百八十度，烧六个小时。\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_stops_when_it_is_asked_and_nothing_is_left_pending(sqlite_url: str, number: signal.Signals) -> None:
+def test_a_server_stops_when_it_is_asked_and_nothing_is_left_pending(sqlite_url: str) -> None:
     with serving(sqlite_url) as server:
         with httpx.Client(base_url=server.url) as client:
             assert client.get("/readyz").json() == {"status": "ready", "pending": 0}
             made = client.post("/api/v1/memories?wait=false", json={"content": "我住在杭州。", "user_id": "lin"})
         assert (made.status_code, made.json()["pending"]) == (201, True)
-        assert server.stop(number) == 0
+        called = [*PROGRAM, "serve", "--url", sqlite_url, "--port", server.url.rpartition(":")[2]]
+        refused = subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
+        assert (refused.returncode, "--port 0" in refused.stderr) == (2, True)  # the port is taken
+        assert server.stop(signal.SIGINT) == 0
         assert server.process.stderr is not None
         lines = [json.loads(line) for line in server.process.stderr.read().splitlines()]
     assert [(line["route"], line["status"]) for line in lines] == [("/readyz", 200), ("/api/v1/memories", 201)]
@@ -67,22 +69,6 @@ def test_others_are_not_reached_without_a_key(sqlite_url: str) -> None:
     refused = subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
     assert refused.returncode == 2
     assert "keys create" in refused.stderr
-    with Memory.open(sqlite_url, policy=POLICY) as memory:
-        token, _ = memory.admin.keys.create("read", label="x")
-    with serving(sqlite_url, "--host", "0.0.0.0") as server:  # noqa: S104 - what is tested
-        place = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-        assert httpx.get(f"{place}/api/v1/memories").status_code == 401
-        answered = httpx.get(f"{place}/api/v1/memories", headers={"Authorization": f"Bearer {token}"})
-        assert answered.status_code == 200
-
-
-def test_a_port_that_is_taken_is_said(sqlite_url: str) -> None:
-    with serving(sqlite_url) as server:
-        port = server.url.rpartition(":")[2]
-        called = [*PROGRAM, "serve", "--url", sqlite_url, "--port", port]
-        refused = subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
-    assert refused.returncode == 2
-    assert "--port 0" in refused.stderr
 
 
 def test_one_server_is_the_resources_of_another(tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
-from claim_blocks import COPPER, block
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.http.dependencies import segmented
@@ -42,17 +40,6 @@ def ok(response: Any, status: int = 200) -> Any:
 def add(api: TestClient, content: str, **more: Any) -> dict[str, Any]:
     made: dict[str, Any] = ok(api.post("memories", json={"content": content, **more}), 201)["items"][0]
     return made
-
-
-def test_times_are_iso_8601_or_seconds(api: TestClient) -> None:
-    seconds, shown = 1777593600, "2026-05-01T00:00:00Z"
-    told = {"role": "user", "content": "tea", "created_at": seconds * 1000}
-    ok(api.post("turns", json={"session_id": "s", "user_id": "lin", "turn_events": {"messages": [told]}}), 201)
-    turn = ok(api.get("turns", params={"session_id": "s", "user_id": "lin"}))[0]
-    assert turn["messages"][0]["created_at"] == shown
-    for given in (seconds, shown):
-        made = ok(api.post("memories", json={"content": "tea", "user_id": "lin", "occurred_at": given}), 201)
-        assert made["items"][0]["occurred_at"] == shown
 
 
 def test_a_memory_from_its_beginning_to_its_end(api: TestClient, memory: Memory) -> None:
@@ -122,22 +109,6 @@ def test_a_key_makes_a_write_repeatable(api: TestClient, memory: Memory) -> None
     assert len(memory.get_all()) == 1
 
 
-def test_turns_sessions_and_a_context(api: TestClient, memory: Memory) -> None:
-    events = {"messages": [{"role": "user", "content": "I live in Lyon."}]}
-    done = ok(api.post("turns", json={"session_id": "s/1", "turn_events": events, "user_id": "a/b"}), 201)
-    assert done["stored"] or done["entry_id"]
-    sight = {"session_id": "s/1", "user_id": "a/b"}
-    assert [turn["messages"][0]["content"] for turn in ok(api.get("turns", params=sight))] == ["I live in Lyon."]
-    assert [one["session_id"] for one in ok(api.get("sessions", params={"user_id": "a/b"}))] == ["s/1"]
-    context = ok(api.post("context", json={"session_id": "s2", "user_message": "Where do I live?", "user_id": "a/b"}))
-    assert "Lyon" in str(context)
-    assert ok(api.get("users/a%2Fb/should-reflect"))["new_memories"] >= 1
-    assert ok(api.post("users/a%2Fb/reflect", json={"force": True}))["status"]
-    assert isinstance(ok(api.get("users/a%2Fb/traits")), list)
-    assert ok(api.delete("users/a%2Fb"))["clean"] is True
-    assert len(memory.get_all(user_id="a/b")) == 0
-
-
 def test_traits_are_corrected_and_removed(database_url: str) -> None:
     with telling(database_url, "reflect") as told:
         told.behave("tea")
@@ -190,50 +161,6 @@ def test_experience(api: TestClient) -> None:
     target = events["items"][0]["id"]
     assert ok(api.post("feedback", json={"target_id": target, "kind": "useful"}))["entry_id"]
     assert ok(api.post("forget", json={"dry_run": True}))["dry_run"] is True
-
-
-def test_claims_and_runs(api: TestClient) -> None:
-    stored = ok(api.post("reasoning", json={"content": block(COPPER)}), 201)
-    assert stored["kind"] == "reasoning"
-    refused = api.post("reasoning", json={"content": "no block"})
-    assert (refused.status_code, refused.json()["code"]) == (400, "input.claims")
-    assert refused.json()["details"]["violations"]
-    run = {"run_id": "exp/1", "output": {"M1": "Cu", "M2": "Zn", "atomic_ratio": "1:1"}}
-    assert ok(api.post("runs", json={"run": run}), 201) == {"run_id": "exp/1"}
-    assert ok(api.get("runs/exp%2F1"))["run_id"] == "exp/1"
-    assert [one["run_id"] for one in ok(api.get("runs"))["items"]] == ["exp/1"]
-    result = {"products": [{"name": "CO", "value": 3.0, "fraction": 0.5}], "pros": "fast"}
-    ok(api.post("runs/exp%2F1/feedback", json={"feedback": result}))
-    assert ok(api.post("runs/exp%2F1/learn", json={}))["entry_id"]
-    assert api.get("runs/none").status_code == 404
-
-
-def test_an_id_with_a_slash_is_one_segment(api: TestClient) -> None:
-    cases: list[str] = [
-        "q/learn",
-        "100%",
-    ]
-    for name in cases:
-        ok(api.post("runs", json={"run": {"run_id": name, "raw": "x"}}), 201)
-        assert ok(api.get(f"runs/{quote(name, safe='')}"))["run_id"] == name
-        liked = {"feedback": {"pros": "fast"}}
-        assert ok(api.post(f"runs/{quote(name, safe='')}/feedback", json=liked))["entry_id"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "x/traits/y",
-        "甲/乙",
-    ],
-)
-def test_whoever_has_a_slash_in_the_name_can_be_erased(api: TestClient, memory: Memory, name: str) -> None:
-    memory.add("hello there", user_id=name, infer=False)
-    place = f"users/{quote(name, safe='')}"
-    assert ok(api.get(f"{place}/traits")) == []
-    assert ok(api.get(f"{place}/should-reflect"))["new_memories"] >= 0
-    assert ok(api.delete(place))["clean"] is True
-    assert len(memory.get_all(user_id=name)) == 0
 
 
 def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:

@@ -68,17 +68,6 @@ def test_all_who_ask_first_wait_for_one_and_it_ends_with_the_server() -> None:
     assert maker.told == ["began", "ended"] * 2
 
 
-def test_nothing_is_made_for_nobody() -> None:
-    maker = Maker()
-
-    async def lived() -> None:
-        async with Later(maker).lasting():
-            await asyncio.sleep(0)
-
-    asyncio.run(lived())
-    assert maker.made == 0
-
-
 def test_a_failure_is_told_and_the_next_one_tries_again() -> None:
     maker = Maker(failures=1)
     maker.go.set()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,17 +12,11 @@ from mcp_talk import Talk, said
 from phronesis import Memory
 from phronesis.interfaces.mcp import Options, make_mcp
 from phronesis.interfaces.mcp.result_budget import Line, ResultText, record_within
-from phronesis.interfaces.mcp.tool_calls import compose_within
 from phronesis.models.token_counter import load_token_counter
 
 count = load_token_counter("auto").count
 
-BUDGETS = {
-    "search_memories": 1_500,
-    "list_memories": 1_500,
-    "query_experience": 1_500,
-    "compose_context": 4_000,
-}
+BUDGETS = {"search_memories": 1_500, "list_memories": 1_500, "query_experience": 1_500, "compose_context": 4_000}
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +72,7 @@ def tokens(result: CallToolResult) -> int:
 
 
 @pytest.mark.parametrize("structured", [False, True])
-@pytest.mark.parametrize(
-    "budget",
-    [
-        90,
-        600,
-        None,
-    ],
-)
+@pytest.mark.parametrize("budget", [90, 600, None])
 def test_no_read_tool_gives_more_than_its_budget(
     full: tuple[Memory, dict[str, dict[str, Any]]], budget: int | None, structured: bool
 ) -> None:
@@ -122,26 +108,6 @@ def test_what_is_left_out_is_said_and_a_page_goes_on_where_it_ended(
     assert len(seen) == len(set(seen)) == len(memory.get_all(user_id="u", kinds=["message"], limit=1_000))
 
 
-def test_a_cursor_is_whole_or_not_there(full: tuple[Memory, dict[str, dict[str, Any]]]) -> None:
-    cases: list[int] = [
-        60,
-        90,
-        200,
-    ]
-    for budget in cases:
-        memory, _ = full
-        with Talk(make_mcp(memory, Options(user_id="u", tools="all", structured=False))) as talk:
-            page = talk.text("list_memories", limit=30, kinds=["message"], token_budget=budget)
-            assert count(page) <= budget
-            _, more, cursor = page.rpartition("cursor=")
-            if more:
-                assert talk.text(
-                    "list_memories", limit=30, kinds=["message"], token_budget=2_000, cursor=cursor.strip()
-                )
-            else:
-                assert "larger token_budget" in page
-
-
 def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(
     full: tuple[Memory, dict[str, dict[str, Any]]],
 ) -> None:
@@ -168,24 +134,6 @@ def test_the_least_budget_that_an_error_names_does(
         assert (error["code"], error["field"]) == ("input.budget", "token_budget")
         least = error["details"]["minimum"]
         assert tokens(talk.result("compose_context", **asked, token_budget=least)) <= least
-
-
-@pytest.mark.parametrize("records", [False, True])
-def test_what_the_marks_of_a_context_name_goes_to_programs_within_the_budget(records: bool) -> None:
-    citations = {f"m{n}": f"mem:00000000-0000-5000-8000-{n:012}" for n in range(12)}
-
-    def compose(given: dict[str, Any]) -> Any:
-        text = "word " * given["token_budget"]
-        return SimpleNamespace(
-            context_id="c", token_count=1, text=text[: given["token_budget"] * 4], citations=citations
-        )
-
-    stages = SimpleNamespace(count_tokens=count, budget=SimpleNamespace(total=4_000))
-    text, record = compose_within(compose, {}, 1_500, stages, records=records)  # type: ignore[arg-type]
-    assert record["citations"] == citations
-    assert record["text"] == text
-    beside = count(json.dumps(record, ensure_ascii=False)) if records else 0
-    assert 600 < count(text) + beside <= 1_500
 
 
 COUNTS: list[Callable[[str], int]] = [count, lambda text: len(text.encode()) + 1]

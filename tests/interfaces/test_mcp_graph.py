@@ -53,35 +53,6 @@ def test_a_graph_is_made_read_and_searched(graph: Talk) -> None:
     assert graph.call("open_nodes", names=["李雷", "nobody"]) == {"entities": [LI], "relations": [WORKS]}
 
 
-def test_deleting_goes_along_relations_and_passes_over_what_is_not_there(graph: Talk) -> None:
-    graph.call("create_entities", entities=[LI, LAB])
-    graph.call("create_relations", relations=[WORKS])
-    done = {"success": True, "message": "Observations deleted successfully"}
-    gone = [
-        {"entityName": "李雷", "observations": ["会说西班牙语", "never said"]},
-        {"entityName": "no", "observations": ["x"]},
-    ]
-    assert graph.call("delete_observations", deletions=gone) == done
-    assert graph.call("open_nodes", names=["李雷"])["entities"][0]["observations"] == ["Graduated in 2019"]
-    assert graph.text("delete_relations", relations=[WORKS, WORKS]) == "Relations deleted successfully"
-    assert graph.call("read_graph")["relations"] == []
-    graph.call("create_relations", relations=[WORKS])
-    graph.call("delete_entities", entityNames=["李雷", "nobody"])
-    assert graph.call("read_graph") == {"entities": [LAB], "relations": []}
-    assert graph.call("create_entities", entities=[{**LI, "observations": []}])["entities"]
-    assert graph.call("open_nodes", names=["李雷"])["entities"][0]["observations"] == []
-
-
-def test_an_entity_that_is_not_there_takes_no_observation_and_nothing_is_added(graph: Talk) -> None:
-    graph.call("create_entities", entities=[LAB])
-    both = [{"entityName": "Lab", "contents": ["a"]}, {"entityName": "nobody", "contents": ["b"]}]
-    refused = graph.refused("add_observations", observations=both)
-    assert refused["code"] == "not_found"
-    assert "Entity with name nobody not found" in refused["message"]
-    assert graph.call("read_graph")["entities"] == [LAB]
-    assert graph.refused("create_entities", entities=[{"name": "x"}])["field"] == "entities.0.entityType"
-
-
 def test_the_graph_is_ordinary_memory(memory: Memory, graph: Talk) -> None:
     graph.call("create_entities", entities=[LI, LAB])
     found = graph.call("search_memories", query="西班牙语")["evidence"][0]

@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -40,18 +39,6 @@ HELLO = {
 def environment() -> dict[str, str]:
     counted = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     return {**counted, "PHRONESIS_EMBEDDER": "none"}
-
-
-@pytest.mark.slow
-def test_a_client_starts_it_over_stdio(sqlite_url: str, tmp_path: Path) -> None:
-    command = StdioServerParameters(
-        command=sys.executable, args=[*PROGRAM, "--url", sqlite_url, "--user", "李雷"], env=environment(), cwd=tmp_path
-    )
-    with Talk(command) as talk:
-        talk.call("add_memory", content="我对花生过敏。")
-        assert "花生" in talk.text("search_memories", query="过敏")
-    with Memory.open(sqlite_url, policy={"version": 1, "embedder": "none"}) as memory:
-        assert memory.search("花生", user_id="李雷")
 
 
 @pytest.mark.slow

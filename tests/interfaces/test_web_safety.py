@@ -15,7 +15,6 @@ from phronesis import Memory
 from phronesis.interfaces.authentication import Admission
 from phronesis.interfaces.web.mounting import mount
 from phronesis.interfaces.web.rendering import embedded
-from phronesis.interfaces.web.words import words_of
 
 HOSTILE = """<script>alert("1")</script> it's </script><img src=x onerror=alert(2)>"""
 NOBODY = "01900000-0000-7000-8000-000000000000"
@@ -253,13 +252,6 @@ def test_a_file_beyond_the_policy_is_refused(site: Site) -> None:
     answer = site.browser.post("/resources", data={"token": site.token}, files={"file": ("a.md", b"x" * (most + 1))})
     assert answer.status_code == 400
     assert "resources.max_bytes" in answer.text
-
-
-def test_both_languages_say_the_same() -> None:
-    english, chinese = words_of("en").table, words_of("zh").table
-    assert english.keys() == chinese.keys()
-    places = re.compile(r"\{(\w+)\}")
-    assert [name for name in english if set(places.findall(english[name])) != set(places.findall(chinese[name]))] == []
 
 
 def test_half_a_surrogate_pair_ends_no_page(site: Site) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from phronesis.conversation import handlers as conversation
 from phronesis.core.items import Item
 from phronesis.memory import Memory
 from scripted import proposal, scripted
+from set_clock import Clock
 
 PHRASES = (
     proposal("I live in Ouagadougou", "home_city", "ouagadougou"),
@@ -25,18 +26,9 @@ PHRASES = (
 STORY = [phrase["quote"] for phrase in PHRASES]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(hours=1)
-        return self.now
-
-
 def opened(url: str) -> Memory:
     handlers = [replace(handler, prepare=scripted(PHRASES)) for handler in conversation.handlers()]
-    return open_with(url, handlers, clock=Clock())
+    return open_with(url, handlers, clock=Clock(step=timedelta(hours=1)))
 
 
 @pytest.fixture
@@ -77,17 +69,6 @@ def test_erasing_what_was_learned_takes_every_message_that_says_it(memory: Memor
     assert memory.get_all(user_id="alice") == []
 
 
-def test_erasing_what_was_stated_takes_the_messages_that_say_it_too(memory: Memory) -> None:
-    made = memory.add("rambutan juice", user_id="alice", kind="preference", key="likes", value="rambutan juice")
-    said = say(memory, "I adore rambutan juice")
-    assert [item.kind for item in said] == ["message"]
-    memory.erase(id=said[0].id)
-    assert held(memory) == {("likes", "rambutan juice")}
-    say(memory, "I adore rambutan juice")
-    memory.erase(id=made.items[0].id)
-    assert memory.get_all(user_id="alice") == []
-
-
 def test_erasing_the_first_to_say_it_leaves_it_to_the_second(memory: Memory) -> None:
     first = say(memory, "I adore rambutan juice", "s1")
     say(memory, "Really, I adore rambutan juice", "s2")
@@ -116,12 +97,3 @@ def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memo
         assert held(other) == expected
         assert other.admin.rebuild(verify=True).live_hash == memory.admin.rebuild(verify=True).live_hash
     assert memory.admin.rebuild().equal
-
-
-def test_taking_back_the_last_of_three_restores_the_second(memory: Memory) -> None:
-    say(memory, "I live in Ouagadougou")
-    second = say(memory, "I live in Antananarivo")[1]
-    last = say(memory, "I live in Ouagadougou")
-    memory.rollback(last[0].entry_id)
-    assert held(memory) == {("home_city", "antananarivo")}
-    assert memory.get(second.id).valid_to is None

@@ -1,4 +1,4 @@
-"""An encoder that was taught what a lesson is sees the whole of each event, and patterns are found by what it sees."""
+"""What sees lessons finds patterns: an encoder that was taught them, or a map of what other encoders see."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,9 +8,10 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
+from phronesis.experience import event_embeddings
 from phronesis.experience.event_embeddings import whole_text
 from phronesis.experience.laws.records import Pattern
-from phronesis.experience.lesson_map import TEXTS
+from phronesis.experience.lesson_map import PARTS, TEXTS
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
@@ -80,20 +81,6 @@ def test_it_sees_the_whole_of_each_event_once_and_nothing_else(memory: Memory, t
     assert len(taught.asked) == len(LESSONS) + len(TEXTS)
 
 
-def test_without_it_the_same_events_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(HashingEmbedder(), beside=Backwards()))
-    with Memory.open("sqlite://", tenant="acme") as memory:
-        assert patterns(memory, ingested(memory, *LESSONS)) == []
-
-
-def test_its_vectors_outlive_a_new_embedding_by_the_same_encoder(memory: Memory, taught: Taught) -> None:
-    refs = ingested(memory, *LESSONS)
-    memory.admin.reembed("hashing")
-    asked = len(taught.asked)
-    memory.aggregate(full=True)
-    assert (patterns(memory, refs), len(taught.asked)) == ([["a", "b"]], asked)
-
-
 class Lean(Taught):
     """Puts everything that is said of one file in one place, as encoders nearly do."""
 
@@ -114,3 +101,46 @@ def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeyp
         found = [one for one in new if one.cluster_info["method"] == "average link"]  # and not one by a view
         told = sorted(sorted({kind[event] for event, _ in one.members}) for one in found)
         assert told == [["maximum recursion depth has been reached"], ["type mismatch"]]
+
+
+class ByResult:
+    """Stands for a fitted map: puts events of a full disk in one place and all others in places of their own."""
+
+    FULL = ("The disk was full", "It had a full disk at once", "No room, a full disk")
+    dimension = 64
+
+    def __init__(self, encoder: HashingEmbedder) -> None:
+        self.full = np.stack([encoder.embed_query(text) for text in self.FULL])
+        self.asked: list[list[tuple[int, ...]]] = []
+
+    def of(self, seen: Sequence[Floats]) -> Floats:
+        self.asked.append([part.shape for part in seen])
+        result = seen[list(PARTS).index("result")]
+        alike = (result @ self.full.T).max(axis=1) > 0.99
+        rows = np.eye(64, dtype=np.float32)[self.place(len(result))]
+        rows[alike] = np.eye(64, dtype=np.float32)[0]
+        return rows
+
+    def place(self, count: int) -> list[int]:
+        had = sum(shapes[0][0] for shapes in self.asked) - count
+        return [1 + had + n for n in range(count)]
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> ByResult:
+    own, beside = HashingEmbedder(), Backwards()
+    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside))
+    one = ByResult(own)
+    monkeypatch.setattr(event_embeddings, "map_for", lambda names: one if names == [own.name, beside.name] else None)
+    return one
+
+
+def test_what_a_map_of_lessons_puts_in_one_place_is_one_pattern(fitted: ByResult) -> None:
+    with Memory.open("sqlite://", tenant="acme") as memory:
+        refs = ingested(memory, *LESSONS)
+        assert patterns(memory, refs) == [["a", "b"]]
+        size = HashingEmbedder().dimension
+        assert fitted.asked[0] == [(len(LESSONS), size)] * (2 * len(PARTS))  # each part by each encoder
+        refs |= ingested(memory, LATER)
+        assert patterns(memory, refs) == [["a", "b", "e"]]
+        assert [shapes[0][0] for shapes in fitted.asked] == [len(LESSONS), 1]  # what was there is not placed again

@@ -24,7 +24,6 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes
 from phronesis.store.trace_search import SUFFIXES
-from plain_mind import install
 
 POLICY = {"embedder": "hashing", "second_opinion": False}
 
@@ -82,15 +81,7 @@ def contents(memory: Memory, **scope: Any) -> set[str]:
 # --- one item ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        CHINESE,
-        'Quote "me" and \\ a\nline 🎉 end',
-        LONG,
-        "NUL \x00 stays here",
-    ],
-)
+@pytest.mark.parametrize("text", [CHINESE, 'Quote "me" and \\ a\nline 🎉 end', LONG, "NUL \x00 stays here"])
 def test_a_message_is_erased_and_the_others_of_its_turn_stay(memory: Memory, text: str) -> None:
     memory.add(KEPT, user_id="bob")
     turn = memory.commit_turn("s", said(text, KEPT), user_id="alice")
@@ -112,19 +103,6 @@ def test_a_message_is_erased_and_the_others_of_its_turn_stay(memory: Memory, tex
     assert turn.stored[0].id not in found
     assert memory.search("restaurant by the river", user_id="alice")[0].item.content == KEPT
     assert contents(memory, user_id="bob") == {KEPT}
-
-
-def test_what_is_left_of_a_turn_is_prepared_again(memory: Memory) -> None:
-    turn = memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
-    certificate = memory.erase(id=turn.stored[0].id)
-    assert certificate.entries_prepared_again == 1
-    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
-        bodies = [row["body"] for row in read_outcomes(unit, [turn.entry_id])[turn.entry_id]]
-    assert b"Marguerite" in bodies[0]
-    assert b"Quillfeather" not in bodies[0]
-    found = memory.search("Marguerite", user_id="alice", explain=True)
-    assert found[0].item.id == turn.stored[1].id
-    assert_gone(memory, certificate, ENGLISH)
 
 
 def test_metadata_goes_with_the_last_message_that_had_it(memory: Memory) -> None:
@@ -175,57 +153,6 @@ def test_a_stated_item_goes_with_every_edit_of_it(memory: Memory) -> None:
         memory.history(made.id)
     with pytest.raises(NotFound):
         memory.rollback(undone.entry_id)
-
-
-def test_a_repeated_message_is_erased_everywhere(memory: Memory) -> None:
-    message = {"role": "user", "content": ENGLISH, "id": "m1"}
-    made = memory.commit_turn("s", {"messages": [message]}, user_id="alice").stored[0]
-    again = memory.commit_turn("s", {"messages": [message, *said(KEPT)["messages"]]}, user_id="alice")
-    assert len(again.stored) == 1
-    certificate = memory.erase(id=made.id)
-    assert certificate.parts_erased == 2
-    assert_gone(memory, certificate, ENGLISH)
-    assert memory.get(again.stored[0].id).content == KEPT
-
-
-def test_what_was_taken_back_stays_taken_back(memory: Memory) -> None:
-    """Deltas are named by entry and item: what else an entry did may go without changing what a rollback means."""
-    turn = memory.commit_turn("s", said(ENGLISH, KEPT, "And one more sentence here"), user_id="alice")
-    for item in turn.stored[:2]:
-        memory.rollback(memory.history(item.id)[0].delta_id)
-    memory.erase(id=turn.stored[0].id)
-    assert memory.get(turn.stored[1].id).ended == "retracted"
-    assert memory.get(turn.stored[2].id).live
-    assert_sound(memory)
-
-
-def test_a_decision_about_a_version_stands(memory: Memory) -> None:
-    """An edit that met the version which it expected still counts when an erasure takes one of the versions away."""
-
-    def prefer(n: int) -> Item:
-        return memory.add(
-            "Alice prefers the aisle seat",
-            kind="preference",
-            subject="Alice",
-            key="seat",
-            user_id="alice",
-            metadata={"n": n},
-        ).items[0]
-
-    for n in range(4):
-        prefer(n)
-    install(memory)
-    memory.reflect("alice", force=True)
-    [trait] = memory.get_all(kinds=["trait"], user_id="alice")
-    fifth = prefer(5)
-    memory.reflect("alice", force=True)
-    assert memory.get(trait.id).version == 2
-    memory.update(trait.id, metadata={"note": "she said so at the gate"}, expected_version=2)
-    assert memory.erase(id=fifth.id).clean
-    after = memory.get(trait.id)
-    assert after.metadata == {"note": "she said so at the gate"}
-    assert fifth.id not in str(memory.explain(trait.id).to_dict())
-    assert_sound(memory)
 
 
 def test_an_entry_that_failed_and_was_taken_up_again_goes_with_its_words(
@@ -306,13 +233,6 @@ def test_a_session_is_erased_and_the_rest_of_the_user_stays(memory: Memory) -> N
     assert others[0].encode() in everything_in(memory)
     with pytest.raises(NotFound):
         memory.erase(session_id="first/session", user_id="alice")
-
-
-def test_a_session_of_the_shared_namespace(memory: Memory) -> None:
-    memory.commit_turn("s", said(ENGLISH), namespace="team")
-    memory.commit_turn("s", said("The same session name in another place"), user_id="alice")
-    assert_gone(memory, memory.erase(session_id="s", namespace="team"), ENGLISH)
-    assert contents(memory, user_id="alice") == {"The same session name in another place"}
 
 
 @pytest.mark.both_databases
@@ -459,30 +379,6 @@ def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeyp
     assert [row["source_item_id"] for row in memory.explain(principle.id).evidence] == [kept.id]
 
 
-def test_a_trait_loses_the_evidence_that_was_erased(memory: Memory) -> None:
-    for n in range(5):
-        memory.add(
-            "Alice prefers the aisle seat on every journey",
-            kind="preference",
-            subject="Alice",
-            key="seat",
-            user_id="alice",
-            metadata={"n": n},
-        )
-    install(memory)
-    memory.reflect("alice", force=True)
-    [trait] = memory.get_all(kinds=["trait"], user_id="alice")
-    rows = memory.explain(trait.id).evidence
-    assert len(rows) == 5
-    certificate = memory.erase(id=rows[0]["source_item_id"])
-    assert certificate.clean
-    assert certificate.entries_prepared_again == 1
-    left = memory.get_all(kinds=["trait"], user_id="alice")
-    assert len(left) == 1
-    assert rows[0]["source_item_id"] not in str(memory.explain(left[0].id).to_dict())
-    assert_sound(memory)
-
-
 # --- durability ----------------------------------------------------------------------------------------------------
 
 
@@ -549,16 +445,6 @@ def test_what_was_pending_is_erased_with_the_rest(memory: Memory) -> None:
     memory.commit_turn("s", said(ENGLISH), user_id="alice", wait=False)
     memory.commit_turn("s", said(CHINESE), user_id="alice", wait=False)
     assert_gone(memory, memory.erase(session_id="s", user_id="alice"), ENGLISH, CHINESE)
-
-
-def test_after_an_erasure_the_store_is_rebuilt_and_derived_anew_without_it(memory: Memory) -> None:
-    turn = memory.commit_turn("s", said(ENGLISH, KEPT), user_id="alice")
-    memory.admin.rederive(user_id="alice")
-    memory.erase(id=turn.stored[0].id)
-    memory.admin.rebuild()
-    memory.admin.rederive(user_id="alice")
-    assert contents(memory, user_id="alice") == {KEPT}
-    assert_sound(memory)
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------

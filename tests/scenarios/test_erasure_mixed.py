@@ -123,7 +123,7 @@ class Writer:
         self.items += [item.id for item in made]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_any_sequence_of_verbs(tmp_path: Path, seed: int) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"embedder": "none"}) as memory:
         writer = Writer(memory, seed)

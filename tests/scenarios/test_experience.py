@@ -99,15 +99,3 @@ def test_a_member_that_goes_is_let_go_and_the_last_pair_retires_the_pattern(stor
     assert gone.ended == "retired"
     assert store.memory.explain(pattern.id).sources  # what it stood on is still there to see
     assert store.verified()
-
-
-def test_deriving_anew_finds_the_same_patterns(store: EngineStore) -> None:
-    store.experience(f"{PINNED} one")
-    store.experience(f"{PINNED} two")
-    store.aggregate()
-    store.experience(f"{PINNED} three")
-    before = store.live("pattern")
-    result = store.memory.admin.rederive(user_id="alice")
-    assert (result.added, result.changed, result.vanished) == ((), (), ())
-    assert store.live("pattern") == before
-    assert store.verified()

@@ -10,12 +10,6 @@ from phronesis import Memory
 from phronesis.experience.laws.records import Pattern
 
 STUCK = "The nightly restore of the billing database stopped at checksum page 4711 of the ledger tablespace"
-ATTEMPTS = (
-    "Reran the job with verbose logging switched on and waited for somebody to look at what it printed",
-    "Asked the storage vendor for fresh disks, installed them and copied every volume across by hand",
-    "Lowered the parallelism to a single worker so that network traffic could not interfere any more",
-    "Restored last Tuesday's snapshot into a scratch cluster and compared row counts per customer",
-)
 RESULTS = (
     "Nobody read forty megabytes of debug output",
     "New hardware arrived after three weeks and changed nothing",
@@ -56,13 +50,6 @@ def learned(memory: Memory) -> list[Pattern]:
 def tell(memory: Memory, label: str = "failure", **texts: str) -> str:
     told = memory.ingest({"source_ref": "log", "label": label, **texts})
     return told[0][0].id
-
-
-def stuck(memory: Memory) -> list[str]:
-    return [
-        tell(memory, situation=STUCK, attempt=attempt, result=result)
-        for attempt, result in zip(ATTEMPTS, RESULTS, strict=True)
-    ]
 
 
 def flaky(memory: Memory, attempt: str, number: int) -> str:
@@ -131,53 +118,6 @@ def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_l
     assert now.id == before.id
     assert not now.counterexamples
     assert failed in dict(now.members)
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_one_success_among_many_events_speaks_against_failures_that_are_alike_in_one_view_only(memory: Memory) -> None:
-    matters = [[f"matter{number}x{n}" for n in range(24)] for number in range(156)]
-    memory.ingest(
-        [
-            {"attempt": " ".join(words[:16]), "result": " ".join(words[16:]), "label": "failure", "source_ref": "log"}
-            for words in matters
-        ]
-    )
-    situation = "restore stopped at checksum"
-    failed = [
-        tell(memory, situation=situation, attempt=f"{attempt}, run {number}", result=" ".join(attempt.split()[3:9]))
-        for attempt in LONG
-        for number in range(2)
-    ]
-    memory.aggregate(full=True)
-    known = {one.id: one for one in learned(memory)}
-    [beside] = [one for one in known.values() if one.cluster_info["method"] == "average link by situation"]
-    assert {member for member, _ in beside.members} == set(failed)
-    assert not beside.counterexamples
-    done = tell(memory, "success", situation=situation, attempt=f"{LONG[0]}; {LONG[1]}", result="restored")
-    told = memory.aggregate()  # one event in 163: only what it reaches is looked at
-    now = {one.id: one for one in learned(memory)}
-    assert now.keys() == known.keys()
-    assert beside.id in {one.id for one in told.changed}
-    assert [one["id"] for one in now[beside.id].counterexamples] == [done]
-    assert dict(now[beside.id].members) == dict(beside.members)
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -> None:
-    stuck(memory)
-    for number in range(3):
-        flaky(memory, RETRIED, number)
-    memory.aggregate()
-    before = {one.id: one for one in learned(memory)}
-    assert len(before) == 2
-    grown = flaky(memory, RETRIED, 9)
-    told = memory.aggregate()
-    assert [one.id for one in told.changed] == [one.id for one in before.values() if "flaky" in one.summary]
-    assert (list(told.new), list(told.retired)) == ([], [])
-    assert set(told.mapping) >= {grown}
-    again = memory.aggregate(full=True)
-    assert (list(again.new), list(again.retired)) == ([], [])
-    assert {one.id for one in learned(memory)} == set(before)
     assert memory.admin.rebuild(verify=True).equal
 
 

@@ -133,14 +133,6 @@ def test_another_label_changes_its_pattern_at_once_and_its_side_at_the_next_aggr
     assert event.id not in dict(tried.again(successes.id).members)
 
 
-def test_labels_by_two_are_taken_back_one_by_one(tried: Tried) -> None:
-    event = tried.events["token/0"]
-    first = tried.memory.feedback(event, "label", value="success", actor="bob")
-    tried.memory.feedback(event, "label", value="unknown", actor="carol")
-    tried.memory.rollback(first.entry_id)
-    assert tried.event("token/0").label == "unknown"
-
-
 # --- merges and splits -----------------------------------------------------------------------------------------------
 
 
@@ -208,20 +200,6 @@ def test_what_is_said_last_of_a_grouping_holds(tried: Tried) -> None:
     tried.memory.feedback(one.id, "split", value=[ids[:1], ids[1:]])
     tried.memory.aggregate(user_id=USER, full=True)
     assert {event for event, _ in tried.pattern("bread").members} == set(ids[1:])
-
-
-def test_a_relabelled_event_does_not_tear_a_merge(tried: Tried) -> None:
-    target, other = tried.pattern("token"), tried.pattern("kernel")
-    tried.memory.feedback(target.id, "merge", value=[other.id])
-    tried.memory.aggregate(user_id=USER)
-    for ref in ("token/1", "kernel/2"):
-        tried.memory.feedback(tried.events[ref], "label", value="success")
-    tried.memory.aggregate(user_id=USER, full=True)
-    held = {one for one, _ in tried.again(target.id).members}
-    assert held == {tried.events[f"{matter}/{n}"] for matter in ("token", "kernel") for n in range(4)} - {
-        tried.events["token/1"],
-        tried.events["kernel/2"],
-    }
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------

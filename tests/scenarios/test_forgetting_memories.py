@@ -2,29 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from phronesis import Memory
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.experience.laws.records import ForgetResult, Forgotten
 from phronesis.worker import Worker
+from set_clock import Clock
 
 USER = "lin"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_days(self, days: float) -> None:
-        self.now += timedelta(days=days)
 
 
 class Told:
@@ -62,7 +51,7 @@ class Told:
 
 @contextmanager
 def telling(url: str, **forgetting: Any) -> Iterator[Told]:
-    clock = Clock()
+    clock = Clock(datetime(2026, 1, 1, tzinfo=UTC))
     policy = {"embedder": "none", "forgetting": forgetting}
     with Memory.open(url, policy=policy, clock=clock) as memory:
         yield Told(memory, clock)
@@ -155,22 +144,9 @@ def test_a_fact_used_weekly_stays_where_one_that_nobody_asked_for_goes(told: Tol
     assert used in told.live()
 
 
-def test_what_was_shown_slows_fading_and_what_faded_after_use_says_decay(told: Told) -> None:
-    shown, idle = told.state("The attic key is brass.", subject="key"), told.state("Bo likes jazz.", subject="Bo")
-    told.memory.search("attic key brass", user_id=USER, limit=1)
-    told.clock.pass_days(750)
-    assert ids(told.forget()) == {idle: "archive"}
-    told.clock.pass_days(730)
-    row = row_of(told.forget().rows, shown)
-    assert (row.action, row.why, row.figures["uses"]) == ("archive", "decay", 1)
-
-
 @pytest.mark.parametrize(
     ("task", "done"),
-    [
-        ("I need to renew my passport.", "I've renewed my passport."),
-        ("我得续签护照。", "护照已经续签了。"),
-    ],
+    [("I need to renew my passport.", "I've renewed my passport."), ("我得续签护照。", "护照已经续签了。")],
 )
 def test_a_task_that_is_done_has_ended_and_leaves_its_messages_to_fade(told: Told, task: str, done: str) -> None:
     first = told.say(task)
@@ -231,18 +207,6 @@ def test_unarchive_brings_back_and_counts_as_use(told: Told) -> None:
     assert told.forget().rows == ()
 
 
-def test_feedback_on_a_memory_moves_how_long_it_is_retained(told: Told) -> None:
-    useful, doubted, plain = (told.state(text, subject=text[:4]) for text in ("Oaks grow", "Elms fall", "Ivy climbs"))
-    told.memory.feedback(useful, "useful", actor="bob")
-    told.memory.feedback(doubted, "incorrect", actor="bob")
-    told.clock.pass_days(400)
-    row = row_of(told.forget().rows, doubted)
-    assert (row.action, row.why) == ("archive", "contradicted")
-    told.clock.pass_days(340)
-    assert ids(told.forget()) == {plain: "archive"}
-    assert useful in told.live()
-
-
 def test_kinds_a_session_and_an_agent_narrow_it(told: Told) -> None:
     here, there = told.say("Hello there, how are you?", session="a"), told.say("你好呀，最近怎么样？", session="b")
     assistant = told.say("Fine, thank you.", role="assistant", session="a")
@@ -263,25 +227,6 @@ def test_one_call_moves_so_many_and_the_next_goes_on(database_url: str) -> None:
         told.clock.pass_days(900)
         done = [told.forget() for _ in range(4)]
         assert [(len(one.rows), one.more) for one in done] == [(2, True), (2, True), (1, False), (0, False)]
-
-
-def test_a_namespace_forgets_by_what_its_own_items_were_shown(told: Told) -> None:
-    shared = told.memory.add("The lab closes at nine.", kind="fact", subject="lab", namespace="team").items[0].id
-    idle = told.memory.add("Bo likes jazz.", kind="fact", subject="Bo", namespace="team").items[0].id
-    told.memory.search("lab closes", user_id=USER, namespace="team", limit=1)  # somebody else's question
-    told.clock.pass_days(750)
-    assert ids(told.memory.forget(namespace="team")) == {idle: "archive"}
-    assert told.memory.get(shared).data["use"]["count"] == 1
-
-
-def test_an_erased_item_leaves_no_count_behind(told: Told) -> None:
-    fact = told.state("The attic key is brass.", subject="key")
-    told.memory.search("attic key brass", user_id=USER)
-    told.memory.admin.components.usage.settle(told.memory.admin.tenant)
-    told.memory.search("attic key brass", user_id=USER)
-    told.memory.erase(id=fact)
-    payload = told.memory.admin.components.forgetter.payload(told.memory.admin.tenant, LaneName("user", USER))
-    assert payload["used"] == {}
 
 
 @pytest.mark.parametrize("background", [False, True])

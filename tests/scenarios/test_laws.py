@@ -12,18 +12,16 @@ from scenarios.machine import Caller
 from scenarios.writers import POLICY, heard, start, turn_of, verify_copy
 
 
-@pytest.mark.parametrize(
-    ("examples", "steps"), [(6, 20), pytest.param(10, 30, marks=[pytest.mark.slow, pytest.mark.no_cover])]
-)
-def test_any_sequence_of_verbs_keeps_the_laws(tmp_path: Path, examples: int, steps: int) -> None:
+@pytest.mark.slow
+def test_any_sequence_of_verbs_keeps_the_laws(tmp_path: Path) -> None:
     template = tmp_path / "template.db"
     Memory.open(f"sqlite:///{template}", policy=POLICY).close()
     machine = type("Bound", (Caller,), {"template": template})
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
+            max_examples=10,
+            stateful_step_count=30,
             deadline=None,
             phases=[Phase.generate],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -47,18 +45,3 @@ def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path)
     start(verify_copy, f"sqlite:///{tmp_path / 'copy.db'}", str(tmp_path / "said")).join()
     [said] = heard(tmp_path / "said")
     assert (said["equal"], said["live_hash"]) == (True, own.live_hash)
-
-
-def test_a_store_that_was_altered_does_not_verify(tmp_path: Path) -> None:
-    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
-        [item] = memory.add("Alice lives in Kyoto", infer=False).items
-        with memory._runtime._components.database.transaction(memory.admin.tenant, "derive") as unit:
-            unit.connection.exec_driver_sql("UPDATE items SET content = 'Alice lives in Osaka'")
-        result = memory.admin.rebuild(verify=True)
-        assert not result.equal
-        assert result.live_hash != result.replayed_hash
-        assert [difference.split(": ", 1)[1] for difference in result.differences] == [f"items/{item.id}: altered"]
-        assert "Osaka" not in str(result.differences)
-        assert not memory.admin.rebuild().equal
-        assert memory.admin.rebuild(verify=True).equal
-        assert memory.get(item.id).content == "Alice lives in Kyoto"

@@ -1,7 +1,7 @@
 """A message that needs both what was said and what a manual says gets both: cited, bounded, in the ratio asked."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,18 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cited_contexts import in_full
-from custom_store import open_with
 from minute_clock import Clock
 from phronesis import Memory
-from phronesis.conversation import handlers
-from phronesis.conversation.extraction import ByRules
 from phronesis.core.context import ContextPackage
 from phronesis.core.documents import SECTION
-from phronesis.core.entries import Entry, Outcome
-from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.engine.handler import PrepareContext
 from phronesis.errors import BudgetTooSmall
-from phronesis.log.reader import texts_of
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, O200k
 
 TAG = re.compile(r"</?(?:memory|turn)-\d{9}")
@@ -155,14 +148,6 @@ def test_both_are_shown_and_cited(memory: Memory, story: Story) -> None:
     assert [package.evidence[n].item.kind for n in (0, 1)].count(SECTION) == 1  # neither side waits for the other
 
 
-def test_a_store_without_documents_says_that_they_would_be_needed(memory: Memory, story: Story) -> None:
-    memory.commit_turn("monday", {"messages": [{"role": "user", "content": story.said}]}, user_id="lin")
-    package = ask(memory, story.question)
-    assert package.explain["plan"]["resources_needed"]
-    assert package.explain["plan"]["resources"] is None
-    assert story.remembered in package.text
-
-
 # The ratio
 
 HALLS = ("north", "south", "east", "west", "upper", "lower", "old", "new")
@@ -239,16 +224,6 @@ def test_both_sides_have_the_places_that_were_asked_for(
     assert within(package, 4000)
 
 
-def test_a_small_budget_keeps_both_sides(memory: Memory) -> None:
-    workshop(memory)
-    package = ask(memory, PUMPS, token_budget=450)
-    assert within(package, 450)
-    said, sections = sides(package)
-    assert said >= 1
-    assert sections >= 1
-    assert {row["reason"] for row in package.explain["dropped"]} == {"budget"}
-
-
 # A plan of the caller's
 
 
@@ -323,42 +298,6 @@ def test_a_heading_cannot_break_out_of_the_fence(memory: Memory, story: Story, h
 
 
 # Law 7: what a context showed is no news
-
-
-def propose_all(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
-    """An extractor that proposes each message as a fact."""
-    rows = [
-        Proposal(
-            n=n, quote=text, start=0, end=len(text), kind="fact", subject="pump", key=f"k{len(text)}", content=text
-        ).to_dict()
-        for n, text in texts_of(entry).items()
-    ]
-    return [*ByRules(None)(bench, entry), Outcome(role=PROPOSALS, made_by="test", body={"proposals": rows})]
-
-
-def test_what_an_assistant_repeats_of_a_manual_is_not_learned(database_url: str, story: Story) -> None:
-    section = next(line for line in story.manual.splitlines() if story.step in line)
-    under = {"# Pump manual": f"According to the pump manual, Resetting: {section}"}
-    cited = under.get(story.manual.splitlines()[0], f"根据水泵手册，复位：{section}")
-    with open_with(database_url, handlers.handlers(propose_all)) as memory:
-        tell(memory, story)
-        package = ask(memory, story.question)
-        (shown,) = [one.item.id for one in package.evidence if story.step in one.item.content]
-        assert shown in package.shown_ids()
-        for text in (section, cited):
-            answer = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]}
-            memory.commit_turn("tuesday", answer, user_id="lin", context_id=package.context_id)
-            assert not learned(memory, story.step)
-        # In a session that was not shown it, a tool's words are news: the step above looked at the right thing.
-        other = {"messages": [{"role": "tool", "content": section}]}
-        memory.commit_turn("wednesday", other, user_id="lin")
-        assert learned(memory, story.step)
-        assert memory.admin.rebuild(verify=True).equal
-
-
-def learned(memory: Memory, words: str) -> list[str]:
-    found = memory.get_all(user_id="lin", kinds=["fact"])
-    return [item.content for item in found if words in item.content]
 
 
 # Budgets

@@ -25,6 +25,7 @@ from phronesis.memory import Memory
 from phronesis.store.conversations import find_summary
 from phronesis.store.lanes import list_lanes
 from phronesis.store.log import read_outcomes
+from set_clock import Clock
 
 ASKED = {"en": "Where did I live before?", "zh": "我以前住在哪里？"}
 ENDS = {
@@ -38,15 +39,6 @@ HOMES = {
 }
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(hours=1)
-        return self.now
-
-
 Opening = Callable[..., Memory]
 
 
@@ -55,7 +47,9 @@ def opening(database_url: str) -> Iterator[Opening]:
     opened: list[Memory] = []
 
     def open_memory(**policy: Any) -> Memory:
-        opened.append(Memory.open(database_url, policy={"embedder": "none", **policy}, clock=Clock()))
+        opened.append(
+            Memory.open(database_url, policy={"embedder": "none", **policy}, clock=Clock(step=timedelta(hours=1)))
+        )
         return opened[-1]
 
     yield open_memory
@@ -105,14 +99,6 @@ def test_what_was_before_is_a_version_is_archived_or_was_wrong(opening: Opening,
     memory.rollback(told.entry_id)
     assert (memory.get(made.id).ended, memory.get(made.id).status) == (None, "active")
     assert values(memory, "home_city") == [old]
-
-
-def test_erasing_what_took_the_place_brings_the_old_value_back(opening: Opening) -> None:
-    memory = opening(retention={"default": "overwrite"})
-    say(memory, "我住在成都。")
-    told = say(memory, "我住在大理。")
-    assert memory.erase(id=told.stored[0].id).clean
-    assert values(memory, "home_city") == ["成都"]
 
 
 def test_a_rule_is_that_of_the_nearest_name_and_of_what_a_caller_states_too(opening: Opening) -> None:
@@ -203,17 +189,6 @@ def test_what_is_kept_of_a_sensitive_matter(opening: Opening, text: str, matter:
     assert len(values(memory, "home_city")) == 1
     memory.erase(session_id="s", user_id="u")
     assert memory.get_all(user_id="u") == []
-
-
-def test_what_was_withheld_is_no_message_of_its_session_when_it_comes_again(opening: Opening) -> None:
-    memory = opening(sensitive={"store": "nothing_derived"})
-    turn = {"messages": [{"role": "user", "content": "I have asthma.", "id": "m1"}]}
-    assert [gate.rule for gate in memory.commit_turn("s", turn, user_id="u").gated] == ["sensitive"]
-    assert [gate.rule for gate in memory.commit_turn("s", turn, user_id="u").gated] == ["sensitive"]
-    open_again = opening()
-    (kept,) = [item for item in open_again.commit_turn("s", turn, user_id="u").stored if item.kind == "message"]
-    memory = opening(sensitive={"store": "nothing_derived"})
-    assert memory.get(kept.id).content == "I have asthma."
 
 
 def test_an_older_log_comes_under_a_new_policy_by_deriving_anew(opening: Opening) -> None:
@@ -390,11 +365,11 @@ SAID = st.tuples(
 )
 
 
-@pytest.mark.parametrize("examples", [6, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.no_cover])])
-def test_a_replay_under_another_policy_gives_the_same(tmp_path: Path, sqlite_template: Path, examples: int) -> None:
+@pytest.mark.slow
+def test_a_replay_under_another_policy_gives_the_same(tmp_path: Path, sqlite_template: Path) -> None:
     numbers = count()
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(said=st.lists(SAID, min_size=2, max_size=7), ruled=POLICIES, other=POLICIES)
     def replayed(said: list[tuple[str, str, int]], ruled: dict[str, Any], other: dict[str, Any]) -> None:
         folder = tmp_path / str(next(numbers))

@@ -122,25 +122,6 @@ def test_what_failed_and_what_worked_make_one_together(tried: Tried) -> None:
     assert [text[:8] for text in one.data["avoid"]] == ["Upgraded"]
 
 
-def test_failures_alone_say_what_not_to_do(tried: Tried) -> None:
-    tried.upgraded(*BUILDS[:3], reflection="Let a release settle for a week")
-    one = of_kind(tried.draw().new, Principle)[0]
-    assert one.action.startswith("do not: Upgraded the compiler")
-    assert "Let a release settle for a week; 3 of 3 attempts failed" in one.because
-    assert (one.label, one.risk[:20]) == ("failure", "failed in 3 of 3 suc")
-
-
-def test_the_policy_says_how_many_it_takes(url: str) -> None:
-    rules = {"min_members": 5, "min_patterns": 3}
-    with Memory.open(url, policy={"embedder": "none", "experience": {"abstract": rules}}) as memory:
-        tried = Tried(memory, Clock())
-        tried.pinned(*BUILDS[:4])
-        tried.upgraded(*BUILDS[:4])
-        assert tried.draw().new == ()
-        tried.pinned(BUILDS[4])
-        assert len(tried.draw().new) == 1
-
-
 def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
     given = [
         ("把编译器版本锁定在配置文件里再构建{}版固件", "success", "{}版固件构建通过了", "没人选过的编译器会自己变"),
@@ -166,28 +147,7 @@ def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
     assert one.risk == "此类尝试 0/3 次失败（0%，95% 区间 0–56%）"
 
 
-def test_each_lane_has_its_own(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    other = [{"attempt": PIN.format(name), "label": "success", "source_ref": name} for name in BUILDS[:3]]
-    tried.memory.ingest(other, user_id="wen")
-    tried.memory.aggregate(user_id="wen")
-    assert len(tried.memory.abstract(user_id="wen").new) == 1
-    assert tried.principles() == []
-    assert len(tried.draw().new) == 1
-
-
 # --- staying ---------------------------------------------------------------------------------------------------------
-
-
-def test_with_nothing_new_nothing_changes(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    tried.upgraded(*BUILDS[:2])
-    tried.draw()
-    before = tried.only()
-    for _ in range(2):
-        again = tried.draw()
-        assert (again.new, again.changed, again.retired) == ((), (), ())
-    assert tried.only() == before
 
 
 def test_a_little_more_leaves_the_words_and_much_more_changes_them(tried: Tried) -> None:
@@ -316,17 +276,6 @@ def test_a_pattern_that_goes_takes_its_support_along(tried: Tried, verb: str) ->
     ended = tried.memory.abstract()
     assert [one.id for one in ended.retired] == [before.id]
     assert tried.memory.history(before.id)[-1].reason == "no pattern supports it any more"
-
-
-def test_a_pattern_that_aggregating_retires_supports_nothing(tried: Tried) -> None:
-    ids = tried.pinned(*BUILDS[:3])
-    tried.draw()
-    for one in ids[:2]:
-        tried.memory.items.archive(one)
-    tried.memory.aggregate()
-    assert tried.only().needs_validation
-    assert len(tried.memory.abstract().retired) == 1
-    assert tried.principles() == []
 
 
 def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:

@@ -1,6 +1,5 @@
 """Asking the experience base: what worked, what did not, and where each line of the answer can be looked up."""
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
@@ -24,12 +23,8 @@ from phronesis.experience.aggregation import Aggregating
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.experience.pattern_handlers import handlers as patterns_handlers
-from phronesis.experience.query_seeds import FEWEST
-from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.scoring.weights import EXPERIENCE
 from phronesis.store.lane_view import LaneView
-from phronesis_benchmarks.experience_scale import Attempts
 
 BUILD = "the release build fails on a clean machine"
 TRIED: Sequence[Mapping[str, Any]] = (
@@ -110,13 +105,7 @@ def test_what_worked_and_what_did_not(memory: Memory) -> None:
     assert answer.to_dict()["l1_evidence"][0]["sources"][0]["source_ref"] == refs(answer)[0]
 
 
-@pytest.mark.parametrize(
-    "constraint",
-    [
-        "不能用 sudo",
-        {"must_not": ["sudo"]},
-    ],
-)
+@pytest.mark.parametrize("constraint", ["不能用 sudo", {"must_not": ["sudo"]}])
 def test_constraints_exclude_with_their_reason(memory: Memory, constraint: Any) -> None:
     memory.ingest(TRIED)
     answer = memory.query(situation=BUILD, constraints=[constraint])
@@ -152,13 +141,7 @@ def trials(task: str, count: int) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"situation": "env_4"},
-        {"goal": "env_4"},
-    ],
-)
+@pytest.mark.parametrize("asked", [{"situation": "env_4"}, {"goal": "env_4"}])
 def test_by_the_tasks_name_the_latest_lesson_comes_first(memory: Memory, asked: Any) -> None:
     memory.ingest([*trials("env_4", 3), *reversed(trials("env_14", 3)), *TRIED])
     memory.ingest({"situation": "env_4", "attempt": "ran out of steps", "source_ref": "env_4#late", "label": "failure"})
@@ -194,28 +177,6 @@ def test_slots_narrow_the_events(memory: Memory) -> None:
     assert refs(memory.query(goal="why does src/users.py matter?"))[0] == "web/1"
     [first] = memory.query(label="success", as_of=datetime.now(UTC) + timedelta(days=1), limit=1).l1_evidence
     assert first.item.label == "success"
-
-
-def test_what_is_like_nothing_known_is_told(memory: Memory) -> None:
-    assert memory.query(situation="anything", explain=True).abstained
-    memory.ingest([{**one, "source_ref": f"{one['source_ref']}/{n}"} for n in range(6) for one in TRIED])
-    memory.flush()
-    answer = memory.query(situation="quantum chromodynamics lattice", explain=True)
-    assert answer.abstained
-    assert (answer.recommended_attempts, answer.avoid) == ([], [])
-    assert answer.explain is not None
-    assert answer.explain["constraints"] == {"read": [], "unread": []}
-
-
-def test_the_same_said_often_is_shown_once(memory: Memory) -> None:
-    memory.ingest([{**TRIED[0], "source_ref": f"ci/{n}"} for n in range(5)])
-    answer = memory.query(situation=BUILD, explain=True)
-    assert len(answer.l1_evidence) == 1
-    assert answer.explain is not None
-    assert len(next(iter(answer.explain["repeated"].values()))) == 4
-    shares = answer.l1_evidence[0].why
-    assert shares is not None
-    assert EXPERIENCE.score(sum(shares.values())) == pytest.approx(answer.l1_evidence[0].score, abs=1e-4)
 
 
 def test_opposite_outcomes_are_a_conflict(memory: Memory) -> None:
@@ -434,29 +395,6 @@ def test_the_graph_alone_brings_what_words_do_not(taught: Memory) -> None:
     assert {"member_of", "supports"} & {step["by"] for step in found.explain["reached"].values()} or found.l2_patterns
 
 
-@pytest.mark.slow
-def test_by_slots_alone_what_fits_is_found_however_much_came_later(tmp_path: Path) -> None:
-    made = Attempts(random.Random(4), topics=150)
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=HashingEmbedder()) as memory:
-        memory.ingest(
-            [
-                {"attempt": f"read page {n} of the book", "source_type": "manual", "source_ref": f"page/{n}"}
-                for n in (1, 2)
-            ]
-        )
-        for batch in made.batches(1_000):
-            memory.ingest(batch)
-        assert len(memory.aggregate(full=True).new) > 10 * FEWEST
-        memory.flush()
-        answer = memory.query(source_type="manual")
-        assert set(refs(answer)) == {"page/1", "page/2"}
-        assert reaches(answer)
-        for slots in ({"label": "success"}, {"label": "success", "as_of": datetime.now(UTC) + timedelta(hours=1)}):
-            answer = memory.query(**slots)
-            assert [one.item.label for one in answer.l2_patterns] == ["success"] * FEWEST
-            assert [one.item.label for one in answer.l1_evidence] == ["success"] * FEWEST
-
-
 _ACTS = st.lists(
     st.tuples(st.sampled_from(["items.archive", "items.retract", "erase", "lesson", "pattern"]), st.integers(0, 5)),
     max_size=6,
@@ -494,14 +432,3 @@ def test_every_answer_reaches_events_or_says_so(
         answer = memory.query(situation=asked, user_id="alice")
         assert reaches(answer)
         assert not memory.query(situation=asked).l1_evidence
-
-
-def test_lanes_stand_side_by_side(memory: Memory) -> None:
-    memory.ingest(TRIED[:2], user_id="alice")
-    memory.ingest([{**TRIED[2], "source_ref": "shared"}])
-    memory.flush()
-    answer = memory.query(situation=BUILD, user_id="alice", explain=True)
-    assert set(refs(answer)) == {"ci/1", "ci/2", "shared"}
-    assert answer.explain is not None
-    assert len(answer.explain["lanes"]) == 2
-    assert refs(memory.query(situation=BUILD)) == ["shared"]

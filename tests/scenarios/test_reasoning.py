@@ -10,9 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.confidence import Judgement, Verdict, claim_state
-from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
-from phronesis.errors import RollbackConflict
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.item_records import reasoning_item
 from phronesis.reasoning.laws.records import Claim
@@ -43,38 +41,6 @@ def test_a_run_counts_once_however_often_it_is_learned(store: EngineStore) -> No
     assert claim(store, item).status == "hypothesis"
     assert runs(claim(store, item)) == (("run-1",), ())
     assert runs(claim(store, item, "c2")) == ((), ())
-    assert store.verified()
-
-
-def test_an_older_verdict_is_taken_back_while_later_ones_stand(store: EngineStore) -> None:
-    item = store.reason("c1")
-    entries = [store.judge(run, item, c1="support").entry.id for run in ("r1", "r2", "r3")]
-    assert claim(store, item).status == "conclusion"
-    store.memory.rollback(entries[1])
-    assert (runs(claim(store, item))[0], claim(store, item).status) == (("r1", "r3"), "conclusion")
-    store.memory.rollback(entries[0])
-    assert (runs(claim(store, item))[0], claim(store, item).status) == (("r3",), "hypothesis")
-    assert [row.source_key for row in store.evidence(item.id)] == ["r3"]
-    assert store.verified()
-
-
-def test_the_item_goes_only_with_the_verdicts_on_it(store: EngineStore) -> None:
-    item = store.reason("c1")
-    verdict = store.judge("r1", item, c1="support")
-    with pytest.raises(RollbackConflict) as refused:
-        store.memory.rollback(item.entry_id)
-    assert verdict.applied is not None
-    assert refused.value.later == (verdict.applied.settled.deltas[0].id,)
-    store.memory.rollback(item.entry_id, cascade=True)
-    assert store.live("reasoning") == []
-    assert store.verified()
-
-
-def test_verdicts_on_what_is_not_there_add_nothing(store: EngineStore) -> None:
-    item = store.reason("c1")
-    fact = store.state()[0]
-    for target in (item.id, fact.id, derived_id("nothing")):
-        assert deltas(store.judge("r1", target, c9="support")) == 0
     assert store.verified()
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from phronesis import Memory
 from phronesis.core.items import KINDS, Item
-from phronesis.errors import NotFound
 
 LEARNED = [kind for kind in KINDS if kind != "message"]
 
@@ -117,14 +116,4 @@ def test_what_a_person_releases_is_found_and_fenced(memory: Memory, story: Story
     assert "[quoted mem:" in fenced
     assert not [item for item in memory.get_all(user_id="lin", kinds=LEARNED) if story.planted in item.content]
     assert memory.admin.rederive(user_id="lin").changed == ()
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_it_is_erased_like_anything_else(memory: Memory, story: Story) -> None:
-    page, _ = tell(memory, story)
-    assert memory.erase(id=page.id).clean
-    with pytest.raises(NotFound):
-        memory.get(page.id)
-    assert [item.quarantine for item in memory.quarantine.list(user_id="lin")] == ["override"]
-    assert memory.erase(user_id="lin").clean
     assert memory.admin.rebuild(verify=True).equal

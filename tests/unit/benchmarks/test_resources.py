@@ -2,19 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from phronesis.core.items import Item
-from phronesis.errors import InputError
 from phronesis.models.embedder import HashingEmbedder
-from phronesis_benchmarks.commands import bench
 from phronesis_benchmarks.resources import run_resources
 
 LAMP = "Metadata-Version: 2.1\nName: lamp-of-tests\nVersion: 1.2\nDescription-Content-Type: text/markdown\n\n"
@@ -31,68 +24,9 @@ Turn the knob to light it.
 POOL = 'class Bulb(Part):\n    """Glows."""\n\n    def __init__(self):\n        """Takes watts."""\n'
 
 
-@dataclass
-class Shelf:
-    """Makes a section of every heading, and finds those that share a letter or word with the question."""
-
-    sections: list[Item] = field(default_factory=list)
-    given: list[dict[str, Any]] = field(default_factory=list)
-
-    @classmethod
-    def open(cls, _url: str, **_given: object) -> Self:
-        return cls()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        return None
-
-    @property
-    def resources(self) -> Self:
-        return self
-
-    def ingest(self, text: str, **given: str) -> SimpleNamespace:
-        self.given.append(given)
-        made: list[Item] = []
-        for part in text.split("## ")[1:] or [f"Bulb\n{text}"]:
-            heading, _, words = part.partition("\n")
-            above = (given["title"],) if "#" not in text else ("The lamp",)
-            data = {"path": (*above, heading.strip()), "title": given["title"]}
-            made.append(_item(f"i{len(self.sections) + len(made)}", words.strip(), data))
-        self.sections += made
-        return SimpleNamespace(sections=made)
-
-    def flush(self) -> int:
-        return 0
-
-    def search(self, query: str, *, kinds: Sequence[str], limit: int) -> list[SimpleNamespace]:
-        assert kinds == ["section"]
-        asked = set(query.split()) | {one for one in query if not one.isascii()}
-        found = [one for one in self.sections if any(word in one.content for word in asked)]
-        return [SimpleNamespace(item=one) for one in found[:limit]]
-
-    def plan(self, message: str) -> str:
-        return message
-
-    def retrieve(self, plan: str) -> list[SimpleNamespace]:
-        found = [_item("m", plan, {}, kind="message"), *reversed(self.sections)]
-        return [SimpleNamespace(item=one) for one in found]
-
-
-def _item(id_: str, content: str, data: dict[str, Any], kind: str = "section") -> Any:
-    return SimpleNamespace(id=id_, content=content, data=data, kind=kind, recorded_at=datetime.now(UTC))
-
-
 def question(id_: str, text: str, section: list[list[str]], **fields: str) -> dict[str, Any]:
-    return {
-        "id": id_,
-        "question": text,
-        "language": "en",
-        "document": "lamp",
-        "section": section,
-        "split": "dev",
-    } | fields
+    given = {"id": id_, "question": text, "language": "en", "document": "lamp", "section": section, "split": "dev"}
+    return given | fields
 
 
 QUESTIONS = (
@@ -101,22 +35,10 @@ QUESTIONS = (
     question("q3", "watts", [["Bulb"], ["Bulb", "__init__"]], document="bulb"),
     question("q4", "nowhere", [["Use"]], split="test"),
 )
-DOCUMENTS = (
-    {
-        "document": "lamp",
-        "distribution": "lamp-of-tests",
-        "file": "METADATA",
-        "media_type": "text/markdown",
-        "version_tested": "1.0",
-    },
-    {
-        "document": "bulb",
-        "distribution": "lamp-of-tests",
-        "file": "lamp/bulb.py",
-        "media_type": "text/x-python",
-        "version_tested": "1.0",
-    },
-)
+DOCUMENTS = [
+    {"document": name, "distribution": "lamp-of-tests", "file": file, "media_type": kind, "version_tested": "1.0"}
+    for name, file, kind in (("lamp", "METADATA", "text/markdown"), ("bulb", "lamp/bulb.py", "text/x-python"))
+]
 
 
 def _lines(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -133,7 +55,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (site / "lamp").mkdir()
     (site / "lamp" / "bulb.py").write_text(POOL, "utf-8")
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setattr("phronesis_benchmarks.resources.Memory", Shelf)
     _lines(tmp_path / "documents.jsonl", DOCUMENTS)
     return _lines(tmp_path / "questions.jsonl", QUESTIONS)
 
@@ -146,24 +67,4 @@ def test_ranks_are_counted_by_system_language_and_document(data: Path) -> None:
     assert (told["words", "all"].questions, told["words", "all"].recall[1], told["words", "all"].mrr) == (4, 0.75, 0.75)
     assert (told["words", "zh"].mrr, told["words", "bulb"].mrr, told["BM25", "zh"].mrr) == (1.0, 1.0, 1.0)
     assert told["words", "lamp"].recall == {1: 2 / 3, 5: 2 / 3, 10: 2 / 3}
-    assert (report.sections, report.versions) == (3, {"lamp": "1.2", "bulb": "1.2"})
-
-
-def test_a_package_that_is_not_installed_is_told_and_its_questions_left_out(data: Path) -> None:
-    gone = [DOCUMENTS[0] | {"distribution": "no-such-lamp"}, DOCUMENTS[1]]
-    elsewhere = _lines(data.with_name("other.jsonl"), gone)
-    report = run_resources([data], documents=elsewhere, embedders={"words": None})
-    assert report.missing == ("document lamp: no-such-lamp is not installed (tested: 1.0)",)
-    assert report.scores[0].questions == 1
-    lost = [one | {"file": "lamp/gone.py"} for one in DOCUMENTS]
-    with pytest.raises(InputError, match=r"nothing is left to ask: document lamp: lamp/gone\.py of lamp-of-tests"):
-        run_resources([data], documents=_lines(elsewhere, lost), embedders={"words": None})
-
-
-def test_the_command_tells_it(data: Path) -> None:
-    run = CliRunner()
-    asked = ["resources", "--data", str(data), "--embedder", "none"]
-    assert "| questions.jsonl | words | zh | 1 | 1.000 |" in run.invoke(bench, asked).stdout
-    told = json.loads(run.invoke(bench, [*asked, "--plan", "--json"]).stdout)
-    assert told["versions"] == {"lamp": "1.2", "bulb": "1.2"}
-    assert [one["system"] for one in told["scores"]][:1] == ["BM25"]
+    assert (report.sections, report.versions) == (4, {"lamp": "1.2", "bulb": "1.2"})

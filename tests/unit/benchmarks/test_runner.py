@@ -43,22 +43,6 @@ def diary(log: list[str], embedder: CachedEmbedder | None = None) -> Contender:
     return Contender("diary", "a fake", durable=False, open=lambda folder: Diary(folder, log, embedder))
 
 
-def test_rankings_are_scored_against_the_evidence(conversation: Conversation, embedder: CachedEmbedder) -> None:
-    outcome = measure(diary([]), [conversation], embedder=embedder, seed=0)
-    # Newest first: D10:2, D10:1, D2:2, D2:1.
-    assert [row.ranked for row in outcome.rankings] == [("D10:2", "D10:1", "D2:2", "D2:1")] * 3
-    assert [row.scores["mrr"] for row in outcome.rankings] == [1 / 3, 1 / 2, 1 / 4]
-    assert outcome.quality["all"]["recall@5"].mean == 1
-    assert outcome.quality["multi-hop"]["recall@1"].mean == 0
-
-
-def test_costs_count_turns_and_calls(conversation: Conversation, embedder: CachedEmbedder) -> None:
-    outcome = measure(diary([]), [conversation, conversation], embedder=embedder, seed=0)
-    assert (outcome.ingest["session"].turns, outcome.ingest["session"].calls) == (8, 4)
-    assert (outcome.ingest["message"].turns, outcome.ingest["message"].calls) == (8, 8)
-    assert outcome.search.p95_ms >= outcome.search.p50_ms > 0
-
-
 def test_a_pass_that_encoded_is_measured_again(conversation: Conversation, embedder: CachedEmbedder) -> None:
     log: list[str] = []
     outcome = measure(diary(log, embedder), [conversation], embedder=embedder, seed=0)

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from labelled_texts import LABELLED_TEXTS
 from phronesis.errors import InputError
 from phronesis_benchmarks.session import run_session
 
-LABELLED = LABELLED_TEXTS / "session"
 TURNS: list[dict[str, object]] = [
     {"at": "2026-03-02T08:00:00Z", "user": "I'm allergic to sesame.", "assistant": "Noted."},
     {
@@ -45,12 +43,3 @@ def test_it_measures_prompts_and_evidence(tmp_path: Path) -> None:
     assert "turn after turn" in report.to_markdown()
     with pytest.raises(InputError, match="holds nothing"):
         run_session(written(tmp_path, "none.jsonl", []), questions)
-
-
-def test_the_labelled_session_is_whole() -> None:
-    turns = [json.loads(line) for line in (LABELLED / "turns.jsonl").read_text("utf-8").splitlines()]
-    questions = [json.loads(line) for line in (LABELLED / "questions.jsonl").read_text("utf-8").splitlines()]
-    said = " ".join(str(turn) for turn in turns)
-    assert (len(turns), len(questions), sum(not one["bears"] for one in questions)) == (40, 60, 20)
-    for one in questions:
-        assert not one["bears"] or any(mark in said for mark in one["bears"]), one["text"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phronesis.conversation.extracting.tagging.network import Network, network_from
+from phronesis.conversation.extracting.tagging.network import Network
 from phronesis.conversation.extracting.tagging.opinion import Tagged, tagged_in
 from phronesis.errors import InputError
 from phronesis_benchmarks.tagging import Pieces, exchanged, fit, load_learned, run_tagger
@@ -73,14 +73,6 @@ def test_it_tells_what_it_was_shown_of_a_word_that_it_never_saw(network: Network
     assert his.subject == "老王"
     [gone] = found(network, "不住广州了")
     assert gone.retracts
-
-
-@pytest.mark.slow
-def test_what_is_stored_comes_back(network: Network) -> None:
-    back = network_from(network.to_bytes())
-    assert (back.tags, back.vocabulary) == (network.tags, network.vocabulary)
-    seen = network.vocabulary.encode("我住广州，爱吃豆腐")
-    np.testing.assert_allclose(back.chances(seen).tags, network.chances(seen).tags, atol=0.1)
 
 
 def test_a_turn_comes_again_with_other_values_of_its_keys() -> None:

@@ -4,9 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
-from phronesis_benchmarks.commands import bench
 from phronesis_benchmarks.traits import Held, compared, run_traits
 
 TEXTS = (
@@ -75,14 +72,6 @@ def test_what_must_not_be_found_counts_by_half_and_what_is_sensitive_by_one() ->
     for why, found, counted in MUST_NOT_FOUND:
         counts = compared(user(never=[{"why": why, "members": ["m4", "m5"]}]), [held(*found)])
         assert counts["never"].get(why, 0) == counted, why
-
-
-def test_the_command_gives_a_table_or_json(tmp_path: Path) -> None:
-    data = str(written(tmp_path / "users.jsonl", user()))
-    table = CliRunner().invoke(bench, ["traits", "--data", data])
-    assert "| users.jsonl | en | 1 | 1 | 0 | 1.000 | 1.000 | 1.000 |" in table.output
-    told = CliRunner().invoke(bench, ["traits", "--data", data, "--json"])
-    assert json.loads(told.output)["scores"][0]["right"] == 1
 
 
 def test_what_is_sensitive_is_refused_behind_the_guard(tmp_path: Path) -> None:

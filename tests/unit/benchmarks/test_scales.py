@@ -1,0 +1,84 @@
+"""Each benchmark of size runs, at a size that takes a second, and tells figures that can be."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from app_routes import routes
+from custom_store import registered
+from phronesis.errors import InputError
+from phronesis.interfaces.authentication import Admission
+from phronesis.interfaces.web.mounting import mount
+from phronesis.memory import Memory
+from phronesis_benchmarks.compose_scale import run_compose_scale
+from phronesis_benchmarks.experience_scale import run_experience_scale
+from phronesis_benchmarks.http_load import run_http_load
+from phronesis_benchmarks.page_scale import run_page_scale
+from phronesis_benchmarks.reasoning_scale import run_reasoning_scale
+from phronesis_benchmarks.scale import run_scale
+from shelved import HANDLERS, shelve
+
+
+def _composing(url: str) -> Any:
+    def ingest(memory: Memory, text: str, uri: str, title: str) -> None:
+        parts = dict(part.split("\n\n", 1) for part in text.split("\n\n## ")[1:])
+        shelve(memory, uri, title, parts, user_id="scale")
+
+    with registered(HANDLERS):
+        return run_compose_scale(items=100, sections=40, calls=5, url=url, ingest=ingest)
+
+
+RUNS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
+    "scale": (lambda url: run_scale(items=100, calls=5, url=url), ("search.p50", "compose.p95", "verify_equal")),
+    "experience": (
+        lambda url: run_experience_scale(events=80, calls=4, url=url),
+        ("patterns", "aggregate.wall", "grouped.p50", "query.p50"),
+    ),
+    "reasoning": (
+        lambda url: run_reasoning_scale(items=30, claims=6, runs=3, calls=5, url=url),
+        ("claims_per_second", "learn.p50", "encoding.p95", "judged"),
+    ),
+    "compose": (_composing, ("retrieve.p50", "memory_places")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_a_small_run_measures_every_figure(sqlite_url: str, name: str) -> None:
+    run, figures = RUNS[name]
+    report = run(sqlite_url)
+    for figure in figures:
+        value = report
+        for part in figure.split("."):
+            value = getattr(value, part)
+        assert value > 0, figure
+    assert report.to_dict()["database"] == report.database == "sqlite"
+    assert report.to_markdown().count("\n|") > 2
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    for wrong in ({"clients": 0}, {"seconds": 10_000.0}, {"memories": 10**9}):
+        with pytest.raises(InputError) as refusal:
+            run_http_load(**wrong)
+        assert refusal.value.field == next(iter(wrong))
+    with pytest.raises(InputError, match="items"):
+        run_scale(items=10, calls=5)
+
+
+NOT_TIMED = {"/login", "/resources/view", "/style"}
+"""Where no store is read, and the page of a document: the benchmark's store has none."""
+
+
+@pytest.mark.slow
+def test_every_page_is_timed() -> None:
+    report = run_page_scale(memories=1_000, calls=1)
+    assert all(0 < one.p50 < 60 and 0 < one.first < 60 for one in report.pages)
+    asked = {re.sub("/memories/.+", "/memories/{item_id}", one.path.partition("?")[0]) for one in report.pages}
+    app = FastAPI(openapi_url=None)
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        mount(app, Admission(memory, keys_required=False))
+        paths = {one.path for one in routes(app.routes) if "GET" in (one.methods or ())}
+    assert asked == paths - NOT_TIMED
