@@ -70,19 +70,17 @@ def test_a_page_by_the_own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sections(found) == EXPECTED
 
 
-PAGES_AS_PEOPLE: list[tuple[str, str]] = [
-    ("<nav>a<nav>b</nav>c</nav>d", "d"),
-    ("<!-- never closed <p>words", ""),
-    ("x<script>never closed", "x"),
-    ("menu<main></main>words", "menu\nwords"),
-    ("<h1>A<h2>B</h2>c", "A\n\nB\n\nc"),
-    ("<p role='navigation'>menu</p>words", "words"),
-    ("<li>one</li>two", "- one\ntwo"),
-]
-
-
 def test_pages_as_people_write_them() -> None:
-    for page, text in PAGES_AS_PEOPLE:
+    cases: list[tuple[str, str]] = [
+        ("<nav>a<nav>b</nav>c</nav>d", "d"),
+        ("<!-- never closed <p>words", ""),
+        ("x<script>never closed", "x"),
+        ("menu<main></main>words", "menu\nwords"),
+        ("<h1>A<h2>B</h2>c", "A\n\nB\n\nc"),
+        ("<p role='navigation'>menu</p>words", "words"),
+        ("<li>one</li>two", "- one\ntwo"),
+    ]
+    for page, text in cases:
         assert page_of(page).text.strip() == text, page
 
 
@@ -102,13 +100,6 @@ def test_a_page_by_trafilatura() -> None:
     assert [section.path for section in found.sections] == [(f"Part {n}",) for n in range(4)]
     assert "max_length was 300" in found.text
     assert "Home" not in found.text
-
-
-def test_trafilatura_is_not_asked_for_huge_or_deep_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = "<div>" * 300 + ARTICLE + "</div>" * 300
-    assert read_document(RawDocument(media_type="text/html", text=deep)).made_by == "html/2"
-    monkeypatch.setattr(html, "MAX_EXTRACTED", 100)
-    assert read_document(RawDocument(media_type="text/html", text=ARTICLE)).made_by == "html/2"
 
 
 def test_a_page_of_too_many_tags_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
