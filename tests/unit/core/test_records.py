@@ -25,6 +25,11 @@ class Point:
     when: datetime
 
 
+@dataclass(frozen=True)
+class Single:
+    x: int
+
+
 def test_any_record_is_plain_json() -> None:
     value = {"item": ITEM, 5: (Trust.USER, Point(1, AT)), "set": {"a"}, "none": None, "kind": Point}
     shown = as_json({**value, "kind": 1})
@@ -32,6 +37,7 @@ def test_any_record_is_plain_json() -> None:
     assert (shown["set"], shown["none"], shown["item"]["trust"]) == (["a"], None, "user")
     json.dumps(shown)
     assert as_json(Point) is Point  # a class is no record
+    assert as_json(Single(1)) == {"x": 1}
 
 
 def test_a_context_is_rendered_in_two_forms() -> None:
