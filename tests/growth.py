@@ -51,17 +51,6 @@ def assert_cut_off(work: Callable[[Given], object], made: Callable[[int], Given]
     compare(work, made, (read // STEP, read * STEP), STEP**power)
 
 
-def assert_cheaper(work: Callable[[], object], than: Callable[[], object]) -> None:
-    """Hold that ``work`` costs less than some other work does at the same moment."""
-    tries = []
-    for _ in range(TRIES):
-        other, own = cost_of(than), cost_of(work)
-        if own < other:
-            return
-        tries.append(f"{own:.5f} s, and the other {other:.5f} s")
-    raise AssertionError(f"It costs no less: {'; '.join(tries)}.")
-
-
 def cost_of(work: Callable[[], object]) -> float:
     """Give the seconds that a processor works for this thread in a call, with no garbage collected meanwhile."""
     collects = gc.isenabled()

@@ -213,14 +213,6 @@ def status(code: int, headers: Mapping[str, str] | None = None, *, message: str 
     return reply_json({"error": {"message": message, "type": "error", "code": code}}, code=code, headers=headers)
 
 
-def model_not_found() -> Behaviour:
-    return status(404, message="model 'm' not found, try pulling it first")
-
-
-def no_response_format() -> Behaviour:
-    return status(400, message="'response_format.type' must be 'text'")
-
-
 def redirect(url: str, code: int = 307) -> Behaviour:
     return status(code, {"Location": url})
 

@@ -234,7 +234,7 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
         assert rival.get_user_traits("alice", "trend") == []
         for verb, given in (("evidence", {}), ("correct", {"content": "mine"}), ("delete", {})):
             with pytest.raises(NotFound):
-                getattr(rival.traits, verb)(trait.id, **given)
+                attrgetter(verb)(rival.traits)(trait.id, **given)
         with pytest.raises(NotFound):
             rival.update(ids["alice"], content="mine")
         for target in (entry.delta_id, entry.entry_id):

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from custom_store import open_with
 from phronesis import Memory
 from phronesis.conversation import handlers as conversation
-from phronesis.conversation.extraction import ByRules, texts_of
+from phronesis.conversation.extraction import ByRules
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
 from phronesis.engine.handler import PrepareContext
+from phronesis.log.reader import texts_of
 from phronesis.store.context_impressions import KEPT
 from phronesis.store.log import read_outcomes
 from phronesis.store.side_tables import shown_contexts

@@ -67,10 +67,3 @@ def _hold(pattern: re.Pattern[str], length: int, *, power: int = 1) -> None:
 
 def _made(before: str, piece: str, end: str, length: int) -> str:
     return (before + piece * (length // len(piece)))[:length] + end
-
-
-@pytest.mark.slow
-def test_a_quadratic_expression_is_found() -> None:
-    for source in (r"\s+$", r"[ab]+c"):
-        with pytest.raises(AssertionError, match="more than"):
-            _hold(re.compile(source), LENGTH)

@@ -53,11 +53,9 @@ def test_the_members_of_a_list_come_back(rows: list[Any], indent: int | None, es
     assert found[-1].end == len(data) + 1
 
 
-EMPTY_FILE_HAS: list[bytes] = [b"", b"\n \r\n", b"\xef\xbb\xbf", b"[]", b" [ \n ] \n"]
-
-
 def test_an_empty_file_has_no_rows() -> None:
-    for data in EMPTY_FILE_HAS:
+    cases: list[bytes] = [b"", b"\n \r\n", b"\xef\xbb\xbf", b"[]", b" [ \n ] \n"]
+    for data in cases:
         assert cut(data) == [], data
 
 
@@ -79,17 +77,15 @@ def test_a_member_that_is_too_long_is_passed_over() -> None:
     assert [one.fault is None for one in found] == [True, False, True]
 
 
-BROKEN_LIST_READ: list[tuple[bytes, int, str | None]] = [
-    (b'[{"a": 1}, {"b": [2}', 1, CLOSED),
-    (b'[{"a": 1}, {"b": "', 1, CLOSED),
-    (b'[{"a": 1}] {"b": 2}\n{"c": 3}', 1, BEHIND),
-    (b'[{"a": 1}]] [', 1, BEHIND),
-    (b'[{"a": nonsense}, [1], 2,]', 3, None),
-]
-
-
 def test_a_broken_list_is_read_as_far_as_it_goes() -> None:
-    for data, whole, fault in BROKEN_LIST_READ:
+    cases: list[tuple[bytes, int, str | None]] = [
+        (b'[{"a": 1}, {"b": [2}', 1, CLOSED),
+        (b'[{"a": 1}, {"b": "', 1, CLOSED),
+        (b'[{"a": 1}] {"b": 2}\n{"c": 3}', 1, BEHIND),
+        (b'[{"a": 1}]] [', 1, BEHIND),
+        (b'[{"a": nonsense}, [1], 2,]', 3, None),
+    ]
+    for data, whole, fault in cases:
         found = cut(data)
         assert len([one for one in found if one.fault is None]) == whole, data
         assert [fault in one.fault for one in found if one.fault is not None and fault is not None] == [True] * (

@@ -22,17 +22,15 @@ def test_a_run_with_feedback_is_learned_from() -> None:
     assert row.feedback is not None
 
 
-LEARN_FOLLOWS_FEEDBACK: list[tuple[dict[str, Any], bool]] = [
-    ({"raw": "x"}, False),
-    ({"raw": "x", "learn": True}, True),
-    ({"raw": "x", "learn": False, "feedback": FEEDBACK}, False),
-    ({"run_id": "r", "feedback": FEEDBACK, "output": None}, True),
-    ({"run_id": "r", "learn": True}, True),
-]
-
-
 def test_learn_follows_the_feedback_unless_it_is_said() -> None:
-    for row, learn in LEARN_FOLLOWS_FEEDBACK:
+    cases: list[tuple[dict[str, Any], bool]] = [
+        ({"raw": "x"}, False),
+        ({"raw": "x", "learn": True}, True),
+        ({"raw": "x", "learn": False, "feedback": FEEDBACK}, False),
+        ({"run_id": "r", "feedback": FEEDBACK, "output": None}, True),
+        ({"run_id": "r", "learn": True}, True),
+    ]
+    for row, learn in cases:
         assert read(row).learn is learn, row
         assert (read(row).run is None) == ("raw" not in row), row
 
@@ -44,19 +42,17 @@ def test_a_run_without_an_id_gets_one_of_its_content() -> None:
     assert plain.run["run_id"] == plain.run_id
 
 
-WRONG_NAMED: list[tuple[Any, str]] = [
-    (b'{"raw": "a\\u0000b"}', "row"),
-    (b'{"raw": "x", "raw": "y"}', "row"),
-    (b'{"raw": "x", "trace": ' + b"[" * 5000 + b"]" * 5000 + b"}", "row"),
-    ({"run_id": 1, "feedback": FEEDBACK}, "run_id"),
-    ({"run_id": "r", "outptu": {}}, "run.output"),
-    ({"raw": "x", "learn": "yes"}, "learn"),
-    ({"raw": "x", "feedback": {"products": [{"name": "CO", "value": -1}]}}, "feedback.products[0].value"),
-]
-
-
 def test_what_is_wrong_is_named() -> None:
-    for row, field in WRONG_NAMED:
+    cases: list[tuple[Any, str]] = [
+        (b'{"raw": "a\\u0000b"}', "row"),
+        (b'{"raw": "x", "raw": "y"}', "row"),
+        (b'{"raw": "x", "trace": ' + b"[" * 5000 + b"]" * 5000 + b"}", "row"),
+        ({"run_id": 1, "feedback": FEEDBACK}, "run_id"),
+        ({"run_id": "r", "outptu": {}}, "run.output"),
+        ({"raw": "x", "learn": "yes"}, "learn"),
+        ({"raw": "x", "feedback": {"products": [{"name": "CO", "value": -1}]}}, "feedback.products[0].value"),
+    ]
+    for row, field in cases:
         with pytest.raises(InputError) as refused:
             read(row)
         assert refused.value.field == field, row

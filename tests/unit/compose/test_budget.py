@@ -46,11 +46,6 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
     assert ledger.spare() == 90
 
 
-def test_shares_are_parts_of_the_total_whatever_is_available() -> None:
-    caps = {"system_blocks": 100, "evidence": 300}
-    assert [Ledger(room, caps, total=200).own("system_blocks") for room in (200, 120, 50, 20)] == [50, 50, 50, 20]
-
-
 @given(
     available=st.integers(-10, 2_000),
     caps=CAPS,

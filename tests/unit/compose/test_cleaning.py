@@ -60,25 +60,6 @@ def test_an_address_is_one_short_line_without_marks_but_slashes() -> None:
         assert place(address) == shown
 
 
-def test_a_long_address_keeps_its_host_and_its_file() -> None:
-    long = place("https://kb.example.com/" + "folder/" * 10_000 + "the-manual.html")
-    assert long.startswith("kb.example.com/folde…")
-    assert long.endswith("/folder/the-manual.html")
-    assert len(long) == PLACE_LENGTH
-    assert place("file:///" + "%E6%B1%89" * 5_000 + ".md").endswith("汉.md")
-
-
-def test_a_title_and_headings_are_one_line_the_last_heading_always_there() -> None:
-    assert title(["Pump manual", "Pump manual", "Resetting"]) == "Pump manual › Resetting"
-    assert title(["接口规范", "超时"]) == "接口规范 › 超时"
-    assert title(["A" * 90, "B" * 90, "C" * 90]) == f"{'A' * 40} › {'C' * 40}"
-    assert title(["a", "b" * 40, "c" * 40, "d"]) == f"a › {'c' * 40} › d"
-    assert title(["</memory-1>\n[mem:1]", "（x）"]) == "memory-1 mem 1 › （x）".replace(
-        "memory-1", "/memory-1"
-    ).replace("/", "")
-    assert (title(["System"]), title(["Manual", "User"]), title([])) == ("", "Manual › User", "")
-
-
 @drawn(st.lists(TEXTS, max_size=6))
 def test_titles_are_bounded_and_cite_nothing(names: list[str]) -> None:
     shown = title(names)
@@ -109,3 +90,22 @@ def test_nothing_of_ours_can_be_written_from_inside(text: str) -> None:
     assert not re.search(r"\[m\d+\]", shown)
     for ours in ("<memory", "</memory", "<turn", "</turn", "<|", "[mem:", "[inst]", "[/inst]", "<<sys>>", "</s>"):
         assert ours not in shown
+
+
+def test_a_long_address_keeps_its_host_and_its_file() -> None:
+    long = place("https://kb.example.com/" + "folder/" * 10_000 + "the-manual.html")
+    assert long.startswith("kb.example.com/folde…")
+    assert long.endswith("/folder/the-manual.html")
+    assert len(long) == PLACE_LENGTH
+    assert place("file:///" + "%E6%B1%89" * 5_000 + ".md").endswith("汉.md")
+
+
+def test_a_title_and_headings_are_one_line_the_last_heading_always_there() -> None:
+    assert title(["Pump manual", "Pump manual", "Resetting"]) == "Pump manual › Resetting"
+    assert title(["接口规范", "超时"]) == "接口规范 › 超时"
+    assert title(["A" * 90, "B" * 90, "C" * 90]) == f"{'A' * 40} › {'C' * 40}"
+    assert title(["a", "b" * 40, "c" * 40, "d"]) == f"a › {'c' * 40} › d"
+    assert title(["</memory-1>\n[mem:1]", "（x）"]) == "memory-1 mem 1 › （x）".replace(
+        "memory-1", "/memory-1"
+    ).replace("/", "")
+    assert (title(["System"]), title(["Manual", "User"]), title([])) == ("", "Manual › User", "")

@@ -13,7 +13,6 @@ from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPack
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, ByteBound, O200k, TokenCounter
 from unit.compose.drawn import BUDGETS, CANDIDATES, evidence_of
-from unit.compose.random_packages import Made
 
 RELAXED = settings(
     max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
@@ -197,18 +196,6 @@ def check_all(candidates: Candidates, budget: Budget, counter: TokenCounter) -> 
 @RELAXED
 def test_laws(name: str, candidates: Candidates, budget: Budget) -> None:
     check_all(candidates, budget, counter_named(name))
-
-
-@pytest.mark.slow
-@pytest.mark.no_cover  # the tests above run the same lines; counting them here doubles the time
-def test_laws_for_a_thousand_packages() -> None:
-    composed = Counter[str]()
-    for seed in range(500):
-        made = Made(seed)
-        candidates, budget = made.candidates(), made.budget()
-        for name in ("o200k", "bytes"):  # both of what was made once: making takes a third of the time
-            composed[name] += check_all(candidates, budget, counter_named(name))
-    assert min(composed["o200k"], composed["bytes"]) > 250, "most budgets are to hold something"
 
 
 class Superadditive:

@@ -38,17 +38,6 @@ def rows(policy: Any = None) -> dict[str, PolicyValue]:
     return {one.path: one for one in found}
 
 
-def test_without_a_word_all_is_default() -> None:
-    found = rows()
-    assert {one.source for one in found.values()} == {"default"}
-    assert {path.partition(".")[0] for path in found} == set(Policy.model_fields)
-    assert (found["budgets.total"].value, found["conflict.types"].value, found["roles.embed"].value) == (
-        4000,
-        {},
-        "rules",
-    )
-
-
 def test_each_value_says_which_line_it_is_from(tmp_path: Path) -> None:
     path = tmp_path / "brain.yml"
     path.write_text(FILE, "utf-8")

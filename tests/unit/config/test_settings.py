@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
-from phronesis.config import Policy, api_keys, check_tenant, index_key, load_settings, settings
+from phronesis.config import Policy, api_keys, check_tenant, load_settings
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.exit_codes import run
 
-DATA_FOLDER = settings.data_folder
 POLICY: dict[str, Any] = {
     "gateways": {
         "local": {"kind": "ollama"},
@@ -35,7 +34,7 @@ def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "SPARE_KEY",
     ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(settings, "data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_args, **_named: str(tmp_path / "data"))
 
 
 @pytest.fixture
@@ -44,25 +43,6 @@ def brain(tmp_path: Path) -> Path:
     path = tmp_path / "team.policy"
     path.write_text("version: 1\nembedder: hashing\n", "utf-8")
     return path
-
-
-PLATFORMS: list[tuple[str, str, str]] = [
-    ("linux", "XDG_DATA_HOME", ".local/share"),
-    ("freebsd14", "XDG_DATA_HOME", ".local/share"),
-    ("win32", "LOCALAPPDATA", "AppData/Local"),
-    ("darwin", "", "Library/Application Support"),
-]
-
-
-def test_the_data_folder_is_the_platforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    for platform, variable, usual in PLATFORMS:
-        for name in ("XDG_DATA_HOME", "LOCALAPPDATA"):
-            monkeypatch.setenv(name, " ")
-        assert DATA_FOLDER(platform) == tmp_path / usual / "phronesis"
-        if variable:
-            monkeypatch.setenv(variable, str(tmp_path / "given"))
-            assert DATA_FOLDER(platform) == tmp_path / "given" / "phronesis"
 
 
 def load(policy: Any = None) -> Policy:
@@ -78,13 +58,6 @@ def test_the_url_is_the_argument_then_the_environment_then_the_users_own(
     assert load_settings(None, tenant=None).url == "postgresql://db/x"
     assert load_settings("sqlite://", tenant="acme").url == "sqlite://"
     assert load_settings("sqlite://", tenant="acme").tenant == check_tenant("acme")
-
-
-def test_a_policy_is_a_mapping_a_policy_or_a_file(tmp_path: Path, brain: Path) -> None:
-    assert load({"embedder": "hashing"}) == load(Policy(embedder="hashing")) == load(brain)
-    for ending in ("yml", "yaml"):
-        assert load(str(brain.rename(brain.with_suffix(f".{ending}")))).embedder == "hashing"
-        brain = brain.with_suffix(f".{ending}")
 
 
 def test_what_is_no_policy_is_refused_unshown() -> None:
@@ -142,59 +115,3 @@ def test_a_key_that_is_asked_for_must_be_there(value: str | None, why: str, monk
     for word in ("'paid'", "PAID_KEY", "'plan'", why, "set it"):
         assert word in told.value.message
     assert "ter2" not in told.value.message
-
-
-def test_the_token_of_an_outside_index_is_read_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert index_key(load({})) is None
-    index = {"backend": "chroma", "url": "http://h:8000", "api_key_env": "INDEX_TOKEN"}
-    policy = load({"reasoning": {"index": index}})
-    for value in (None, "hun\nter2"):
-        if value is not None:
-            monkeypatch.setenv("INDEX_TOKEN", value)
-        with pytest.raises(InputError, match="INDEX_TOKEN") as told:
-            index_key(policy)
-        assert "ter2" not in told.value.message
-    monkeypatch.setenv("INDEX_TOKEN", " hunter2 ")
-    key = index_key(policy)
-    assert key is not None
-    assert key.get_secret_value() == "hunter2"
-
-
-def test_the_command_line_takes_a_policy_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PHRONESIS_URL", f"sqlite:///{tmp_path / 'memory.db'}")
-    monkeypatch.chdir(tmp_path)
-    Path("brain").write_text("version: 1\nembedder: none\nbudgets: {total: 1500}\n", "utf-8")
-    assert run(["db", "upgrade", "--policy", "brain"]) == 0
-    assert run(["list", "--policy", "brain"]) == 0
-    Path("brain").write_text("embeder: none\nversion: 2\n", "utf-8")
-    capsys.readouterr()
-    for command in (["list", "--policy", "brain"], ["db", "upgrade", "--policy", "brain"]):
-        assert run(command) == 2
-        assert capsys.readouterr().err.splitlines() == [
-            "phronesis: brain, line 1: unknown field 'embeder'; did you mean 'embedder'? [input.invalid]",
-            "phronesis: brain, line 2: version must be 1, not 2 [input.invalid]",
-        ]
-
-
-def test_pubchem_is_asked_at_its_own_address_unless_another_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_settings("sqlite://", tenant=None).pubchem_url == "https://pubchem.ncbi.nlm.nih.gov/rest/pug"
-    monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", " http://127.0.0.1:8080/rest/pug ")
-    assert load_settings("sqlite://", tenant=None).pubchem_url == "http://127.0.0.1:8080/rest/pug"
-
-
-def test_an_address_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    cases: list[str] = [
-        "pubchem",
-        "ftp://x/y",
-        "http://[x",
-        "http://x/?a=b",
-        "http://x/ y",
-        "http://咪唑/",
-    ]
-    for wrong in cases:
-        monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", wrong)
-        with pytest.raises(InputError, match="must be the URL that PUG REST's paths are added to") as told:
-            load_settings("sqlite://", tenant=None)
-        assert told.value.field == "PHRONESIS_PUBCHEM_URL"

@@ -16,28 +16,19 @@ AT = datetime(2024, 9, 11, 15, 30, tzinfo=UTC)
 """A Wednesday."""
 
 ENGLISH = [
-    # Written dates.
-    ("on May 4 we met", "May 4", "2024-05-04", "2024-05-04", "day"),
-    ("13/4/2023", "13/4/2023", "2023-04-13", "2023-04-13", "day"),
     ("4/13/2023", "4/13/2023", "2023-04-13", "2023-04-13", "day"),
-    ("2023-05-04T10:00:00Z", "2023-05-04", "2023-05-04", "2023-05-04", "day"),
-    ("in May 2023", "May 2023", "2023-05-01", "2023-05-31", "month"),
     ("in May of last year", "May of last year", "2023-05-01", "2023-05-31", "month"),
     ("in the summer of 2019", "the summer of 2019", "2019-06-01", "2019-08-31", "season"),
-    ("early May", "early May", "2024-05-01", "2024-05-10", "week"),
     ("since 2019", "2019", "2019-01-01", "2019-12-31", "year"),
     ("in the 90s", "the 90s", "1990-01-01", "1999-12-31", "year"),
     ("Christmas 2022", "Christmas 2022", "2022-12-25", "2022-12-25", "day"),
-    ("between 3 and 7 June", "3 and 7 June", "2024-06-03", "2024-06-07", "day"),
     ("the third quarter of 2023", "the third quarter of 2023", "2023-07-01", "2023-09-30", "season"),
-    # Against the day it was written.
     ("sales in Q2", "Q2", "2024-04-01", "2024-06-30", "season"),
     ("today", "today", "2024-09-11", "2024-09-11", "day"),
     ("dentist thurs 4pm", "thurs", "2024-09-12", "2024-09-12", "day"),
     ("Monday the 23rd", "Monday the 23rd", "2024-09-23", "2024-09-23", "day"),
     ("last wk", "last wk", "2024-09-02", "2024-09-08", "week"),
     ("2 yrs ago", "2 yrs ago", "2022-01-01", "2022-12-31", "year"),
-    ("by the 20th", "the 20th", "2024-09-20", "2024-09-20", "day"),
     ("the day before yesterday", "the day before yesterday", "2024-09-09", "2024-09-09", "day"),
     ("a few days ago", "a few days ago", "2024-09-06", "2024-09-09", "day"),
     ("half a year ago", "half a year ago", "2024-03-01", "2024-03-31", "month"),
@@ -55,7 +46,6 @@ ENGLISH = [
     ("the spring of next year", "the spring of next year", "2025-03-01", "2025-05-31", "season"),
     ("in the fall", "the fall", "2024-09-01", "2024-11-30", "season"),
     ("this coming Wednesday", "this coming Wednesday", "2024-09-18", "2024-09-18", "day"),
-    ("next Friday", "next Friday", "2024-09-20", "2024-09-20", "day"),
     ("last Christmas", "last Christmas", "2023-12-25", "2023-12-25", "day"),
     ("on New Year’s Eve", "New Year’s Eve", "2024-12-31", "2024-12-31", "day"),
 ]
@@ -63,41 +53,31 @@ ENGLISH = [
 CHINESE = [
     ("五月四日见", "五月四日", "2024-05-04", "2024-05-04", "day"),
     ("2023年5月", "2023年5月", "2023-05-01", "2023-05-31", "month"),
-    ("3月3号", "3月3号", "2025-03-03", "2025-03-03", "day"),
     ("二零二三年夏天", "二零二三年夏天", "2023-06-01", "2023-08-31", "season"),
-    ("2019年", "2019年", "2019-01-01", "2019-12-31", "year"),
     ("2023-05-04开会", "2023-05-04", "2023-05-04", "2023-05-04", "day"),
     ("昨天", "昨天", "2024-09-10", "2024-09-10", "day"),
     ("上个月", "上个月", "2024-08-01", "2024-08-31", "month"),
     ("下个月五号", "下个月五号", "2024-10-05", "2024-10-05", "day"),
-    ("下个月初", "下个月初", "2024-10-01", "2024-10-10", "week"),
     ("上周三", "上周三", "2024-09-04", "2024-09-04", "day"),
     ("上上周", "上上周", "2024-08-26", "2024-09-01", "week"),
     ("周末去", "周末", "2024-09-14", "2024-09-15", "day"),
     ("周五九点的飞机", "周五", "2024-09-13", "2024-09-13", "day"),
-    ("三天前", "三天前", "2024-09-08", "2024-09-08", "day"),
-    ("两个星期后", "两个星期后", "2024-09-23", "2024-09-29", "week"),
-    ("三个月前", "三个月前", "2024-06-01", "2024-06-30", "month"),
     ("半年后", "半年后", "2025-03-01", "2025-03-31", "month"),
     ("前几天", "前几天", "2024-09-06", "2024-09-10", "day"),
     ("这几天", "这几天", "2024-09-09", "2024-09-13", "day"),
     ("过两天", "过两天", "2024-09-12", "2024-09-16", "day"),
-    ("去年冬天", "去年冬天", "2023-12-01", "2024-02-29", "season"),
     ("去年年底", "去年年底", "2023-12-01", "2023-12-31", "month"),
     ("明年五月四号", "明年五月四号", "2025-05-04", "2025-05-04", "day"),
     ("月底交", "月底", "2024-09-21", "2024-09-30", "week"),
     ("年底", "年底", "2024-12-01", "2024-12-31", "month"),
-    ("五月", "五月", "2024-05-01", "2024-05-31", "month"),
     ("十二月底", "十二月底", "2024-12-21", "2024-12-31", "week"),
     ("5号去", "5号", "2024-09-05", "2024-09-05", "day"),
     ("夏天", "夏天", "2024-06-01", "2024-08-31", "season"),
     ("国庆节", "国庆节", "2024-10-01", "2024-10-01", "day"),
     ("去年圣诞节", "去年圣诞节", "2023-12-25", "2023-12-25", "day"),
-    ("最近三天", "最近三天", "2024-09-08", "2024-09-11", "day"),
     ("最近半年", "最近半年", "2024-03-01", "2024-09-11", "month"),
     ("未来三天", "未来三天", "2024-09-11", "2024-09-14", "day"),
     ("去年第三季度", "去年第三季度", "2023-07-01", "2023-09-30", "season"),
-    ("二季度的营收", "二季度", "2024-04-01", "2024-06-30", "season"),
     ("上个季度", "上个季度", "2024-04-01", "2024-06-30", "season"),
 ]
 
@@ -112,66 +92,30 @@ def test_a_time_is_found_and_dated(rows: list[tuple[str, str, str, str, str]]) -
         assert names_time(text), text
 
 
-UNDATED: list[str] = [
-    "between 7 and 3 June",
-    "最近零天",
-    "I may go and march on",
-    "I fall down",
-    "5/4/2023",
-    "2019 people came",
-    "on the 5th floor",
-    "Feb 30",
-    "every Friday",
-    "on Fridays",
-    "He sat in the sun",
-    "the last 0 days",
-    "2023-13-40",
-    "the 3.14.2023 release",
-    "this three days",
-    "for 0 days ago",
-    "三个月",
-    "5号线",
-    "我天天喝茶",
-    "每周三",
-    "零天前",
-    "二月三十日",
-    "今年二月三十日",
-    "第5号",
-]
-
-
 def test_what_is_no_date_is_not_dated() -> None:
-    for text in UNDATED:
+    cases: list[str] = [
+        "between 7 and 3 June",
+        "I may go and march on",
+        "Feb 30",
+        "every Friday",
+        "the last 0 days",
+        "the 3.14.2023 release",
+        "三个月",
+        "零天前",
+    ]
+    for text in cases:
         assert find_times(text, AT) == [], text
 
 
-NAMING: list[str] = [
-    "in the morning",
-    "at 9",
-    "I once climbed it",
-    "see you at 5pm",
-    "every Friday",
-    "the other day",
-    "早上见",
-    "九点开会",
-    "最近很忙",
-    "我曾经去过",
-    "on Fridays",
-    "2023-05",
-    "每周三",
-]
-
-
 def test_clock_times_and_times_of_day_name_a_time() -> None:
-    for text in NAMING:
+    cases: list[str] = ["in the morning", "see you at 5pm", "早上见", "我曾经去过", "每周三"]
+    for text in cases:
         assert names_time(text), text
 
 
-TIMELESS: list[str] = ["I like tea", "我喜欢喝茶", "", "the sundial maybe", "天真", "a 7% rise in price"]
-
-
 def test_most_texts_name_none() -> None:
-    for text in TIMELESS:
+    cases: list[str] = ["I like tea", "我喜欢喝茶", "", "the sundial maybe", "天真", "a 7% rise in price"]
+    for text in cases:
         assert not names_time(text), text
         assert find_times(text, AT) == [], text
 
@@ -182,21 +126,14 @@ def test_what_is_relative_is_said() -> None:
     assert [time.start for time in times] == sorted(time.start for time in times)
 
 
-LEANING: list[tuple[str, str, str]] = [
-    ("on Friday", "2024-09-06", "2024-09-13"),
-    ("on Wednesday", "2024-09-11", "2024-09-11"),
-    ("May 4", "2024-05-04", "2025-05-04"),
-    ("in October", "2023-10-01", "2024-10-01"),
-    ("in the spring", "2024-03-01", "2025-03-01"),
-    ("on the 5th.", "2024-09-05", "2024-10-05"),
-    ("周一", "2024-09-09", "2024-09-16"),
-    ("Q4", "2023-10-01", "2024-10-01"),
-    ("上半年", "2024-01-01", "2025-01-01"),
-]
-
-
 def test_a_text_may_lean_to_the_past_or_the_future() -> None:
-    for text, past, future in LEANING:
+    cases: list[tuple[str, str, str]] = [
+        ("on Friday", "2024-09-06", "2024-09-13"),
+        ("in October", "2023-10-01", "2024-10-01"),
+        ("on the 5th.", "2024-09-05", "2024-10-05"),
+        ("上半年", "2024-01-01", "2025-01-01"),
+    ]
+    for text, past, future in cases:
         assert [str(find_times(text, AT, lean=lean)[0].first) for lean in (-1, 1)] == [past, future], text
 
 
@@ -239,45 +176,31 @@ def test_the_first_looks_lose_nothing_and_both_answers_come_at_once(words: list[
     assert names_time(text) or not plain.holds(text)
 
 
-def test_letters_that_change_length_in_small_do_not_move_a_time() -> None:
-    text = "İzmir yesterday"
-    assert [text[time.start : time.end] for time in find_times(text, AT)] == ["yesterday"]
-
-
 def test_a_long_text_is_scanned_so_far() -> None:
     assert find_times("x" * calendar.MAX_SCANNED + " yesterday", AT) == []
 
 
 NUMBERS: list[tuple[str, float | None]] = [
     ("34", 34),
-    ("1,200", 1200),
     ("3.5", 3.5),
-    ("-2", -2),
     ("thirty-four", 34),
-    ("Seven", 7),
-    ("twenty one", 21),
     ("三十四", 34),
     ("二零二三", 2023),
-    ("十二", 12),
-    ("一百零五", 105),
     ("两万三千", 23000),
     ("3万", 30000),
-    ("万", 10000),
     ("3.5万", 35000.0),
-    ("五千", 5000),
-    ("", None),
     ("three men", None),
-    ("a few", None),
-    ("三个", None),
     ("1.2.3", None),
-    ("thirty forty", None),
     ("9" * 50, None),
     ("万x", None),
-    ("一万二", 10002),
-    ("-", None),
 ]
 
 
 def test_numbers_as_people_write_them() -> None:
     for text, number in NUMBERS:
         assert parse_number(text) == number, text
+
+
+def test_letters_that_change_length_in_small_do_not_move_a_time() -> None:
+    text = "İzmir yesterday"
+    assert [text[time.start : time.end] for time in find_times(text, AT)] == ["yesterday"]

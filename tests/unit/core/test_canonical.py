@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections import UserDict, UserList
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -48,11 +46,6 @@ def test_rounding_is_done_once_and_knows_no_minus_zero(value: float) -> None:
     assert serialization.dumps(serialization.rounded(-0.0)) == "0.0"
 
 
-def test_mappings_and_sequences_of_any_kind_become_plain() -> None:
-    given_value = MappingProxyType({"a": (1, UserList([True])), "b": UserDict({"c": None})})
-    assert serialization.plain(given_value, field="f") == {"a": [1, [True]], "b": {"c": None}}
-
-
 def nest(levels: int, value: Any) -> Any:
     for _ in range(levels):
         value = [value]
@@ -65,17 +58,15 @@ def knot() -> Any:
     return out
 
 
-BAD: list[tuple[Any, str]] = [
-    ({"a": [1, math.nan]}, "f.a[1]"),
-    (1 << 63, "f"),
-    (-(1 << 63), "f"),
-    ({"a": {1: 2}}, "f.a"),
-    (b"x", "f"),
-]
-
-
 def test_what_would_not_come_back_is_refused_where_it_stands() -> None:
-    for bad, where in BAD:
+    cases: list[tuple[Any, str]] = [
+        ({"a": [1, math.nan]}, "f.a[1]"),
+        (1 << 63, "f"),
+        (-(1 << 63), "f"),
+        ({"a": {1: 2}}, "f.a"),
+        (b"x", "f"),
+    ]
+    for bad, where in cases:
         with pytest.raises(InputError) as caught:
             serialization.plain(bad, field="f")
         assert caught.value.field == where, bad

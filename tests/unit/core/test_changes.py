@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.changes import Changes, Existing, Fold, Patch, field_patch, settle
-from phronesis.core.items import Item
 from phronesis.errors import PhronesisError
 from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count, edge, item_of, moment, piece
 
@@ -150,32 +149,9 @@ def test_what_is_dropped_and_wished_in_one_is_replaced_or_stays(there: bool) -> 
     assert [row["weight"] for row in (*delta.edges_removed, *delta.edges_added)] == [0.5, 0.7]
 
 
-def test_the_same_edge_found_by_another_entry_is_no_change_and_another_weight_replaces() -> None:
-    lane = KeptLane()
-    lane.apply(Changes(items=[item_of("i1"), item_of("i2")], edges=[edge("i1", weight=0.5)]))
-    assert lane.apply(Changes(edges=[edge("i1", at=9, weight=0.5)])).deltas == ()
-    delta = lane.apply(Changes(edges=[edge("i1", at=9, weight=0.6)])).deltas[0]
-    assert delta.edges_removed == (edge("i1", weight=0.5).to_row(),)
-
-
-def test_edges_that_leave_no_item_need_no_item_and_can_be_dropped() -> None:
-    lane = KeptLane()
-    named = edge("Ada", "i1", from_kind="entity", type="about")
-    assert lane.apply(Changes(edges=[named, edge("nobody")])).deltas == ()
-    assert list(lane.edges.values()) == [named]
-    lane.apply(Changes(dropped_edges=[named]))
-    assert lane.edges == {}
-
-
 def test_counted_evidence_is_not_counted_again() -> None:
     lane = KeptLane()
     lane.apply(Changes(items=[item_of("i1", kind=COUNTED)], evidence=[piece("i1"), piece("i1", grade="A")]))
     assert lane.apply(Changes(evidence=[piece("i1", at=5, grade="B")])).deltas == ()
     assert lane.held["i1"].stage == "1 pieces"
     assert FOLDS[COUNTED].fields == {"stage", "confidence", "data.learned"}
-
-
-def test_a_field_that_is_none_is_a_slip_that_shows() -> None:
-    with pytest.raises(TypeError):
-        item_of("i1").with_fields({"no_such": 1})
-    assert isinstance(item_of("i1").with_fields({}), Item)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError
-from phronesis.resources.laws.outline import LEAST_LIMIT, LIMIT, OVERLAP, Chunk, chunks_of
+from phronesis.resources.laws.outline import LEAST_LIMIT, Chunk, chunks_of
 
 PIECES = st.sampled_from(
     [
@@ -60,13 +60,6 @@ def test_a_short_text_is_one_chunk_and_nothing_gives_none() -> None:
     assert chunks_of(" \n\t") == []
 
 
-def test_paragraphs_are_cut_between_and_repeat_nothing() -> None:
-    text = "First words here and more.\n\nSecond words here and more."
-    first, second = chunks_of(text, limit=40, overlap=10)
-    assert text[first.start : first.end] == "First words here and more."
-    assert text[second.start : second.end] == "Second words here and more."
-
-
 def test_sentences_are_cut_between_and_the_last_is_repeated() -> None:
     text = "One two three four. Five six. Seven eight nine ten."
     first, second = chunks_of(text, limit=40, overlap=10)
@@ -103,28 +96,8 @@ def test_code_is_cut_between_lines_and_only_where_nothing_else_is_left() -> None
     assert len(chunks_of("```\n" + "x" * 100, limit=40, overlap=10)) == 3  # one line longer than a chunk
 
 
-def test_rows_of_a_table_are_kept_whole() -> None:
-    text = "| a. b | c. d |\n| e. f | g. h |\n| i. j | k. l |"
-    assert [text[c.start : c.end] for c in chunks_of(text, limit=40, overlap=0)] == [
-        "| a. b | c. d |\n| e. f | g. h |",
-        "| i. j | k. l |",
-    ]
-
-
 @pytest.mark.parametrize(("limit", "overlap", "field"), [(15, 0, "limit"), (40, 11, "overlap"), (40, -1, "overlap")])
 def test_a_limit_that_cannot_be_kept_is_refused(limit: int, overlap: int, field: str) -> None:
     with pytest.raises(InputError) as refused:
         chunks_of("text", limit=limit, overlap=overlap)
     assert refused.value.field == field
-
-
-def test_time_goes_with_the_length_of_the_text() -> None:
-    for text in (
-        "x" * 200_000,
-        "```\n" * 40_000,
-        "| a |\n" * 30_000,
-        "a. " * 70_000,
-        "\n" * 200_000,
-        "字。" * 90_000,
-    ):
-        assert len(chunks_of(text)) <= 2 + 2 * len(text) // (LIMIT // 4 - OVERLAP // 2)

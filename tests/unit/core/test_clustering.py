@@ -35,27 +35,21 @@ def test_components_partition_and_do_not_depend_on_order(
     assert components(chance.sample(sorted(tokens), len(tokens)), [(b, a) for a, b in shuffled]) == found
 
 
-def test_components_follow_chains() -> None:
-    assert components("edcba", [("d", "e"), ("b", "d"), ("a", "c")]) == [["a", "c"], ["b", "d", "e"]]
-
-
 def test_cohesion_is_the_mean_similarity_to_the_others() -> None:
     pairs = {("a", "b"): 1.0, ("b", "c"): 0.5, ("c", "z"): 1.0}
     assert cohesion(["a", "b", "c"], pairs) == {"a": 0.5, "b": 0.75, "c": 0.25}
     assert cohesion(["a"], pairs) == {"a": 0.0}
 
 
-CONTINUED: list[tuple[list[str], dict[str, str], dict[int, str]]] = [
-    (["abc"], {"p": "ab"}, {0: "p"}),
-    (["ab", "cde"], {"p": "abcde"}, {1: "p"}),  # split: the larger share goes on
-    (["abcd"], {"q": "ab", "p": "cd"}, {0: "p"}),  # merged: a tie goes by id
-    (["ab", "cd"], {"p": "cd", "q": "ab"}, {0: "q", 1: "p"}),
-    (["xy"], {"p": "ab", "q": ""}, {}),
-]
-
-
 def test_a_cluster_continues_what_it_shares_most_with() -> None:
-    for clusters, existing, expected in CONTINUED:
+    cases: list[tuple[list[str], dict[str, str], dict[int, str]]] = [
+        (["abc"], {"p": "ab"}, {0: "p"}),
+        (["ab", "cde"], {"p": "abcde"}, {1: "p"}),  # split: the larger share goes on
+        (["abcd"], {"q": "ab", "p": "cd"}, {0: "p"}),  # merged: a tie goes by id
+        (["ab", "cd"], {"p": "cd", "q": "ab"}, {0: "q", 1: "p"}),
+        (["xy"], {"p": "ab", "q": ""}, {}),
+    ]
+    for clusters, existing, expected in cases:
         found = match_by_overlap([set(one) for one in clusters], {name: set(ids) for name, ids in existing.items()})
         assert found == expected, clusters
 

@@ -28,11 +28,9 @@ EVIDENCE = st.builds(
 )
 
 
-REINFORCING_FOUR_TENTHS: list[tuple[Grade, float]] = [("A", 0.55), ("B", 0.52), ("C", 0.49), ("D", 0.43)]
-
-
 def test_reinforcing_four_tenths() -> None:
-    for grade, after in REINFORCING_FOUR_TENTHS:
+    cases: list[tuple[Grade, float]] = [("A", 0.55), ("B", 0.52), ("C", 0.49), ("D", 0.43)]
+    for grade, after in cases:
         assert reinforce(0.4, grade) == pytest.approx(after), grade
 
 

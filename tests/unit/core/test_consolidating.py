@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.conversation.laws import Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.laws import Verdict, best_match, consolidate, finish, retract
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Cardinality, Retention
 from phronesis.core.statements import HeldStatement, Occurrence, Statement
@@ -92,21 +92,6 @@ def test_a_later_value_takes_the_place_of_the_earlier() -> None:
     assert (verdict.act, lane.now("home")) == ("SUPERSEDE", ["lyon"])
     assert verdict.patches == {"paris1": {"ended": "superseded", "ended_by": new.id, "valid_to": at(2)}}
     assert lane.supersedes == {("lyon2", "paris1")}
-
-
-def test_an_earlier_value_is_history_and_finds_its_place() -> None:
-    lane = Lane()
-    for value, day in (("lyon", 9), ("oslo", 1), ("rome", 5), ("bern", 7)):
-        lane.state("home", value, saying(day))
-    assert lane.now("home") == ["lyon"]
-    ends = {one.item.value: (one.item.ended_by, one.item.valid_to) for one in lane.held.values()}
-    assert ends == {
-        "oslo": ("rome3", at(5)),
-        "rome": ("bern4", at(7)),
-        "bern": ("lyon1", at(9)),
-        "lyon": (None, None),
-    }
-    assert lane.supersedes == {("rome3", "oslo2"), ("bern4", "rome3"), ("lyon1", "bern4")}
 
 
 @given(
@@ -228,29 +213,6 @@ def test_of_one_instant_the_later_sentence_stands_and_two_sources_are_disputed()
     assert lane.now("home") == ["lyon", "rome"]
 
 
-def test_of_two_dates_in_one_breath_the_later_stands() -> None:
-    lane = Lane()
-    lane.state("home", "berlin", saying(9, began=5))
-    lane.state("home", "lyon", saying(9, began=2))
-    assert lane.now("home") == ["berlin"]
-    assert lane.held["lyon2"].item.valid_to == at(5)
-
-
-def test_a_move_told_late_does_not_end_what_was_before_it_began() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(5))
-    lane.state("home", "lyon", saying(6, began=1))
-    assert lane.held["paris1"].item.valid_to == at(5)
-
-
-def test_a_value_between_two_sayings_of_another_is_history() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(1))
-    lane.state("home", "paris", saying(9))
-    _, verdict = lane.state("home", "lyon", saying(5))
-    assert verdict.fields == {"ended": "superseded", "ended_by": "paris1", "valid_to": at(9)}
-
-
 def test_an_earlier_saying_moves_the_beginning_of_the_one_value() -> None:
     lane = Lane()
     lane.state("home", "paris", saying(5))
@@ -264,26 +226,6 @@ def test_an_earlier_saying_moves_the_beginning_of_the_one_value() -> None:
     assert lane.now("home") == ["paris"]
 
 
-def test_an_earlier_saying_moves_the_beginning_of_what_is_past() -> None:
-    lane = Lane()
-    lane.state("home", "osaka", saying(5))
-    lane.state("home", "kyoto", saying(10))
-    _, verdict = lane.state("home", "osaka", saying(2))
-    assert verdict.into == "osaka1"
-    assert (lane.now("home"), len(lane.held)) == (["kyoto"], 2)
-    lane.state("home", "nara", saying(4))
-    _, verdict = lane.state("home", "kyoto", saying(3))  # before nara: another stay
-    assert verdict.into is None
-
-
-def test_an_earlier_value_with_another_in_between_is_not_the_same_stay() -> None:
-    lane = Lane()
-    lane.state("home", "lyon", saying(5))
-    lane.state("home", "paris", saying(9))
-    _, verdict = lane.state("home", "paris", saying(1))
-    assert verdict.fields["ended_by"] == "lyon1"
-
-
 def test_a_value_said_more_fully_updates_and_one_said_less_fully_does_not() -> None:
     lane = Lane()
     lane.state("home", "lyon", saying(1))
@@ -293,32 +235,6 @@ def test_a_value_said_more_fully_updates_and_one_said_less_fully_does_not() -> N
     lane.state("likes", "tea", saying(1), "many")
     assert lane.state("likes", "tea with milk", saying(2), "many")[1].act == "ADD"
     assert lane.state("likes", "tea, but not too hot", saying(3), "many")[1].act == "UPDATE"
-
-
-def test_the_user_vouches_for_what_a_tool_said() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(1, TOOL))
-    _, verdict = lane.state("home", "paris", saying(2))
-    assert verdict.patches == {"paris1": {"trust": USER}}
-    assert lane.state("home", "paris", saying(3, TOOL))[1] == Verdict(act="NONE", into="paris1")
-
-
-def test_opposites_of_one_value_stand_against_each_other() -> None:
-    lane = Lane()
-    lane.state("likes", "tea", saying(1), "many")
-    lane.state("likes", "coffee", saying(1), "many")
-    lane.state("dislikes", "tea", saying(2), "many")
-    assert (lane.now("likes"), lane.now("dislikes")) == (["coffee"], ["tea"])
-    lane.state("likes", "tea", saying(3), "many")
-    assert (lane.now("likes"), lane.now("dislikes")) == (["coffee", "tea"], [])
-
-
-def test_what_it_is_said_instead_of_ends() -> None:
-    lane = Lane()
-    lane.state("decision", "mysql", saying(1), "many")
-    lane.state("decision", "fridays", saying(1), "many")
-    lane.state("decision", "postgres", saying(2), "many", against=frozenset({"mysql1"}))
-    assert lane.now("decision") == ["fridays", "postgres"]
 
 
 def test_what_had_ceased_when_it_was_said_is_history_alone() -> None:
@@ -372,17 +288,6 @@ def test_a_task_is_finished_once_and_by_one_who_may() -> None:
     assert finish(lane.statement("task", "x", saying(3), "many"), over) == Verdict(act="NONE")
 
 
-def test_what_is_archived_or_quarantined_is_no_basis() -> None:
-    for fields in ({"status": "archived"}, {"quarantine": "q"}, {"ended": "retracted"}, {"ended": "dissolved"}):
-        lane = Lane()
-        lane.state("home", "paris", saying(1))
-        one = lane.held["paris1"]
-        lane.held["paris1"] = replace(one, item=one.item.with_fields(fields))
-        for value in ("paris", "lyon"):
-            new = lane.statement("home", value, saying(2))
-            assert consolidate(new, list(lane.held.values())) == Verdict(act="ADD")
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [({"renew", "passport"}, "a"), ({"renew", "leas"}, "b"), ({"cat"}, None), (set(), None), ({"renew", "flat"}, None)],
@@ -395,23 +300,6 @@ def test_a_task_is_found_by_its_words(text: set[str], found: str | None) -> None
 def test_of_two_that_match_alike_the_newest() -> None:
     assert best_match({"a"}, {"old": {"a"}, "new": {"a"}}) == "new"
     assert best_match({"a"}, {"near": {"a"}, "far": {"a", "b"}}) == "near"
-
-
-def test_a_place_of_its_own_and_one_that_is_there() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(1))
-    new = lane.statement("home", "lyon", saying(2))
-    assert enter(new, ()) == Verdict(act="ADD")
-    assert confirm(new, lane.held["paris1"], ()).into == "paris1"
-
-
-def test_a_value_that_begins_later_ends_the_present_one_then_however_often_it_is_said() -> None:
-    lane = Lane()
-    lane.state("job", "siemens", saying(1))
-    for day in (2, 3):
-        lane.state("job", "philips", saying(day, began=20), ahead=True)
-        assert (lane.held["siemens1"].item.ended, lane.held["siemens1"].item.valid_to) == (None, at(20))
-        assert lane.now("job") == ["philips", "siemens"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import SUBTYPES, StoredConfidence, Subtype, decayed, reinforce, weaken
+from phronesis.core.confidence import SUBTYPES, StoredConfidence, Subtype, decayed, reinforce
 from phronesis.errors import InputError
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -48,35 +48,12 @@ def test_daily_runs_that_move_the_reference_equal_one_run(
     assert value == pytest.approx(decayed(confidence, days=runs, reinforcements=n, subtype=subtype))
 
 
-def test_reading_daily_never_changes_what_is_stored() -> None:
-    trait = stored(1.0)
-    values = [trait.value_at(START + timedelta(days=day)) for day in range(31)]
-    assert values[30] == pytest.approx(0.8607, abs=1e-4)
-    assert trait == stored(1.0)
-
-
 def test_reinforcement_acts_on_the_decayed_value_and_moves_the_reference() -> None:
     later = START + timedelta(days=30)
     after = stored().reinforced("A", at=later)
     assert after.confidence == pytest.approx(reinforce(0.8 * exp(-0.15), "A"))
     assert (after.at, after.last_reinforced, after.reinforcements) == (later, later, 1)
     assert after.value_at(later) == after.confidence
-
-
-def test_weakening_moves_the_reference_and_keeps_the_count() -> None:
-    later = START + timedelta(days=30)
-    trait = StoredConfidence(confidence=0.8, at=START, subtype="core", reinforcements=2, last_reinforced=START)
-    after = trait.weakened(at=later, strong=True)
-    assert after.confidence == pytest.approx(weaken(trait.value_at(later), strong=True))
-    assert (after.at, after.last_reinforced, after.reinforcements) == (later, START, 2)
-    assert after.value_at(later + timedelta(days=1)) == pytest.approx(after.confidence, rel=2e-3)
-
-
-def test_a_moment_before_the_reference_neither_grows_nor_moves_it_back() -> None:
-    before = START - timedelta(days=9)
-    assert stored().value_at(before) == 0.8
-    assert stored().weakened(at=before).at == START
-    assert stored().reinforced("D", at=before).last_reinforced == START
 
 
 @pytest.mark.parametrize("days", [-0.1, float("nan"), float("inf")])

@@ -44,6 +44,11 @@ def document(text: str, title: str = "") -> ReadDocument:
     return ReadDocument(title, "text/markdown", text, sections_of(text, headings), "test/1")
 
 
+@given(st.text(max_size=600), st.text(max_size=40), st.integers(0, LIMIT))
+def test_a_summary_keeps_to_its_limit(text: str, title: str, limit: int) -> None:
+    assert len(summary_of(document(text, title), limit=limit)) <= limit
+
+
 def test_title_beginning_headings_and_sections() -> None:
     assert summary_of(document(MANUAL, "Backup manual")).split("\n") == [
         "Backup manual",
@@ -52,17 +57,3 @@ def test_title_beginning_headings_and_sections() -> None:
         "Daily backups: Every night at two the server writes a full copy to the second disk. It takes an hour.",
         "Restoring: Stop the server first, or what is restored will be written over. And wait.",
     ]
-
-
-@given(st.text(max_size=600), st.text(max_size=40), st.integers(0, LIMIT))
-def test_a_summary_keeps_to_its_limit(text: str, title: str, limit: int) -> None:
-    assert len(summary_of(document(text, title), limit=limit)) <= limit
-
-
-def test_a_line_that_does_not_fit_is_left_out_and_a_shorter_one_after_it_kept() -> None:
-    whole = summary_of(document(MANUAL)).split("\n")
-    longest = max(whole, key=len)
-    assert whole.index(longest) < len(whole) - 1
-    short = summary_of(document(MANUAL), limit=len(longest) - 1).split("\n")
-    assert longest not in short
-    assert short == [line for line in whole if line in short]

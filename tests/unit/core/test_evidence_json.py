@@ -62,11 +62,9 @@ def changed(path: str, value: Any) -> Any:
     return out
 
 
-WAS_WRITTEN_COMES: list[Evidence] = [FULL, memory(1), replace(memory(2), why=None), section(3)]
-
-
 def test_what_was_written_comes_back() -> None:
-    for found in WAS_WRITTEN_COMES:
+    cases: list[Evidence] = [FULL, memory(1), replace(memory(2), why=None), section(3)]
+    for found in cases:
         assert evidence_from_dict(plain(found)) == found, found
 
 
@@ -91,38 +89,36 @@ def test_what_is_not_known_is_passed_over() -> None:
     assert evidence_from_dict({**more, "taste": 1}) == FULL
 
 
-WRONG_FIELDS: list[tuple[str, Any]] = [
-    ("item", None),
-    ("item.id", None),
-    ("item.id", "a\nb"),
-    ("item.kind", "potion"),
-    ("item.content", "a\0b"),
-    ("item.recorded_at", "yesterday"),
-    ("item.version", -1),
-    ("item.version", True),
-    ("item.confidence", 2),
-    ("item.confidence", "1"),
-    ("item.trust", "mine"),
-    ("item.trust", 4),
-    ("item.pinned", 1),
-    ("item.data", {"a": float("inf")}),
-    ("item.role", "r" * 1001),
-    ("score", 10**400),
-    ("matched", "text"),
-    ("matched.0", 7),
-    ("matched.0.part", "chunk:x"),
-    ("matched.1.claim_id", ""),
-    ("sources.0.entry_id", None),
-    ("sources.0.quote", 1),
-    ("conflicts", [1]),
-    ("why", {"a": "b"}),
-    ("why", {str(n): 1.0 for n in range(MAX_LISTED + 1)}),
-    ("conflicts", ["a"] * (MAX_LISTED + 1)),
-]
-
-
 def test_a_field_that_is_wrong_is_named() -> None:
-    for path, value in WRONG_FIELDS:
+    cases: list[tuple[str, Any]] = [
+        ("item", None),
+        ("item.id", None),
+        ("item.id", "a\nb"),
+        ("item.kind", "potion"),
+        ("item.content", "a\0b"),
+        ("item.recorded_at", "yesterday"),
+        ("item.version", -1),
+        ("item.version", True),
+        ("item.confidence", 2),
+        ("item.confidence", "1"),
+        ("item.trust", "mine"),
+        ("item.trust", 4),
+        ("item.pinned", 1),
+        ("item.data", {"a": float("inf")}),
+        ("item.role", "r" * 1001),
+        ("score", 10**400),
+        ("matched", "text"),
+        ("matched.0", 7),
+        ("matched.0.part", "chunk:x"),
+        ("matched.1.claim_id", ""),
+        ("sources.0.entry_id", None),
+        ("sources.0.quote", 1),
+        ("conflicts", [1]),
+        ("why", {"a": "b"}),
+        ("why", {str(n): 1.0 for n in range(MAX_LISTED + 1)}),
+        ("conflicts", ["a"] * (MAX_LISTED + 1)),
+    ]
+    for path, value in cases:
         with pytest.raises(InputError) as told:
             evidence_from_dict(changed(path, value))
         assert told.value.field is not None, path
@@ -137,22 +133,20 @@ def test_what_is_nested_too_deep_is_refused() -> None:
         evidence_from_dict(changed("item.data", {"a": deep}))
 
 
-NO_PACKS: list[Any] = [
-    None,
-    [],
-    {},
-    {"evidence": None},
-    {"evidence": [7]},
-    {"evidence": [], "abstained": "no"},
-    {"evidence": [], "ignored_fields": ["a"]},
-    {"evidence": [], "ignored_fields": {"a": "b"}},
-    {"evidence": [], "degraded": [{"role": "r"}]},
-    {"evidence": [{}] * (MAX_EVIDENCE + 1)},
-]
-
-
 def test_a_pack_that_is_none_is_refused() -> None:
-    for pack in NO_PACKS:
+    cases: list[Any] = [
+        None,
+        [],
+        {},
+        {"evidence": None},
+        {"evidence": [7]},
+        {"evidence": [], "abstained": "no"},
+        {"evidence": [], "ignored_fields": ["a"]},
+        {"evidence": [], "ignored_fields": {"a": "b"}},
+        {"evidence": [], "degraded": [{"role": "r"}]},
+        {"evidence": [{}] * (MAX_EVIDENCE + 1)},
+    ]
+    for pack in cases:
         with pytest.raises(InputError):
             EvidencePack.from_dict(pack, plan=plan())
 

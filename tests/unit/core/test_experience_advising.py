@@ -6,18 +6,13 @@ from typing import Any
 
 from phronesis.experience.laws.answers import Reference
 from phronesis.experience.laws.constraints import bans_of
-from phronesis.experience.laws.recommendations import (
-    Advised,
-    Found,
-    advise,
-    opposed,
-    outcome_conflicts,
-    sides,
-)
+from phronesis.experience.laws.recommendations import Advised, Found, advise, opposed, outcome_conflicts, sides
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.index.tokens import tokenize
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)
+
+
 ITEM: dict[str, Any] = {"content": "", "entry_id": "e", "recorded_at": AT, "updated_at": AT}
 
 
@@ -31,35 +26,6 @@ def found(record: L1Event | Pattern | Principle, score: float = 1.0, **more: Any
 
 def told(*things: Found, constraints: Any = (), limit: int = 10) -> Advised:
     return advise(things, bans_of(constraints, tokenize)[0], tokenize, limit=limit)
-
-
-def test_events_by_their_outcome() -> None:
-    worked = event("a", "Pinned it", result="green", reflection="pin early")
-    again = event("b", "pinned  it", "failure", reflection="the lock was stale")
-    advised = told(found(worked), found(again, 0.9), found(event("c", "who knows", "unknown"), 0.9))
-    assert [(one.attempt, one.why, one.lesson) for one in advised.recommended] == [
-        ("Pinned it", "green", "pin early"),
-        ("the lock was stale", "learned from a failure: pinned it", ""),
-    ]
-    assert advised.recommended[0].success_rate["rate"] == 0.5
-    assert [ref.id for ref in advised.recommended[0].evidence] == ["a", "b"]
-    assert [one.attempt for one in advised.avoid] == ["pinned it"]
-
-
-def test_a_lesson_that_is_the_attempt_is_advised_alone() -> None:
-    advised = told(found(event("a", "look on the shelf first", "failure", reflection="Look on the shelf first")))
-    assert [one.attempt for one in advised.recommended] == ["look on the shelf first"]
-    assert advised.avoid == []
-    chinese = told(found(event("a", "直接重启了数据库服务", "failure", reflection="先看日志")))
-    assert chinese.recommended[0].why.startswith("从失败中得知")
-
-
-def test_what_is_weak_or_said_already_is_left_out() -> None:
-    advised = told(found(event("a", "one")), found(event("b", "One"), 0.8), found(event("c", "two"), 0.1))
-    assert [one.attempt for one in advised.recommended] == ["one"]
-    assert told() == Advised()
-    assert told(found(event("a", "x"), 0.0)) == Advised()
-    assert len(told(found(event("a", "x")), found(event("b", "y")), limit=1).recommended) == 1
 
 
 def pattern(outcome: str, recommendation: str, members: tuple[str, ...] = ("a",)) -> Pattern:
@@ -76,6 +42,19 @@ def pattern(outcome: str, recommendation: str, members: tuple[str, ...] = ("a",)
     )
 
 
+def test_events_by_their_outcome() -> None:
+    worked = event("a", "Pinned it", result="green", reflection="pin early")
+    again = event("b", "pinned  it", "failure", reflection="the lock was stale")
+    advised = told(found(worked), found(again, 0.9), found(event("c", "who knows", "unknown"), 0.9))
+    assert [(one.attempt, one.why, one.lesson) for one in advised.recommended] == [
+        ("Pinned it", "green", "pin early"),
+        ("the lock was stale", "learned from a failure: pinned it", ""),
+    ]
+    assert advised.recommended[0].success_rate["rate"] == 0.5
+    assert [ref.id for ref in advised.recommended[0].evidence] == ["a", "b"]
+    assert [one.attempt for one in advised.avoid] == ["pinned it"]
+
+
 def test_a_pattern_speaks_for_its_events() -> None:
     refs = (Reference("a", "ref/a"),)
     good = found(pattern("success", "Do: pin it\nLesson: early"), 1.0, events=refs)
@@ -88,24 +67,6 @@ def test_a_pattern_speaks_for_its_events() -> None:
     assert told(found(pattern("unknown", "Open: try"))) == Advised()
     assert told(found(pattern("failure", "Avoid: rush"))).recommended == []
     assert told(found(pattern("success", ""))).recommended[0].attempt == "said of it"
-
-
-def test_principles_advise_or_warn() -> None:
-    wise = Principle(
-        id="k",
-        kind="principle",
-        condition="it fails",
-        action="pin",
-        because="it worked",
-        watch_out="stale locks",
-        patterns=("p",),
-        **ITEM,
-    )
-    [one] = told(found(wise, needs_validation=True)).recommended
-    assert (one.attempt, one.why, one.lesson) == ("pin", "it fails it worked", "stale locks")
-    assert (one.principles, one.needs_validation) == (("k",), True)
-    warned = told(found(replace(wise, label="failure")))
-    assert ([one.attempt for one in warned.avoid], warned.recommended) == (["pin"], [])
 
 
 def test_the_same_attempt_with_two_outcomes() -> None:

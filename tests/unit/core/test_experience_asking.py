@@ -2,24 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.lexical_index import ScopeIndex
-from phronesis.experience.laws.graph_traversal import CROSS, LEAST, SAME, Link, Node, walk
-from phronesis.experience.laws.ranking import (
-    EXACT,
-    MAX_TERMS,
-    Signals,
-    relevance_of,
-    score_of,
-    shares_of,
-    weights,
-    word_shares,
-)
-from phronesis.index.tokens import pack_terms, term_hash
+from phronesis.experience.laws.graph_traversal import LEAST, SAME, Link, Node, walk
+from phronesis.experience.laws.ranking import Signals, score_of, shares_of, weights
 
 
 class Drawn:
@@ -36,17 +23,6 @@ class Drawn:
         self.asked += len(ids)
         layers = {"e": 1, "p": 2, "k": 3, "a": 0}
         return {one: Node(one, layers[one[0]], at=int(one[1:])) for one in ids if one not in self.hidden}
-
-
-def test_a_walk_goes_up_and_down() -> None:
-    found = walk(Drawn([("e1", "p1", 1.0), ("p1", "k1", 1.0), ("k1", "p2", 1.0), ("p2", "e9", 1.0)]), {"e1": 1.0})
-    assert {one: round(step.strength, 3) for one, step in found.items()} == {
-        "e1": 1.0,
-        "p1": CROSS,
-        "k1": round(CROSS**2, 3),
-        "p2": round(CROSS**3, 3),
-    }
-    assert (found["k1"].hops, found["k1"].via, found["k1"].by) == (2, "p1", "similar")
 
 
 def test_a_walk_is_bounded_and_takes_the_newest_of_equals() -> None:
@@ -80,25 +56,6 @@ def test_a_walk_never_strengthens(pairs: list[tuple[int, int, float]], width: in
     assert len(found) <= 1 + 3 * width
 
 
-def index(*documents: Sequence[str]) -> ScopeIndex:
-    made = ScopeIndex()
-    made.add([(n, pack_terms(list(words))) for n, words in enumerate(documents)])
-    return made
-
-
-def shares(index_: ScopeIndex, *words: str) -> list[float]:
-    mask = np.ones(index_.row_count, np.bool_)
-    return [float(one) for one in word_shares([(index_, mask)], list(map(term_hash, words)))[0]]
-
-
-def test_only_experience_counts_and_long_questions_are_cut() -> None:
-    made = index(["pin", "a"], ["pin", "b"], ["pin", "c"])
-    alone = word_shares([(made, np.array([True, False, False]))], [term_hash("pin")])[0]
-    assert alone[0] > 0 == alone[1] == alone[2]
-    many = [f"t{n}" for n in range(3 * MAX_TERMS)]
-    assert shares(index(many, ["t0"]), *many)[1] == 0.0  # the one that both hold is not among the rarest
-
-
 def test_relevance_is_what_is_lifted() -> None:
     plain = Signals(words=0.5, meaning=0.5)
     better = plain._replace(usefulness=1.0, confidence=1.0, trust=1.0, preference=1.0)
@@ -109,11 +66,3 @@ def test_relevance_is_what_is_lifted() -> None:
     assert shares_of(Signals(usefulness=1.0, confidence=1.0, trust=1.0)) == {}
     assert "meaning" not in shares_of(Signals(words=0.5))
     assert set(weights()) >= {"words", "half_life_days", "members"}
-
-
-def test_an_exact_name_is_before_all_words() -> None:
-    named = relevance_of(Signals(words=0.0, meaning=0.0, exact=True))
-    assert sum(named.values()) == EXACT
-    below = relevance_of(Signals(words=0.1, meaning=0.0, members=2.0))
-    assert sum(below.values()) == pytest.approx(1.6)
-    assert relevance_of(Signals(words=0.9, meaning=0.9, members=0.1))["members"] == 0.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.constraints import MAX_RULES, bans_of, clauses_of, liking
+from phronesis.experience.laws.constraints import bans_of, clauses_of, liking
 from phronesis.index.tokens import tokenize
 
 
@@ -20,91 +20,56 @@ def broken(constraint: Any, text: str) -> bool:
     return any(ban.met_by(clauses) for ban in bans_of([constraint], tokenize)[0])
 
 
-RULED_OUT: list[tuple[Any, list[str]]] = [
-    ("no internet", ["internet"]),
-    ("the sandbox has no internet access", ["internet"]),
-    ("without simp", ["simp"]),
-    ("sudo is not allowed", ["sudo"]),
-    ("don't use curl or wget", ["curl", "wget"]),
-    ("不能用 sudo", ["sudo"]),
-    ("不要重启服务", ["重启服务"]),
-    ("禁止联网", ["联网"]),
-    ("no curl, wget", ["curl", "wget"]),
-    ("offline only", ["internet"]),
-    ({"must_not": ["internet", "sudo"]}, ["internet", "sudo"]),
-    ({"must_not": "simp"}, ["simp"]),
-    ("be fast", []),
-    ("no no", []),
-    ("not only sudo", []),
-    ("never the", []),
-    ("no problem. no sudo", ["sudo"]),
-    ("只读", ["删除"]),
-]
-
-
 def test_what_a_constraint_rules_out() -> None:
-    for constraint, phrases in RULED_OUT:
+    cases: list[tuple[Any, list[str]]] = [
+        ("no internet", ["internet"]),
+        ("without simp", ["simp"]),
+        ("don't use curl or wget", ["curl", "wget"]),
+        ("不要重启服务", ["重启服务"]),
+        ("no curl, wget", ["curl", "wget"]),
+        ("offline only", ["internet"]),
+        ({"must_not": "simp"}, ["simp"]),
+        ("no no", []),
+        ("never the", []),
+        ("只读", ["删除"]),
+    ]
+    for constraint, phrases in cases:
         assert ruled_out(constraint) == phrases, constraint
         assert bool(bans_of([constraint], tokenize)[1]) == (not phrases), constraint
 
 
-AGAINST: list[tuple[str, str, bool]] = [
-    ("no internet", "download the wheel", True),
-    ("no internet", "built it without internet", False),
-    ("不能用 sudo", "sudo apt install x", True),
-    ("不能用 sudo", "没有用 sudo，装到用户目录", False),
-    ("不能用 sudo", "用 root 权限重装", True),
-    ("without simp", "used ring instead of simp", False),
-    ("without simp", "rw without ring but then simp", True),
-    ("no sudo", "not only sudo but su", True),
-    ("禁止联网", "下载模型", True),
-    ("no reboot", "重启了服务", True),
-    ("no schema change", "changed a schema", True),
-    ("no schema change", "read the schema. changed a name", False),
-    ("no sudo", "", False),
-]
-
-
 def test_what_goes_against_it() -> None:
-    for constraint, text, against in AGAINST:
+    cases: list[tuple[str, str, bool]] = [
+        ("no internet", "download the wheel", True),
+        ("不能用 sudo", "sudo apt install x", True),
+        ("不能用 sudo", "没有用 sudo，装到用户目录", False),
+        ("without simp", "used ring instead of simp", False),
+        ("no sudo", "not only sudo but su", True),
+        ("no reboot", "重启了服务", True),
+        ("no schema change", "changed a schema", True),
+        ("no sudo", "", False),
+    ]
+    for constraint, text, against in cases:
         assert broken(constraint, text) == against, constraint
 
 
-PREFERENCES: list[tuple[list[Any], str, int]] = [
-    (["prefer ring over simp"], "ring closes it", 1),
-    (["prefer ring over simp"], "simp closes it", 0),
-    (["最好不用 sudo"], "sudo rm", -1),
-    (["lock file"], "pinned in the lock file", 1),
-    ([{"must_not": ["sudo"]}], "sudo rm", -1),
-    (["tools"], "tools", 1),
-    (["lock file"], "", 0),
-    (["的"], "lock", 0),
-]
-
-
 def test_preferences() -> None:
-    for wishes, text, sign in PREFERENCES:
+    cases: list[tuple[list[Any], str, int]] = [
+        (["prefer ring over simp"], "ring closes it", 1),
+        (["最好不用 sudo"], "sudo rm", -1),
+        ([{"must_not": ["sudo"]}], "sudo rm", -1),
+        (["tools"], "tools", 1),
+        (["的"], "lock", 0),
+    ]
+    for wishes, text, sign in cases:
         liked = liking(wishes, tokenize)(clauses_of(text, tokenize))
         assert (liked > 0) - (liked < 0) == sign, wishes
         assert -1.0 <= liked <= 1.0, wishes
 
 
-NO_RULES: list[Any] = [
-    3,
-    ["x"] * (MAX_RULES + 1),
-    [""],
-    ["  "],
-    ["x" * 501],
-    [{"must_not": []}],
-    [{"must_not": [1]}],
-    [{"must_not": 1}],
-    [{"must": "x"}],
-    [None],
-]
-
-
 def test_what_is_no_rule_is_named() -> None:
-    for wrong in NO_RULES:
+    cases: list[Any] = [3, [""], ["x" * 501], [{"must_not": 1}], [None]]
+    for wrong in cases:
         with pytest.raises(InputError) as error:
             bans_of(wrong, tokenize)
         assert error.value.field == "constraints", wrong

@@ -44,13 +44,6 @@ def test_facts_of_any_run() -> None:
     assert BUILDER.name == "generic"
 
 
-def test_the_view_of_any_run() -> None:
-    run = Run(run_id="r1", output={"M1": " Cu ", "ratio": 3, "done": True, "empty": " "})
-    view = BUILDER.view(run, Feedback(products=(Product(name="a"),)))
-    assert (view.run_id, view.label, view.named, view.numbers) == ("r1", "M1 Cu", {"M1": "Cu"}, {"ratio": 3.0})
-    assert view.products == (Product(name="a"),)
-
-
 def test_everything_is_bounded_but_the_sum() -> None:
     products = tuple(Product(name=f"p{n}", value=float(n)) for n in range(30))
     feedback = Feedback(products=products, cons="x" * 10_000)

@@ -4,29 +4,23 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.items import KINDS, Item, Trust
+from phronesis.core.items import Item
 from phronesis.forgetting.laws import (
-    CONVERSATION,
     FORGETTABLE,
     Fading,
     Figures,
     Law,
     Rule,
-    brought_back,
     fields_of,
     is_expired,
     is_forgotten,
-    is_human,
     last_moment,
     next_action,
     protection,
     retention,
-    used,
-    why_faded,
 )
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -101,10 +95,6 @@ def test_nothing_unopposed_is_moved_before_it_is_old_enough(figures: Figures, ru
     assert act(item(), retention(young, rule.half_life_days), rule) is None
 
 
-def test_a_rule_without_floors_moves_nothing() -> None:
-    assert Rule(downweight_below=0.0, archive_below=0.0).youngest_days == float("inf")
-
-
 def test_half_is_left_after_a_half_life_and_importance_use_and_who_said_it_change_that() -> None:
     assert retention(Figures(age_days=180), 180) == 0.5
     assert retention(Figures(age_days=90, human=False), 180) == 0.5
@@ -149,17 +139,6 @@ def test_after_an_action_nothing_is_left_to_do_at_once(kept: float) -> None:
     assert act(downweighted, kept) == wanted
 
 
-def test_what_somebody_else_archived_waits_for_nothing_and_what_was_brought_back_is_restored() -> None:
-    assert act(item(status="archived"), 0.0) is None
-    archived = put_away()
-    back = archived.with_fields({"status": "active"})
-    assert [brought_back(one) for one in (item(), archived, back)] == [False, False, True]
-    assert next_action(back, 0.0, RULE, NOW, expired=True) == ("restore", "brought back")
-    restored = back.with_fields(fields_of("restore", {}, NOW))
-    assert not restored.data
-    assert not is_forgotten(back)
-
-
 def test_what_was_to_be_done_is_archived_when_its_time_is_over() -> None:
     over = item(kind="task", valid_to=NOW)
     days = timedelta(days=1)
@@ -185,6 +164,12 @@ def test_what_lies_ahead_does_not_age() -> None:
     assert last_moment(item(occurred_at=NOW - timedelta(days=900)), None) == NOW
 
 
+@given(st.dictionaries(st.sampled_from(FORGETTABLE), RULES), st.integers(1, 9))
+def test_the_law_goes_through_a_payload(rules: dict[str, Rule], most: int) -> None:
+    law = Law(rules=rules, most=most)
+    assert Law.of(law.to_payload()) == law
+
+
 def test_what_keeps_an_item_is_said() -> None:
     rule = Rule(
         keep_importance=9, keep=frozenset({"profile", "allergy", "favorite.*"}), keep_sources=frozenset({"manual"})
@@ -200,48 +185,3 @@ def test_what_keeps_an_item_is_said() -> None:
     ]
     assert [protection(one, rule) for one, _ in told] == [words for _, words in told]
     assert protection(item(importance=10), Rule()) is None
-
-
-def test_why_something_faded() -> None:
-    told = {
-        "low use": Figures(age_days=999),
-        "decay": Figures(age_days=9999, uses=3),
-        "contradicted": Figures(age_days=1, counter=0.9),
-    }
-    assert {why_faded(one, RULE, "archive") for one in told.values()} == set(told)
-    assert [why_faded(one, RULE, "archive") for one in told.values()] == list(told)
-    assert why_faded(Figures(age_days=1, counter=1.0), RULE, "downweight") == "contradicted"
-    assert why_faded(Figures(age_days=999, counter=0.1), RULE, "downweight") == "low use"
-
-
-@given(st.dictionaries(st.sampled_from(FORGETTABLE), RULES), st.integers(1, 9))
-def test_the_law_goes_through_a_payload(rules: dict[str, Rule], most: int) -> None:
-    law = Law(rules=rules, most=most)
-    assert Law.of(law.to_payload()) == law
-
-
-def test_how_often_and_when_something_was_shown() -> None:
-    once = item().with_fields(used(5, NOW))
-    assert once.data["use"] == {"count": 5, "last": "2026-06-01T00:00:00Z"}
-    kept = Fading.members({**once.data, "due": "d", "claims": [1], "usefulness": 0.2})
-    assert kept == {"use": once.data["use"], "due": "d", "usefulness": 0.2}
-    assert Fading.members(None) == {}
-
-
-@pytest.mark.parametrize(
-    ("trust", "human"),
-    [
-        (Trust.USER, True),
-        (Trust.OPERATOR, True),
-        (Trust.ASSISTANT, False),
-        (Trust.TOOL, False),
-        (Trust.EXTERNAL, False),
-    ],
-)
-def test_a_persons_word_is_told_by_its_trust(trust: Trust, human: bool) -> None:
-    assert is_human(item(trust=trust)) is human
-
-
-def test_the_kinds_are_those_of_items() -> None:
-    assert set(CONVERSATION) - set(KINDS) <= {"document"}
-    assert len(set(FORGETTABLE)) == len(FORGETTABLE)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from found_evidence import candidate, memory, part, section
-from phronesis.core.results import Evidence
-from phronesis.recall.deduplication import Candidate, Part, candidates_of, falling, judged, relevance, support
+from found_evidence import memory, part, section
+from phronesis.recall.deduplication import Candidate, Part, candidates_of, falling, judged, support
 from phronesis.recall.fusion import Fused, FusionRules, fuse
 
 SHARES = st.floats(0, 1)
@@ -58,20 +57,6 @@ def test_support_is_a_share_and_no_reason_lowers_it(why: dict[str, float]) -> No
     for name, value in why.items():
         assert support({**why, name: value + 1}) >= support(why)
     assert support({"dense": 9.0}) == 0.0
-
-
-def test_one_certain_reason_suffices_and_half_ones_add_up() -> None:
-    assert support({"covered": 1.0}) == support({"outlying": 7.0}) == 1.0
-    assert support({"outlying": 3.0}) == 0.5
-    assert support({"covered": 0.5, "outlying": 3.0}) == 0.75
-    assert support({"timed": 1.0}) == 0.5
-    assert support({"mentioned": 1.0}) == pytest.approx(0.3)
-
-
-def test_relevance_follows_the_order_of_the_source() -> None:
-    found = [memory(1, 0.2), memory(2, 0.8), memory(3, 0.1)]
-    assert relevance(found) == [pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.1)]
-    assert relevance([replace(found[0], why=None)]) == [0.0]
 
 
 # Fusion.
@@ -138,28 +123,6 @@ def test_a_reranker_orders_each_side_by_its_scores(pool: list[Candidate], scores
     assert all((one.why or {})["rerank"] == one.score for one in fused.evidence)
 
 
-def test_what_a_reranker_did_not_read_comes_after_what_it_read() -> None:
-    pool = candidates_of([part("memory", memory(1, 0.9), memory(2, 0.8), memory(3, 0.7))])
-    fused = fuse(judged(pool, [0.2, 0.3]), FusionRules(), limit=3)
-    assert ids(fused) == ["m2", "m1", "m3"]
-    assert "rerank" not in (fused.evidence[2].why or {})
-
-
-def test_a_reranker_speaks_for_what_its_source_did_not_believe_in() -> None:
-    [one] = candidates_of([part("memory", memory(1, 0.9), abstained=True)])
-    assert not one.supported
-    assert judged([one], [0.7])[0].supported
-
-
-def test_a_side_lends_its_places() -> None:
-    memories = [memory(n, 0.6) for n in range(10)]
-    sections = [section(n, 0.9, document=f"d{n}", uri=None) for n in range(2)]
-    fused = fuse(candidates_of([part("memory", *memories), part("resources", *sections)]), MANY, limit=10)
-    assert fused.to_dict()["places"] == {"memory": 8, "resources": 2}
-    alone = fuse(candidates_of([part("memory", *memories)]), MANY, limit=10)
-    assert len(alone.evidence) == 10
-
-
 WEAK = part("memory", *(memory(n, 0.1) for n in range(10)))
 DOUBTED = part("memory", *(memory(n, 0.9) for n in range(10)), abstained=True)
 
@@ -169,15 +132,6 @@ def test_what_is_irrelevant_has_no_claim(irrelevant: Part) -> None:
     sections = part("resources", *(section(n, 0.5, document=f"d{n}", uri=None) for n in range(8)))
     fused = fuse(candidates_of([irrelevant, sections]), MANY, limit=10)
     assert [one[0] for one in ids(fused)] == ["s"] * 8 + ["m"] * 2
-
-
-def test_where_nothing_reaches_the_floor_the_ratio_is_kept_among_what_is_supported() -> None:
-    sections = part("resources", *(section(n, 0.05, document=f"d{n}", uri=None) for n in range(8)))
-    fused = fuse(candidates_of([part("memory", *(memory(n, 0.1) for n in range(10))), sections]), MANY, limit=10)
-    assert fused.to_dict()["places"] == {"memory": 4, "resources": 6}
-    doubted = part("memory", *(memory(n, 0.1) for n in range(10)), abstained=True)
-    lent = fuse(candidates_of([doubted, sections]), MANY, limit=10)
-    assert [one[0] for one in ids(lent)] == ["s"] * 8 + ["m"] * 2
 
 
 def test_why_something_is_not_there_is_said() -> None:
@@ -196,14 +150,19 @@ def test_why_something_is_not_there_is_said() -> None:
     assert fate_of(short, "m2") == "limit"
 
 
-def test_the_score_is_the_relevance_and_the_own_one_is_kept() -> None:
-    [found] = fuse([candidate(memory(1, score=7.5), relevance=0.25)], FusionRules(), limit=1).evidence
-    assert found.score == 0.25
-    assert found.why == {"covered": 0.5, "source_score": 7.5, "relevance": 0.25}
-    bare: Evidence = replace(memory(1), why=None)
-    assert fuse([candidate(bare)], FusionRules(), limit=1).evidence[0].why == {"source_score": 0.5, "relevance": 0.5}
+def test_a_side_lends_its_places() -> None:
+    memories = [memory(n, 0.6) for n in range(10)]
+    sections = [section(n, 0.9, document=f"d{n}", uri=None) for n in range(2)]
+    fused = fuse(candidates_of([part("memory", *memories), part("resources", *sections)]), MANY, limit=10)
+    assert fused.to_dict()["places"] == {"memory": 8, "resources": 2}
+    alone = fuse(candidates_of([part("memory", *memories)]), MANY, limit=10)
+    assert len(alone.evidence) == 10
 
 
-def test_nothing_gives_nothing() -> None:
-    fused = fuse([], FusionRules(), limit=5)
-    assert fused.to_dict() == {"places": {"memory": 0, "resources": 0}, "candidates": []}
+def test_where_nothing_reaches_the_floor_the_ratio_is_kept_among_what_is_supported() -> None:
+    sections = part("resources", *(section(n, 0.05, document=f"d{n}", uri=None) for n in range(8)))
+    fused = fuse(candidates_of([part("memory", *(memory(n, 0.1) for n in range(10))), sections]), MANY, limit=10)
+    assert fused.to_dict()["places"] == {"memory": 4, "resources": 6}
+    doubted = part("memory", *(memory(n, 0.1) for n in range(10)), abstained=True)
+    lent = fuse(candidates_of([doubted, sections]), MANY, limit=10)
+    assert [one[0] for one in ids(lent)] == ["s"] * 8 + ["m"] * 2

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 from found_evidence import candidate, memory, section
 from phronesis.core.results import Evidence
-from phronesis.recall.deduplication import (
-    Candidate,
-    Fate,
-    Text,
-    key_of,
-    messages_of,
-    site_of,
-    without_duplicates,
-)
+from phronesis.recall.deduplication import Candidate, Fate, Text, site_of, without_duplicates
 
 LONG = "Fill the kettle with vinegar and boil it twice to remove the limescale."
 CHINESE = "每月用柠檬酸清洗水壶一次，可以去除水垢，然后用清水冲洗。"
@@ -33,17 +25,6 @@ def names(kept: Sequence[Candidate]) -> list[str]:
 
 def told(dropped: Sequence[Fate]) -> list[tuple[str, str | None, str]]:
     return [(one.candidate.evidence.item.id, one.of, one.why["because"]) for one in dropped]
-
-
-def test_keys_are_those_of_the_source() -> None:
-    assert key_of(section(1)) == ("section", "d1", "s1", "chunk:0")
-    assert key_of(section(1, part="whole")) == ("section", "d1", "s1")
-    assert key_of(replace(section(1), matched=())) == ("section", "d1", "s1")
-    assert key_of(memory(1)) == ("item", "m1")
-    assert key_of(memory(1, kind="message", message_id="a")) == ("message", "e1", "a")
-    assert key_of(memory(1, kind="message")) == ("item", "m1")
-    assert messages_of(memory(1, messages=["a", "b"])) == {("message", "e1", "a"), ("message", "e1", "b")}
-    assert messages_of(section(1)) == frozenset()
 
 
 def test_one_key_is_shown_once() -> None:
@@ -84,43 +65,21 @@ def test_a_section_stands_for_the_message_that_quotes_it_at_its_place() -> None:
     assert kept[0].judged == 0.9
 
 
-def test_a_message_that_says_more_stays_beside_the_section() -> None:
-    more = memory(1, text=f"{LONG} But for our office the landlord Mr Berger pays a technician.")
-    kept, dropped = without_duplicates(ranked(more, section(1, text=LONG)))
-    assert (names(kept), dropped) == (["m1", "s1"], [])
-    quoted = memory(1, text="boil it twice to remove the limescale")
-    kept, _ = without_duplicates(ranked(section(1, text=LONG), quoted))
-    assert names(kept) == ["s1"]
-
-
-def test_what_people_say_twice_they_say_at_two_times() -> None:
-    kept, _ = without_duplicates(ranked(memory(1, text=LONG), memory(2, text=LONG)))
-    assert names(kept) == ["m1", "m2"]
-
-
-def test_one_word_that_differs_makes_another_text() -> None:
-    other = section(2, document="d2", text=LONG.replace("twice", "thrice"))
-    kept, _ = without_duplicates(ranked(section(1, text=LONG), other))
-    assert names(kept) == ["s1", "s2"]
-
-
 @given(st.text(max_size=300))
 def test_any_text_can_be_compared(text: str) -> None:
     assert isinstance(Text(text).repeats(Text(LONG)), bool)
     assert isinstance(Text(LONG).repeats(Text(text)), bool)
 
 
-WHOSE_DOCUMENT: list[tuple[str, str | None]] = [
-    ("https://www.a.example/b?c", "a.example"),
-    ("file:///manuals/kettle/one.md", "/manuals/kettle"),
-    ("C:\\manuals\\one.md", "\\manuals".replace("\\", "/")),
-    ("mailto:a@b.example", None),
-    ("http://[bad", None),
-]
-
-
 def test_whose_a_document_is() -> None:
-    for uri, site in WHOSE_DOCUMENT:
+    cases: list[tuple[str, str | None]] = [
+        ("https://www.a.example/b?c", "a.example"),
+        ("file:///manuals/kettle/one.md", "/manuals/kettle"),
+        ("C:\\manuals\\one.md", "\\manuals".replace("\\", "/")),
+        ("mailto:a@b.example", None),
+        ("http://[bad", None),
+    ]
+    for uri, site in cases:
         assert site_of(uri) == site, uri
 
 

@@ -11,25 +11,19 @@ FENCED = f"<memory-123456789>\n[mem:{ID}] (2026-05-01, user) I live in Lyon.\n</
 CONTEXT = f"# System\nProfile:\n[mem:{ID}] I live in Lyon\n\n# Memory\n{FENCED}\n\n# User message\nWhat should I see?"
 
 
-INJECTED: list[tuple[str, str]] = [
-    (CONTEXT, ""),
-    (f"{CONTEXT}\nI moved to Paris.", "I moved to Paris."),
-    (f"I moved to Paris.\n{CONTEXT}", "I moved to Paris."),
-    (f"{FENCED}\nI moved to Paris.", "I moved to Paris."),
-    (f"# Memory\n{FENCED}\nI moved to Paris.", "I moved to Paris."),
-    (f"Before. {FENCED} After.", "Before.\nAfter."),
-    (f"> [mem:{ID}] I live in Lyon\nnot any more", "not any more"),
-    ("- [m1] (2026-05-01, user) Home city: Lyon\n不再是了", "不再是了"),
-    ('<turn-123456789 role="user">\nI live in Lyon.', ""),
-    ("<system-reminder>\nThe user prefers tabs.\n</system-reminder>\ncontinue", "continue"),
-    ("<system-reminder>The user prefers tabs.\nI use Vim.\n</system-reminder>\ncontinue", "continue"),
-    ('<file path="cv.txt">\nI am a nurse.\n</file>', ""),
-    ("Improve it: <cv>\nI am a nurse.\n</cv>\nI am Bob.", "Improve it:\nI am Bob."),
-]
-
-
 def test_what_nobody_wrote_is_left_out() -> None:
-    for text, own in INJECTED:
+    cases: list[tuple[str, str]] = [
+        (CONTEXT, ""),
+        (f"I moved to Paris.\n{CONTEXT}", "I moved to Paris."),
+        (f"{FENCED}\nI moved to Paris.", "I moved to Paris."),
+        (f"# Memory\n{FENCED}\nI moved to Paris.", "I moved to Paris."),
+        (f"> [mem:{ID}] I live in Lyon\nnot any more", "not any more"),
+        ('<turn-123456789 role="user">\nI live in Lyon.', ""),
+        ("<system-reminder>\nThe user prefers tabs.\n</system-reminder>\ncontinue", "continue"),
+        ("<system-reminder>The user prefers tabs.\nI use Vim.\n</system-reminder>\ncontinue", "continue"),
+        ("Improve it: <cv>\nI am a nurse.\n</cv>\nI am Bob.", "Improve it:\nI am Bob."),
+    ]
+    for text, own in cases:
         assert "\n".join(line.strip() for line in own_text(text).text.splitlines() if line.strip()) == own, text
 
 
@@ -48,17 +42,8 @@ def test_what_somebody_wrote_stays(text: str) -> None:
     assert not has_context(text)
 
 
-def test_places_are_those_in_the_whole_text() -> None:
-    text = f"Ana.\n{FENCED}\nBob and\n<x>\ny\n</x>\nCy"
-    own = own_text(text)
-    for word in ("Ana", "Bob", "Cy"):
-        start = own.place(own.text.index(word))
-        assert text[start : start + len(word)] == word
-
-
 @pytest.mark.parametrize(
-    "piece",
-    ["<a>\n", "<a>\nx\n</a>\n", "[m1] x\n", "memory-123456 turn-123456 ", "<a>" + " " * 200],
+    "piece", ["<a>\n", "<a>\nx\n</a>\n", "[m1] x\n", "memory-123456 turn-123456 ", "<a>" + " " * 200]
 )
 def test_time_grows_with_the_length_alone(piece: str) -> None:
     def seconds(size: int) -> float:

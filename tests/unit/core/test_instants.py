@@ -50,33 +50,14 @@ def test_a_naive_time_is_utc_and_so_is_one_whose_zone_says_nothing() -> None:
         assert timestamps.parse_moment(naive, field="t") == NOW
 
 
-def test_results_show_a_z_and_nothing_for_nothing() -> None:
-    assert timestamps.isoformat(NOW) == "2026-05-01T00:00:00Z"
-    assert timestamps.isoformat(None) is None
-    assert (timestamps.optional_micros(None), timestamps.optional_moment(None)) == (None, None)
-
-
 @pytest.mark.parametrize("given", [1777593600, 1777593600000, 1777593600000.0, "1777593600", "1777593600.0"])
 def test_seconds_and_milliseconds_since_1970_are_times(given: object) -> None:
     assert timestamps.parse_moment(given, field="t") == NOW
 
 
-def test_seconds_keep_microseconds_and_may_lie_before_1970() -> None:
-    assert timestamps.parse_moment(-1.5, field="t") == datetime(1969, 12, 31, 23, 59, 58, 500_000, tzinfo=UTC)
-    assert timestamps.parse_moment(1777593600.123456, field="t") == NOW + timedelta(microseconds=123_456)
-
-
-BAD = [
-    None,
-    float("inf"),
-    b"2026",
-    "now",
-    "\ud800",
-]
-
-
 def test_what_is_no_time_is_refused_by_its_field() -> None:
-    for bad in BAD:
+    cases = [None, float("inf"), b"2026", "now", "\ud800"]
+    for bad in cases:
         with pytest.raises(InputError) as caught:
             timestamps.parse_moment(bad, field="when")
         assert caught.value.field == "when", bad

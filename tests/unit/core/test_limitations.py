@@ -31,19 +31,6 @@ def test_english() -> None:
     )
 
 
-def test_chinese() -> None:
-    assert limitation_from(CHINESE, [run("rb-run-13")], {**TEST, "product": "FORMATE"}) == (
-        "在运行 rb-run-13（Cu–Zn 3:1，imidazole）中不成立：FORMATE 的占比为 0.41。"
-    )
-    assert limitation_from(CHINESE, [run("a", label="")], {**TEST, "metric": "value"}) == (
-        "在运行 a 中不成立：formate 的数值为 2。"
-    )
-    assert limitation_from(CHINESE, [run("a")], {"metric": "activity", "op": ">", "value": 9}) == (
-        "在运行 a（Cu–Zn 3:1，imidazole）中不成立：总活性为 2。"
-    )
-    assert limitation_from(CHINESE, [run("a")]) == "在运行 a（Cu–Zn 3:1，imidazole）中不成立。"
-
-
 def test_no_alias_comes_in_by_a_name() -> None:
     said = limitation_from(ENGLISH, [run("[C12]", label="Cu [C3]\n【C4】")])
     assert said == "Not held in run (C12) (Cu (C3) (C4)): fraction of formate 0.41."
@@ -58,3 +45,16 @@ def test_it_is_one_short_line_without_brackets(
     assert said == limitation_from(claim, [run(name, label=label)], test)
     assert not re.search(r"[\[\]\n\r【】]", said)
     assert len(said) < 3 * MAX_NAME + 80
+
+
+def test_chinese() -> None:
+    assert limitation_from(CHINESE, [run("rb-run-13")], {**TEST, "product": "FORMATE"}) == (
+        "在运行 rb-run-13（Cu–Zn 3:1，imidazole）中不成立：FORMATE 的占比为 0.41。"
+    )
+    assert limitation_from(CHINESE, [run("a", label="")], {**TEST, "metric": "value"}) == (
+        "在运行 a 中不成立：formate 的数值为 2。"
+    )
+    assert limitation_from(CHINESE, [run("a")], {"metric": "activity", "op": ">", "value": 9}) == (
+        "在运行 a（Cu–Zn 3:1，imidazole）中不成立：总活性为 2。"
+    )
+    assert limitation_from(CHINESE, [run("a")]) == "在运行 a（Cu–Zn 3:1，imidazole）中不成立。"

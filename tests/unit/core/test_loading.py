@@ -6,8 +6,6 @@ from threading import Barrier, Event
 
 import pytest
 
-from phronesis.conversation.extracting import rules
-from phronesis.conversation.extracting.tables import load_language
 from phronesis.core.lazy_loading import once, once_property
 
 THREADS = 16
@@ -68,16 +66,3 @@ def test_what_fails_is_loaded_again() -> None:
     with pytest.raises(LookupError):
         load()
     assert load() == load() == 2
-
-
-def test_the_tables_of_a_language_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    loads: list[str] = []
-
-    def counted(code: str) -> object:
-        loads.append(code)
-        return load_language(code)
-
-    monkeypatch.setattr("phronesis.conversation.extracting.rules.load_language", counted)
-    monkeypatch.setattr(rules, "_language", once(rules._language.__wrapped__))  # type: ignore[attr-defined]
-    assert len(set(map(id, together(lambda: rules._Languages()["en"])))) == 1
-    assert loads == ["en"]

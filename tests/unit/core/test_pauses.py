@@ -8,10 +8,6 @@ from hypothesis import strategies as st
 from phronesis.core.reports import FIRST_PAUSE, LONGEST_PAUSE, pause_after
 
 
-def test_nothing_failed_nothing_to_wait_for() -> None:
-    assert pause_after(0) == timedelta()
-
-
 def test_each_failure_doubles_the_pause() -> None:
     assert [pause_after(n) / FIRST_PAUSE for n in (1, 2, 3)] == [1, 2, 4]
 

@@ -57,28 +57,15 @@ def test_without_a_due_time_nothing_comes_up() -> None:
     assert prospective.due_of(task(NOW, kind="fact")) is None
 
 
-def test_the_most_urgent_comes_first() -> None:
-    items = [
-        task(NOW, id="c"),
-        task(None, id="z"),
-        task(NOW, id="b", importance=9),
-        task(NOW - COMING, id="d", importance=1),
-        task(NOW, id="a", recorded_at=NOW + COMING),
-    ]
-    assert [item.id for item in sorted(items, key=prospective.urgency)] == ["d", "b", "c", "a", "z"]
-
-
-WHEN_WORDS: list[tuple[str, str]] = [
-    ("2026-04-03T00:00", "due 2026-04-03"),
-    ("2026-04-04T00:00", "due 2026-04-04"),
-    ("2026-04-02T00:00", "was due 2026-04-02"),
-    ("2026-04-03T09:30", "due 2026-04-03 09:30 UTC"),
-    ("2026-04-03T09:29", "was due 2026-04-03 09:29 UTC"),
-]
-
-
 def test_when_in_words() -> None:
-    for due, words in WHEN_WORDS:
+    cases: list[tuple[str, str]] = [
+        ("2026-04-03T00:00", "due 2026-04-03"),
+        ("2026-04-04T00:00", "due 2026-04-04"),
+        ("2026-04-02T00:00", "was due 2026-04-02"),
+        ("2026-04-03T09:30", "due 2026-04-03 09:30 UTC"),
+        ("2026-04-03T09:29", "was due 2026-04-03 09:29 UTC"),
+    ]
+    for due, words in cases:
         at = datetime.fromisoformat(due).replace(tzinfo=UTC)
         assert prospective.in_words(task(at), NOW) == words, due
         over = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -11,14 +11,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import decode, encode
 from phronesis.reasoning.laws.block_format import parse, render
-from phronesis.reasoning.laws.claim_status import (
-    CLAIMS_FOLD,
-    current_block,
-    rewritten,
-    status_of,
-    written_block,
-    written_of,
-)
+from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, current_block, rewritten, written_block, written_of
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally
 from unit.core.blocks import BLOCKS
 from unit.core.kept_lane import item_of, piece
@@ -93,30 +86,15 @@ def test_what_is_set_by_hand_is_a_new_start_in_which_named_runs_count_once(rows:
     assert rewritten(after, parse(after.content)) == {}
 
 
-def test_a_run_that_the_claim_names_counts_there_alone() -> None:
-    named = claim(support=Tally(count=2, run_ids=("r1",)), contra=Tally(count=1, run_ids=("r2",)))
-    rows = (piece("i1", "r1", part="c1", polarity="contra"), piece("i1", "r2", part="c1"), piece("i1", "r3", part="c1"))
-    (found,) = current_block(written(ReasoningBlock(claims=(named,)), rows)).claims
-    assert (found.support, found.contra) == (Tally(count=3, run_ids=("r1", "r3")), named.contra)
-
-
-EDIT_NAMES_CHANGES: list[tuple[ReasoningBlock, dict[str, Any]]] = [
-    (ReasoningBlock(topic="Ni", scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": "Ni"}),
-    (ReasoningBlock(topic="Cu", claims=(claim(),), extra=(("A", "1"),)), {"data.scope": None}),
-    (ReasoningBlock(topic="Cu", scope="global", claims=(claim(),)), {"data.extra": None}),
-    (ReasoningBlock(scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": None}),
-    (ReasoningBlock(topic="Cu", scope="global", extra=(("A", "1"),)), {"data.claims": []}),
-]
-
-
 def test_an_edit_names_what_it_changes_and_nothing_else() -> None:
-    for block, changed in EDIT_NAMES_CHANGES:
+    cases: list[tuple[ReasoningBlock, dict[str, Any]]] = [
+        (ReasoningBlock(topic="Ni", scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": "Ni"}),
+        (ReasoningBlock(topic="Cu", claims=(claim(),), extra=(("A", "1"),)), {"data.scope": None}),
+        (ReasoningBlock(topic="Cu", scope="global", claims=(claim(),)), {"data.extra": None}),
+        (ReasoningBlock(scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": None}),
+        (ReasoningBlock(topic="Cu", scope="global", extra=(("A", "1"),)), {"data.claims": []}),
+    ]
+    for block, changed in cases:
         item = written(ReasoningBlock(topic="Cu", scope="global", claims=(claim(),), extra=(("A", "1"),)))
         assert rewritten(item, block) == changed, block
         assert edited(item, block).content == render(block), block
-
-
-def test_where_a_claim_stands() -> None:
-    item = written(ReasoningBlock(claims=(claim(status="fact"),)))
-    assert (status_of(item, "c1"), status_of(item, "c2"), status_of(item_of("i1"), "c1")) == ("fact", "", "")
-    assert current_block(item_of("i1", kind="reasoning", data=dict(item.data, standing=None))) == current_block(item)

@@ -12,10 +12,7 @@ HEX = "0123456789abcdef0123456789abcdef"
 
 PRIVATE: list[tuple[str, str]] = [
     ("key AKIA" + "IOSFODNN7EXAMPLE in use", "key [secret: aws key] in use"),
-    (
-        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-        "aws_secret_access_key = [secret: api key]",
-    ),
+    ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "aws_secret_access_key = [secret: api key]"),
     (f"ghp_{ALNUM}", "[secret: github token]"),
     ("github_pat_" + "11ABCDEFG0abcdefghijkl_MNOPQRSTUVWXYZ0123", "[secret: github token]"),
     ("glpat-" + "xYz12345AbCdEfGhIjKl", "[secret: gitlab token]"),
@@ -98,48 +95,46 @@ def test_a_private_key_is_masked_to_its_end_and_keeps_the_lines() -> None:
     assert mask(f"{cut}\n\nOn Monday.") == "[secret: private key]\n\n\n\nOn Monday."
 
 
-ALIKE: list[str] = [
-    "550e8400-e29b-41d4-a716-446655440000",
-    "commit 48e165ad0b1f2a3c4d5e6f708192a3b4c5d6e7f8",
-    "order 13812345678 shipped, tracking 1Z999AA10123456784",
-    "ISBN 978-3-16-148410-0 and 9783161484100",
-    "1716239022 1716239022123 1716239022123456 20260501100000",
-    "2026-05-01T10:00:00.123456789Z 10.0.12.255 v2.14.3",
-    'integrity "sha512-abc/DEF+123==", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
-    "def login(user, password): return check(password, user.password_hash)",
-    "class User:\n    username: str\n    password: SecretStr = Field(min_length=8)",
-    'password = get_password("x1")\ntoken = tokenizer.next_token()\nself.secret = config.secret2.value',
-    'password = os.environ["DB_PASSWORD1"]',
-    '{"secret": "V1SecretVolumeSource", "token": "V1ServiceAccountTokenProjection"}',
-    'if len(password) < 8: raise ValueError("password must be 8+ characters")',
-    "password is required; the password is invalid! Password: 8+ characters, one digit",
-    "password=${DB_PASSWORD} password=<your-password> password=%s password: {{ pw1 }} Password: ********",
-    "api_key=YOUR_API_KEY OPENAI_API_KEY=sk-... api_key: process.env.OPENAI_API_KEY",
-    "the token is expired; the token is base64 encoded; the password is sha256 hashed",
-    "sk-learn and sk-estimator-doc-link and task-1234567890123456789",
-    "max_tokens=4096 tokens: 1234 token: 1234 page_token: CAUQAA1234567890abcd",
-    "my secret is that I love cake; the secret to success is 100% dedication",
-    "secret: kubernetes-db-creds-v2",
-    "密码是什么？密码错误，密码长度为8-16位",
-    "0.4539578763621486 -4111111111111111 id: 4539578763621486",
-    "the password hunter22 and the token abc123def456ghi7 stand in prose; password - 8 characters",
-    "pinned: 2024, pin to 8080, spin: 1234, pass: 1024 fail: 3",
-    "https://example.com/reset/12345 http://localhost:8080/a@b git@github.com:org/repo.git",
-    "+1 555 123 4567, 555-12-34567, 010-12345678, 13812345678",
-    "npm_config_registry=https://registry.npmjs.org hf_hub_download(repo_id=1)",
-    "-----BEGIN CERTIFICATE-----",
-    "523B 5238 5237 523A 5230 5352 5354 5353 5351 5366 6295 6293 6291 6286",
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA4111111111111111AAAFCAYAAACNbyblAAAAHElEQVQI12P4",
-    "Culture=neutral, PublicKeyToken=31bf3856ad364e35",
-    "docker run -u 1000:1000 -v /a:/b alpine",
-    "订单号：621808431054237726",
-    "order number 4111111111111111",
-    "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",
-]
-
-
 def test_what_only_looks_like_it_is_left() -> None:
-    for text in ALIKE:
+    cases: list[str] = [
+        "550e8400-e29b-41d4-a716-446655440000",
+        "commit 48e165ad0b1f2a3c4d5e6f708192a3b4c5d6e7f8",
+        "order 13812345678 shipped, tracking 1Z999AA10123456784",
+        "ISBN 978-3-16-148410-0 and 9783161484100",
+        "1716239022 1716239022123 1716239022123456 20260501100000",
+        "2026-05-01T10:00:00.123456789Z 10.0.12.255 v2.14.3",
+        'integrity "sha512-abc/DEF+123==", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
+        "def login(user, password): return check(password, user.password_hash)",
+        "class User:\n    username: str\n    password: SecretStr = Field(min_length=8)",
+        'password = get_password("x1")\ntoken = tokenizer.next_token()\nself.secret = config.secret2.value',
+        'password = os.environ["DB_PASSWORD1"]',
+        '{"secret": "V1SecretVolumeSource", "token": "V1ServiceAccountTokenProjection"}',
+        'if len(password) < 8: raise ValueError("password must be 8+ characters")',
+        "password is required; the password is invalid! Password: 8+ characters, one digit",
+        "password=${DB_PASSWORD} password=<your-password> password=%s password: {{ pw1 }} Password: ********",
+        "api_key=YOUR_API_KEY OPENAI_API_KEY=sk-... api_key: process.env.OPENAI_API_KEY",
+        "the token is expired; the token is base64 encoded; the password is sha256 hashed",
+        "sk-learn and sk-estimator-doc-link and task-1234567890123456789",
+        "max_tokens=4096 tokens: 1234 token: 1234 page_token: CAUQAA1234567890abcd",
+        "my secret is that I love cake; the secret to success is 100% dedication",
+        "secret: kubernetes-db-creds-v2",
+        "密码是什么？密码错误，密码长度为8-16位",
+        "0.4539578763621486 -4111111111111111 id: 4539578763621486",
+        "the password hunter22 and the token abc123def456ghi7 stand in prose; password - 8 characters",
+        "pinned: 2024, pin to 8080, spin: 1234, pass: 1024 fail: 3",
+        "https://example.com/reset/12345 http://localhost:8080/a@b git@github.com:org/repo.git",
+        "+1 555 123 4567, 555-12-34567, 010-12345678, 13812345678",
+        "npm_config_registry=https://registry.npmjs.org hf_hub_download(repo_id=1)",
+        "-----BEGIN CERTIFICATE-----",
+        "523B 5238 5237 523A 5230 5352 5354 5353 5351 5366 6295 6293 6291 6286",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA4111111111111111AAAFCAYAAACNbyblAAAAHElEQVQI12P4",
+        "Culture=neutral, PublicKeyToken=31bf3856ad364e35",
+        "docker run -u 1000:1000 -v /a:/b alpine",
+        "订单号：621808431054237726",
+        "order number 4111111111111111",
+        "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",
+    ]
+    for text in cases:
         assert mask(text) == text, text
 
 
@@ -166,40 +161,29 @@ def test_every_kind_has_one_section() -> None:
     assert not set(SECRETS) & set(NUMBERS)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "password ",
-        "密码",
-        "eyJaaaaaaaa.",
-        "41111111111111111",
-        "ghp_",
-    ],
-)
+@pytest.mark.parametrize("piece", ["password ", "密码", "eyJaaaaaaaa.", "41111111111111111", "ghp_"])
 def test_the_time_goes_with_the_length(piece: str) -> None:
     assert_linear(find_private, repeated(piece), 64_000)
 
 
-UNCHECKED: list[str] = [
-    "password: ",
-    "password=;next",
-    "密码 hunters",
-    'password: "open ended',
-    "GB82WEST1234",
-    "XX82WEST12345698765432",
-    "GB83WEST12345698765432.",
-    "GB82WEST12345698765432X",
-    "000-12-3456 666-12-3456 900-12-3456",
-    "529.982.247-26",
-    "111.111.111-11",
-    "身份证110105199413310028",
-    "4111111111111112",
-    'user_id: "4111111111111111"',
-]
-
-
 def test_what_fails_a_check_is_kept() -> None:
-    for text in UNCHECKED:
+    cases: list[str] = [
+        "password: ",
+        "password=;next",
+        "密码 hunters",
+        'password: "open ended',
+        "GB82WEST1234",
+        "XX82WEST12345698765432",
+        "GB83WEST12345698765432.",
+        "GB82WEST12345698765432X",
+        "000-12-3456 666-12-3456 900-12-3456",
+        "529.982.247-26",
+        "111.111.111-11",
+        "身份证110105199413310028",
+        "4111111111111112",
+        'user_id: "4111111111111111"',
+    ]
+    for text in cases:
         assert mask(text) == text, text
 
 

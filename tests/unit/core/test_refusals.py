@@ -8,11 +8,9 @@ from phronesis.core.proposals import (
     GATED,
     JUDGED,
     PROPOSALS,
-    Judgement,
     Proposal,
     Refusal,
     echoing,
-    judgements_in,
     proposals_in,
     refusals_in,
 )
@@ -54,23 +52,10 @@ def test_proposals_come_back_as_they_were() -> None:
     assert proposals_in({}) == []
 
 
-def test_a_judgement_that_is_none_is_left_out() -> None:
-    rows = [{"i": 0, "act": "ADD"}, {"i": 1, "act": "MAYBE"}, {"i": 2, "act": "NONE", "target": "x"}]
-    assert judgements_in(outcomes(judgements=rows)) == {
-        0: Judgement(i=0, act="ADD"),
-        2: Judgement(i=2, act="NONE", target="x"),
-    }
-
-
 def test_an_echo_is_never_the_users() -> None:
     rows: list[dict[str, object]] = [{"n": n, "of": [], "start": 0, "end": 10} for n in (0, 1, 7)]
     echoes = echoing(ENTRY, outcomes(echoes=rows))
     assert [n for n in (0, 1, 2) if echoes(proposed(n))] == [1]
-
-
-def test_an_echo_is_the_words_that_repeat() -> None:
-    echoes = echoing(ENTRY, outcomes(echoes=[{"n": 1, "of": [], "start": 10, "end": 20}]))
-    assert not echoes(proposed(1))
 
 
 def test_what_was_refused_and_what_echoes_is_told() -> None:

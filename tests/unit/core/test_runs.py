@@ -43,25 +43,23 @@ def test_the_final_output_of_the_trace_fills_what_the_output_lacks() -> None:
     assert Run(output={"M1": "Cu"}, trace=["Zn"]).fields() == {"M1": "Cu"}
 
 
-NO_RUNS: list[tuple[Any, str, str]] = [
-    ("r1", "run", "mapping"),
-    ({}, "run.output", "both empty"),
-    ({"output": {}, "raw": " "}, "run.output", "both empty"),
-    ({"output": "Cu"}, "run.output", "raw"),
-    ({"output": {"x": float("nan")}}, "run.output.x", "finite"),
-    ({"raw": 3}, "run.raw", "string"),
-    ({"raw": "a", "run_id": ""}, "run.run_id", "leave it out"),
-    ({"raw": "a", "run_id": 7}, "run.run_id", "string"),
-    ({"raw": "a", "memory_ids": "mem:1"}, "run.memory_ids", "list"),
-    ({"raw": "a", "memory_ids": ["mem:1", 2]}, r"run.memory_ids[1]", "string"),
-    ({"raw": "a", "memory_ids": ["m"] * (MAX_MEMORIES + 1)}, "run.memory_ids", "at most"),
-    ({"raw": "a", "trace": {1: 2}}, "run.trace", "string"),
-    ({"raw": "a", "lab": {3}}, "run.lab", "JSON"),
-]
-
-
 def test_what_is_no_run() -> None:
-    for written, field, says in NO_RUNS:
+    cases: list[tuple[Any, str, str]] = [
+        ("r1", "run", "mapping"),
+        ({}, "run.output", "both empty"),
+        ({"output": {}, "raw": " "}, "run.output", "both empty"),
+        ({"output": "Cu"}, "run.output", "raw"),
+        ({"output": {"x": float("nan")}}, "run.output.x", "finite"),
+        ({"raw": 3}, "run.raw", "string"),
+        ({"raw": "a", "run_id": ""}, "run.run_id", "leave it out"),
+        ({"raw": "a", "run_id": 7}, "run.run_id", "string"),
+        ({"raw": "a", "memory_ids": "mem:1"}, "run.memory_ids", "list"),
+        ({"raw": "a", "memory_ids": ["mem:1", 2]}, r"run.memory_ids[1]", "string"),
+        ({"raw": "a", "memory_ids": ["m"] * (MAX_MEMORIES + 1)}, "run.memory_ids", "at most"),
+        ({"raw": "a", "trace": {1: 2}}, "run.trace", "string"),
+        ({"raw": "a", "lab": {3}}, "run.lab", "JSON"),
+    ]
+    for written, field, says in cases:
         with pytest.raises(InputError, match=says) as refused:
             checked_run(written)
         assert refused.value.field == field, written
@@ -86,27 +84,25 @@ def test_feedback_is_kept_as_it_was_given() -> None:
     assert checked_feedback({"products": ()}) == Feedback()
 
 
-NO_FEEDBACK: list[tuple[Any, str, str]] = [
-    (None, "feedback", "mapping"),
-    ({"products": {"CO": 1}}, "feedback.products", "list"),
-    ({"products": "CO"}, "feedback.products", "list"),
-    ({"products": ["CO"]}, "feedback.products[0]", "mapping"),
-    ({"products": [{"value": 1}]}, "feedback.products[0].name", "string"),
-    ({"products": [PRODUCT, {"name": "ｃｏ"}]}, "feedback.products[1].name", "each product once"),
-    ({"products": [{"name": "CO", "value": "3"}]}, "feedback.products[0].value", "a number"),
-    ({"products": [{"name": "CO", "value": True}]}, "feedback.products[0].value", "a number"),
-    ({"products": [{"name": "CO", "value": float("inf")}]}, "feedback.products[0].value", "finite"),
-    ({"products": [{"name": "CO", "value": 10**400}]}, "feedback.products[0].value", "finite"),
-    ({"products": [{"name": "CO", "fraction": float("nan")}]}, "feedback.products[0].fraction", "finite"),
-    ({"products": [{"name": "CO", "fraction": -0.1}]}, "feedback.products[0].fraction", "negative"),
-    ({"products": [PRODUCT] * (MAX_PRODUCTS + 1)}, "feedback.products", "at most"),
-    ({"pros": ["a"]}, "feedback.pros", "string"),
-    ({"note": object()}, "feedback.note", "JSON"),
-]
-
-
 def test_what_is_no_feedback() -> None:
-    for written, field, says in NO_FEEDBACK:
+    cases: list[tuple[Any, str, str]] = [
+        (None, "feedback", "mapping"),
+        ({"products": {"CO": 1}}, "feedback.products", "list"),
+        ({"products": "CO"}, "feedback.products", "list"),
+        ({"products": ["CO"]}, "feedback.products[0]", "mapping"),
+        ({"products": [{"value": 1}]}, "feedback.products[0].name", "string"),
+        ({"products": [PRODUCT, {"name": "ｃｏ"}]}, "feedback.products[1].name", "each product once"),
+        ({"products": [{"name": "CO", "value": "3"}]}, "feedback.products[0].value", "a number"),
+        ({"products": [{"name": "CO", "value": True}]}, "feedback.products[0].value", "a number"),
+        ({"products": [{"name": "CO", "value": float("inf")}]}, "feedback.products[0].value", "finite"),
+        ({"products": [{"name": "CO", "value": 10**400}]}, "feedback.products[0].value", "finite"),
+        ({"products": [{"name": "CO", "fraction": float("nan")}]}, "feedback.products[0].fraction", "finite"),
+        ({"products": [{"name": "CO", "fraction": -0.1}]}, "feedback.products[0].fraction", "negative"),
+        ({"products": [PRODUCT] * (MAX_PRODUCTS + 1)}, "feedback.products", "at most"),
+        ({"pros": ["a"]}, "feedback.pros", "string"),
+        ({"note": object()}, "feedback.note", "JSON"),
+    ]
+    for written, field, says in cases:
         with pytest.raises(InputError, match=says) as refused:
             checked_feedback(written)
         assert refused.value.field == field, written

@@ -43,11 +43,9 @@ def test_across_is_asked_for_by_name() -> None:
         assert caught.value.field == "across"
 
 
-WRONG_NAME_REFUSED: list[str] = ["user_id", "namespace", "agent_id", "session_id", "run_id"]
-
-
 def test_a_wrong_name_is_refused_by_its_field() -> None:
-    for field in WRONG_NAME_REFUSED:
+    cases: list[str] = ["user_id", "namespace", "agent_id", "session_id", "run_id"]
+    for field in cases:
         with pytest.raises(InputError) as caught:
             make_scope(**{field: ""})
         assert caught.value.field == field, field

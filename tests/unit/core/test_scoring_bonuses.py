@@ -44,11 +44,6 @@ def test_above_nought_it_is_the_formula_of_the_requirement(base: float) -> None:
     assert final(base, **given_bonuses) == pytest.approx(base * (1 + 0.1 + 0.05 + 0.25))
 
 
-def test_below_nought_the_same_share_lifts_it() -> None:
-    assert final(-4.0, trait_boost=0.25) == pytest.approx(-3.0)
-    assert final(0.0, recency=0.15) == 0.0
-
-
 @given(BASES, st.sampled_from(BONUSES), st.data())
 def test_more_of_a_bonus_never_lowers_a_score(base: float, name: str, data: st.DataObject) -> None:
     others = {other: data.draw(st.floats(0, most)) for other, most in EACH.items() if other != name}

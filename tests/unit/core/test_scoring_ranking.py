@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.errors import InputError
 from phronesis.recall.scoring import features
 from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.lane_arrays import best_of, spread_of
@@ -79,30 +78,8 @@ def test_the_best_of_many_are_found_wherever_they_stand() -> None:
     assert best_of(np.zeros(20_000, np.float32), 2).tolist() == [0, 1]
 
 
-def test_what_stands_below_everything_is_left_behind() -> None:
-    assert best_of(floats(-np.inf, 1, -np.inf, 0), 3).tolist() == [0, 1, 3]
-
-
-def test_a_lane_without_vectors_beside_one_with_them_goes_by_its_words() -> None:
-    bare, embedded = lane(), lane(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
-    first, second = read_signals([bare, embedded], Question([1, 2]))
-    assert features.dense(first, ALL).tolist() == pytest.approx(np.clip(first.words, 0, GUESSED).tolist())
-    assert features.dense(second, ALL).sum() == pytest.approx(0, abs=1e-5)
-    [none] = read_signals([lane(dense=floats(0, 0, 0, 0, 0), embedded=np.zeros(5, np.bool_))], Question([1]))
-    assert none.dense is None
-
-
 def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
     return [np.ones(len(one.words), dtype=np.bool_)]
-
-
-def test_sections_are_candidates_by_their_meaning_as_much_as_they_are_ranked_by_it() -> None:
-    assert SECTIONS.coarse == pytest.approx(SECTIONS.weights["dense"] / SECTIONS.weights["words"])
-    # The fourth text has the words of the question, the first stands out by its meaning.
-    one = signals(Question([5, 6, 7]), dense=floats(0.9, 0.1, 0.1, 0.1, 0.1), embedded=np.ones(5, np.bool_))
-    for formula, wanted in ((B12, [3]), (SECTIONS, [0])):
-        [ranked] = rank([one], everywhere(one), formula, depth=1)
-        assert ranked.places.tolist() == wanted
 
 
 def test_what_nothing_speaks_for_is_no_candidate() -> None:
@@ -146,21 +123,10 @@ def test_bonuses_come_on_top_of_the_formula() -> None:
     assert (ranked.scores >= ranked.base).all()
 
 
-def test_the_best_of_all_lanes_together_are_scored_among_what_may_be_shown() -> None:
-    lanes = read_signals([lane(), lane([[1, 2], [8], [9]])], Question([1, 2]))
-    shown = [np.array([False, True, True, True, True]), np.ones(3, np.bool_)]
-    ranked = rank(lanes, shown, A12, depth=2)
-    assert sum(len(one.places) for one in ranked) == 2
-    assert 0 in ranked[1].places.tolist()
-    assert 0 not in ranked[0].places.tolist()
-
-
-def test_formulas_name_features_and_weigh_them_with_numbers() -> None:
-    assert A12.to_dict()["weights"] == A12.weights
-    assert (A12.dense, B12.dense) == (False, True)
-    assert "dense" in FEATURES
-    assert "dense" not in A12.weights
-    with pytest.raises(InputError, match="'windw' is no feature"):
-        Formula("x", {"windw": 1.0}, "", dense=False)
-    with pytest.raises(InputError, match=r"weights\.window"):
-        Formula("x", {"window": float("nan")}, "", dense=False)
+def test_a_lane_without_vectors_beside_one_with_them_goes_by_its_words() -> None:
+    bare, embedded = lane(), lane(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
+    first, second = read_signals([bare, embedded], Question([1, 2]))
+    assert features.dense(first, ALL).tolist() == pytest.approx(np.clip(first.words, 0, GUESSED).tolist())
+    assert features.dense(second, ALL).sum() == pytest.approx(0, abs=1e-5)
+    [none] = read_signals([lane(dense=floats(0, 0, 0, 0, 0), embedded=np.zeros(5, np.bool_))], Question([1]))
+    assert none.dense is None

@@ -1,7 +1,6 @@
 """A trait's strength: the creating cycle does not count, decay is by elapsed time, stages are capped (laws 3 and 4)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from math import exp
 from typing import Any
@@ -91,33 +90,6 @@ def test_a_contradiction_weakens_and_other_evidence_does_neither() -> None:
     assert trait(day(10, polarity="useful")) == trait()
 
 
-def test_several_memories_against_it_are_one_strong_contradiction() -> None:
-    found = trait(against(10, "a"), against(10, "b"))
-    assert found.confidence == pytest.approx(0.6 * 0.4 * exp(-0.05), abs=1e-9)
-    assert kept(found, "contradictions") == 1
-
-
-def test_a_cycle_that_finds_both_reinforces_first() -> None:
-    both = trait(against(10, "b"), day(10, "a"))
-    faded = 0.4 * exp(-0.05)
-    assert both.confidence == pytest.approx(0.8 * (faded + (1 - faded) * 0.15), abs=1e-9)
-
-
-def test_two_entries_of_one_moment_are_two_findings() -> None:
-    found = trait(day(5, "a"), replace(day(5, "b"), entry_id="e6"))
-    assert kept(found, "reinforcements") == 2
-
-
-def test_new_words_settle_what_spoke_against_the_old_ones() -> None:
-    rows = [day(5, "a"), against(10, "b"), against(20, "c")]
-    settled = trait(*rows, settled=isoformat(moment(20)))
-    assert settled.confidence == trait(rows[0]).confidence
-    assert kept(settled, "contradictions") == 0
-    again = trait(*rows, against(21, "d"), settled=isoformat(moment(20)))
-    assert kept(again, "contradictions") == 1
-    assert again.confidence < settled.confidence
-
-
 @pytest.mark.parametrize(("subtype", "rate"), [("behavior", 0.005), ("preference", 0.002), ("core", 0.001)])
 def test_decay_is_by_subtype_and_slower_with_each_reinforcement(subtype: str, rate: float) -> None:
     begun = {"confidence": 0.7, "cap": "emerging"}
@@ -125,13 +97,6 @@ def test_decay_is_by_subtype_and_slower_with_each_reinforcement(subtype: str, ra
     assert at(fresh, 100) == pytest.approx(0.7 * exp(-100 * rate), abs=1e-9)
     found = trait(day(5), subtype=subtype, begun=begun)
     assert at(found, 105) == pytest.approx(found.confidence * exp(-100 * rate / 1.1), abs=1e-9)
-
-
-def test_a_trait_begins_as_it_is_said_to() -> None:
-    upgraded = trait(subtype="preference", begun={"confidence": 0.9, "cap": "emerging"})
-    assert (upgraded.confidence, upgraded.stage) == (0.9, "emerging")
-    own = trait(day(1), subtype="preference", begun={"confidence": 0.9, "cap": "emerging"})
-    assert (own.stage, kept(own, "cap")) == ("core", "core")
 
 
 # --- stages -------------------------------------------------------------------------------------------------------
@@ -145,19 +110,6 @@ def test_the_stage_is_that_of_the_time_when_a_border_was_crossed() -> None:
     assert (crossed.stage, crossed.confidence) == ("candidate", fresh.confidence)
     assert trait(day(1), decayed_to=isoformat(moment(500))).stage == "dissolved"
     assert trait(day(1), day(160), decayed_to=isoformat(moment(151))).stage == "emerging"
-
-
-def test_a_contradiction_works_out_the_stage_anew() -> None:
-    sure = [day(n, f"m{n}", grade="A") for n in (1, 2)]
-    assert trait(*sure).stage == "established"
-    assert trait(*sure, against(3)).stage == "emerging"
-    assert trait(*sure, against(3), against(4, "b"), against(5, "c"), against(6, "d")).stage == "candidate"
-
-
-def test_what_dissolved_stays_dissolved_and_what_a_person_ended_keeps_its_stage() -> None:
-    gone = TRAITS_FOLD(trait(day(1)).with_fields({"ended": "dissolved"}), [day(1)])
-    assert gone.stage == "dissolved"
-    assert TRAITS_FOLD(trait(day(1)).with_fields({"ended": "retracted"}), [day(1)]).stage == "emerging"
 
 
 # --- trends -------------------------------------------------------------------------------------------------------
@@ -182,11 +134,6 @@ def test_two_later_cycles_within_the_window_make_a_candidate() -> None:
     assert weighed(once, [day(7, "b")]).stage_at(moment(14)) == "trend"
     reinforced = trend(day(7, "b"), day(14, "c"), day(21, "d"))
     assert (reinforced.stage, kept(reinforced, "reinforcements")) == ("emerging", 1)
-
-
-def test_what_comes_after_the_window_does_not_promote() -> None:
-    assert trend(day(7, "b"), day(31, "c"), day(32, "d")).stage == "trend"
-    assert trend(day(7, "b"), day(30, "c")).stage == "candidate"
 
 
 # --- laws ---------------------------------------------------------------------------------------------------------

@@ -20,27 +20,19 @@ def asked(*, memories: int = 1, importance: int = 5, hours: float | None = 1.0, 
     return due(learned, NOW, Thresholds(), **said)
 
 
-REASONS: list[tuple[dict[str, Any], str, float | None]] = [
-    ({}, "not_yet", None),
-    ({"memories": 0, "importance": 0}, "nothing_new", None),
-    ({"hours": None}, "first", None),
-    ({"memories": 0, "importance": 0, "hours": None}, "nothing_new", None),
-    ({"importance": 29}, "not_yet", None),
-    ({"importance": 30}, "importance", 30.0),
-    ({"hours": 23.99}, "not_yet", None),
-    ({"hours": 24.0}, "elapsed", 24.0),
-    ({"hours": 50.5}, "elapsed", 50.5),
-    ({"memories": 0, "importance": 0, "hours": 50.0}, "nothing_new", None),
-    ({"memories": 0, "importance": 0, "hours": 50.0, "daily": True}, "elapsed", 50.0),
-    ({"memories": 0, "importance": 0, "hours": 5.0, "daily": True}, "nothing_new", None),
-    ({"memories": 0, "importance": 0, "hours": None, "daily": True}, "nothing_new", None),
-    ({"memories": 0, "importance": 0, "session_ended": True}, "session_end", None),
-    ({"memories": 0, "importance": 0, "hours": None, "force": True}, "force", None),
-]
-
-
 def test_why_it_is_due_or_not() -> None:
-    for given_, reason, value in REASONS:
+    cases: list[tuple[dict[str, Any], str, float | None]] = [
+        ({}, "not_yet", None),
+        ({"hours": None}, "first", None),
+        ({"importance": 29}, "not_yet", None),
+        ({"importance": 30}, "importance", 30.0),
+        ({"hours": 24.0}, "elapsed", 24.0),
+        ({"memories": 0, "importance": 0, "hours": 50.0}, "nothing_new", None),
+        ({"memories": 0, "importance": 0, "hours": 50.0, "daily": True}, "elapsed", 50.0),
+        ({"memories": 0, "importance": 0, "hours": None, "daily": True}, "nothing_new", None),
+        ({"memories": 0, "importance": 0, "hours": None, "force": True}, "force", None),
+    ]
+    for given_, reason, value in cases:
         found = asked(**given_)
         assert (found.reason, found.value, bool(found)) == (reason, value, found.due), given_
         assert found.due == (reason in ORDER), given_

@@ -3,15 +3,14 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Delta, Patch, as_of, plan_undo, restored_fields
+from phronesis.core.changes import Changes, Patch, as_of
 from phronesis.core.items import BOOKKEEPING, flat_row
 from phronesis.core.serialization import dumps
 from phronesis.engine.rollback import find_undo, undo_handler
-from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, edge, item_of, moment, piece
+from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, item_of, piece
 
 HISTORIES = st.lists(CHANGES, min_size=1, max_size=6)
 ENDING = {"status", "ended", "ended_by"}
@@ -130,6 +129,24 @@ def test_an_earlier_version_is_what_was_known_then(history: list[Changes]) -> No
             assert {**found.to_row(), "updated_at": 0} == {**known.to_row(), "updated_at": 0}
 
 
+def test_what_was_erased_since_is_passed_over() -> None:
+    lane = KeptLane()
+    lane.apply(Changes(items=[item_of("i1"), item_of("i2", value=0)]))
+    lane.apply(Changes(patches=[Patch("i1", {"value": 1}, ""), Patch("i2", {"value": 1}, "")], evidence=[piece("i1")]))
+    del lane.held["i1"]
+    lane.evidence.clear()
+    roll_back(lane, "e2")
+    assert (lane.held["i2"].value, lane.evidence) == (0, {})
+
+
+def _rows(rows: Any) -> list[str]:
+    return sorted(dumps(row if isinstance(row, dict) else row.to_row()) for row in rows)
+
+
+def _subtracted(rows: list[str], added: Any, removed: Any) -> list[str]:
+    return sorted([*(row for row in rows if row not in _rows(added)), *_rows(removed)])
+
+
 def test_two_learnings_with_different_evidence_do_not_conflict_though_both_moved_the_fold() -> None:
     lane = KeptLane()
     lane.apply(Changes(items=[item_of("i1", kind=COUNTED)]))
@@ -141,76 +158,6 @@ def test_two_learnings_with_different_evidence_do_not_conflict_though_both_moved
     assert (lane.held["i1"].stage, lane.held["i1"].data) == ("1 pieces", {"learned": ["second"]})
 
 
-def test_a_folded_field_is_left_to_the_fold() -> None:
-    undone = restored_fields(
-        item_of("i1", kind=COUNTED, stage="now", value=2),
-        [
-            Delta(
-                id="d",
-                entry_id="e2",
-                item_id="i1",
-                n=0,
-                op="update",
-                patch={"stage": ["then", "now"], "value": [1, 2]},
-                actor="me",
-                reason="",
-                recorded_at=moment(2),
-                version=2,
-            )
-        ],
-        folded=FOLDS[COUNTED].fields,
-    )
-    assert undone == {"value": 1}
-
-
-def test_the_same_field_of_a_kind_without_a_fold_does_conflict() -> None:
-    lane = KeptLane()
-    lane.apply(Changes(items=[item_of("i1"), item_of("i2", kind=COUNTED)]))
-    lane.apply(Changes(patches=[Patch("i1", {"stage": "a"}, "")]))
-    lane.apply(Changes(patches=[Patch("i1", {"stage": "b"}, "")]))
-    assert blockers(lane, "e2") == [lane.history[-1].id]
-    roll_back(lane, "e2")
-    assert lane.held["i1"].stage == "b"
-    roll_back(lane, "e2", cascade=True)
-    assert lane.held["i1"].stage is None
-
-
-def test_replaced_evidence_and_edges_come_back_as_they_were() -> None:
-    lane = KeptLane()
-    first = Changes(
-        items=[item_of("i1"), item_of("i2")], evidence=[piece("i1", grade="A")], edges=[edge("i1", weight=0.5)]
-    )
-    lane.apply(first)
-    before = lane.state()
-    lane.apply(
-        Changes(
-            evidence=[piece("i1", grade="B", at=2)],
-            dropped_evidence=[piece("i1")],
-            edges=[edge("i1", at=2, weight=0.9)],
-        )
-    )
-    assert lane.state() != before
-    roll_back(lane, "e2")
-    assert lane.state() == before
-
-
-def test_what_was_erased_since_is_passed_over() -> None:
-    lane = KeptLane()
-    lane.apply(Changes(items=[item_of("i1"), item_of("i2", value=0)]))
-    lane.apply(Changes(patches=[Patch("i1", {"value": 1}, ""), Patch("i2", {"value": 1}, "")], evidence=[piece("i1")]))
-    del lane.held["i1"]
-    lane.evidence.clear()
-    roll_back(lane, "e2")
-    assert (lane.held["i2"].value, lane.evidence) == (0, {})
-
-
-def test_nothing_to_undo() -> None:
-    lane = grown([])
-    assert find_undo(cast("Any", lane), "e77", cascade=True, folds=FOLDS) is None
-    assert roll_back(lane, "e77").touched == ()
-    assert plan_undo([], {}, folded={}, cascade=False).deltas == ()
-
-
 def test_members_of_data_are_taken_back_one_by_one() -> None:
     lane = KeptLane()
     lane.apply(Changes(items=[item_of("i1", data={"kept": 1})]))
@@ -218,22 +165,3 @@ def test_members_of_data_are_taken_back_one_by_one() -> None:
     lane.apply(Changes(patches=[Patch("i1", {"data.b": 2}, "")]))
     roll_back(lane, "e2")
     assert lane.held["i1"].data == {"kept": 1, "b": 2}
-
-
-def _rows(rows: Any) -> list[str]:
-    return sorted(dumps(row if isinstance(row, dict) else row.to_row()) for row in rows)
-
-
-def _subtracted(rows: list[str], added: Any, removed: Any) -> list[str]:
-    return sorted([*(row for row in rows if row not in _rows(added)), *_rows(removed)])
-
-
-@pytest.mark.parametrize("cascade", [True, False])
-def test_undoing_an_undoing_by_its_entry(cascade: bool) -> None:
-    lane = KeptLane()
-    lane.apply(Changes(items=[item_of("i1", value=1)]))
-    lane.apply(Changes(patches=[Patch("i1", {"value": 2}, "")]))
-    roll_back(lane, "e2", cascade=cascade)
-    assert lane.held["i1"].value == 1
-    roll_back(lane, "e3", cascade=cascade)
-    assert lane.held["i1"].value == 2

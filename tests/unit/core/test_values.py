@@ -11,38 +11,28 @@ from phronesis.core.values import NORMALISERS, language_code, normal_value
 AT = datetime(2026, 3, 10, tzinfo=UTC)
 
 
-FORMS: list[tuple[str, str, str]] = [
-    ("text", "The Green  Tea.", "green tea"),
-    ("text", "一只猫了", "猫"),
-    ("text", "“Dune”", "dune"),
-    ("text", "的", "的"),
-    ("name", "  Wei   ZHANG ", "wei zhang"),
-    ("place", "成都市", "成都"),
-    ("place", "the City of London", "london"),
-    ("number", "34 years old", "34"),
-    ("number", "三十四岁", "34"),
-    ("number", "thirty-four", "34"),
-    ("number", "40k", "40000"),
-    ("number", "many", "many"),
-    ("number", "9 to 5", "9 to 5"),
-    ("language", "Klingon", "klingon"),
-    ("email", "<Wei@Example.ORG>", "<wei@example.org>"),
-    ("phone", "+33 6 12-34", "+3361234"),
-    ("phone", "none", "none"),
-    ("url", "HTTPS://Example.org/Path/", "https://example.org/Path"),
-    ("url", "Example.org/", "example.org"),
-    ("date", "May 4", "--05-04"),
-    ("date", "五月四日", "--05-04"),
-    ("date", "May 2023", "2023-05"),
-    ("date", "2023年", "2023"),
-    ("date", "next Friday", "next friday"),
-    ("date", "--05-04", "--05-04"),
-    ("date", "sometime", "sometime"),
-]
-
-
 def test_values_are_brought_into_form() -> None:
-    for form, value, normal in FORMS:
+    cases: list[tuple[str, str, str]] = [
+        ("text", "The Green  Tea.", "green tea"),
+        ("text", "“Dune”", "dune"),
+        ("place", "the City of London", "london"),
+        ("number", "thirty-four", "34"),
+        ("number", "many", "many"),
+        ("number", "9 to 5", "9 to 5"),
+        ("language", "Klingon", "klingon"),
+        ("email", "<Wei@Example.ORG>", "<wei@example.org>"),
+        ("phone", "+33 6 12-34", "+3361234"),
+        ("phone", "none", "none"),
+        ("url", "HTTPS://Example.org/Path/", "https://example.org/Path"),
+        ("url", "Example.org/", "example.org"),
+        ("date", "May 4", "--05-04"),
+        ("date", "May 2023", "2023-05"),
+        ("date", "2023年", "2023"),
+        ("date", "next Friday", "next friday"),
+        ("date", "--05-04", "--05-04"),
+        ("date", "sometime", "sometime"),
+    ]
+    for form, value, normal in cases:
         assert normal_value(form, value) == normal, form
 
 

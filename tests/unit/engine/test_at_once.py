@@ -14,7 +14,6 @@ from phronesis.conversation import typed_items
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.memory import Memory
 from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import read_failures
@@ -54,18 +53,6 @@ def test_what_is_quick_to_prepare_is_written_in_one_transaction(tmp_path: Path, 
             assert not memory.add("tea is green", kind="fact", user_id="alice").pending
         assert seen == modes
         assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_turn_and_an_edit_are_written_in_one_transaction(tmp_path: Path) -> None:
-    with Memory.open(url(tmp_path), policy={"embedder": "none"}) as memory:
-        item = memory.add("tea is hot", user_id="alice").items[0]
-        with modes_of_transactions() as seen:
-            memory.commit_turn("s", {"messages": [{"role": "user", "content": "Is it?"}]}, user_id="alice")
-        assert seen == ["read", "append"]
-        with modes_of_transactions() as seen:
-            memory.items.archive(item.id)
-        assert seen.count("append") == 1
-        assert "derive" not in seen
 
 
 class Held:
@@ -116,15 +103,6 @@ def test_what_was_prepared_for_a_lane_that_moved_is_prepared_again(tmp_path: Pat
         assert memory.admin.rebuild(verify=True).equal
 
 
-def test_what_older_entries_left_pending_goes_first(tmp_path: Path) -> None:
-    with open_with(url(tmp_path), []) as memory:
-        memory._runtime._background.stop()
-        memory.add("first", user_id="alice", wait=False)
-        second = memory.add("second", user_id="alice")
-        assert not second.pending
-        assert [item.content for item in memory.get_all(user_id="alice")] == ["second", "first"]  # newest first
-
-
 def test_a_handler_that_fails_leaves_the_entry_and_nothing_of_its_own(tmp_path: Path) -> None:
     """What it wrote before it failed is rolled back with the entry, which is then recorded alone."""
     calls: list[str] = []
@@ -143,28 +121,3 @@ def test_a_handler_that_fails_leaves_the_entry_and_nothing_of_its_own(tmp_path: 
         with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
             assert [(row["entry_id"], row["attempts"]) for row in read_failures(unit)] == [(entry_id, 1)]
         assert memory.admin.rebuild(verify=True).entries == 1
-
-
-def test_one_connection_writes_until_something_fails(tmp_path: Path) -> None:
-    with Memory.open(url(tmp_path), policy={"embedder": "none"}) as memory:
-        database = memory.admin.components.database
-
-        def driver() -> int:
-            with database.transaction(memory.admin.tenant, "append") as unit:
-                return id(unit.connection)
-
-        memory.add("tea is hot", user_id="alice")
-        first = database._writer
-        assert driver() == driver() == id(first)
-
-        def fail() -> None:
-            with database.transaction(memory.admin.tenant, "derive") as unit:
-                assert unit.connection.exec_driver_sql("DELETE FROM items").rowcount == 1
-                raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            fail()
-        assert database._writer is None
-        memory.add("tea is green", user_id="alice")
-        assert database._writer is not first
-        assert len(memory.get_all(user_id="alice")) == 2

@@ -34,45 +34,6 @@ def thread(task: Task) -> Iterator[Background]:
     made.stop()
 
 
-def test_it_waits_for_a_pause_and_no_longer(task: Task, thread: Background) -> None:
-    began = time.monotonic()
-    thread.wake()
-    assert task.ran.acquire(timeout=PATIENCE)
-    assert task.times[0] - began >= background.PAUSE_SECONDS * 0.9
-
-
-def test_pressing_work_hardly_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 3600.0)
-    task = Task()
-    thread = Background(task, name="test")
-    thread.wake(pressing=True)
-    assert task.ran.acquire(timeout=PATIENCE)
-    thread.wake()  # the work that follows is not pressing
-    assert not task.ran.acquire(timeout=0.2)
-    thread.stop()
-
-
-def test_writes_that_never_pause_do_not_keep_it_for_ever(
-    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.02)
-    deadline = time.monotonic() + PATIENCE
-    while not task.times and time.monotonic() < deadline:
-        thread.wake()
-    assert task.times
-
-
-def test_a_stop_ends_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 3600.0)
-    task = Task()
-    thread = Background(task, name="test")
-    thread.wake()
-    thread.stop()
-    assert task.times == []
-    thread.wake()
-    assert not task.ran.acquire(timeout=0.2)
-
-
 def test_a_task_that_raises_is_run_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
     ran = threading.Semaphore(0)
@@ -136,29 +97,6 @@ def test_a_thread_that_idles_ends_and_the_next_wake_starts_another(
         assert living("test") == []
 
 
-def test_work_that_comes_as_a_thread_ends_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Woken when the thread has waited in vain, and has not said yet that it ends."""
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01, raising=False)
-    late: list[bool] = []
-
-    class Late(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            found = super().wait(timeout)
-            if not found and not late:
-                late.append(True)
-                woken.wake()
-            return found
-
-    task = Task()
-    woken = Background(task, name="test")
-    woken._wake = Late()
-    woken.wake()
-    for _ in range(2):
-        assert task.ran.acquire(timeout=PATIENCE)
-    woken.stop()
-
-
 def test_no_wake_is_lost_among_threads_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(background, "IDLE_SECONDS", 0.0, raising=False)
@@ -170,18 +108,3 @@ def test_no_wake_is_lost_among_threads_that_end(monkeypatch: pytest.MonkeyPatch)
         time.sleep(n % 5 / 10_000)
     thread.stop()
     assert living("test") == []
-
-
-def test_where_no_thread_can_be_started_the_next_wake_tries_again(
-    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start = threading.Thread.start
-
-    def refuse(_thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    thread.wake()
-    monkeypatch.setattr(threading.Thread, "start", start)
-    thread.wake()
-    assert task.ran.acquire(timeout=PATIENCE)

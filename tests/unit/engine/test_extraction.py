@@ -13,7 +13,7 @@ from fake_models import ScriptedModel, asker
 from growth import assert_linear, repeated
 from phronesis.conversation import handlers
 from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
-from phronesis.conversation.extraction import MAX_SENTENCE, ByModel, ByRules, Found, bounded
+from phronesis.conversation.extraction import MAX_SENTENCE, ByModel, ByRules, bounded
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
 from phronesis.models.prompts import prompt
@@ -124,64 +124,6 @@ def test_what_was_degraded_is_derived_anew_when_the_model_is_back(memory: Memory
     assert memory.admin.rebuild(verify=True).equal
 
 
-def test_the_model_is_asked_outside_any_transaction(memory: Memory, model: ScriptedModel) -> None:
-    class Watching(ScriptedModel):
-        def complete(self, *given: Any, **named: Any) -> Any:
-            with memory.admin.components.database.transaction(memory.admin.tenant, "append"):
-                pass  # another writer is not kept waiting
-            return super().complete(*given, **named)
-
-    model.__class__ = Watching
-    memory.add("a word", user_id="u")
-    assert len(model.asked) == 1
-
-
-def test_an_empty_or_very_long_turn_is_left_to_the_rules(memory: Memory, model: ScriptedModel) -> None:
-    memory.commit_turn("s", {"messages": [], "tool_calls": [{"name": "look", "args": {}}]}, user_id="u")
-    done = memory.add("I met Alice. " * 1_000, user_id="u")
-    assert model.asked == []
-    assert done.degraded == ()
-
-
-def test_the_example_in_the_prompt_is_of_the_form() -> None:
-    text = prompt("extract")
-    example = text[text.index('{"names"') :]
-    found = Found.model_validate_json(example)
-    message = text.partition('2026-03-10: "')[2].partition('"')[0]
-    assert found.names
-    assert all(one.n == 0 and one.surface in message for one in found.names)
-    assert [one.quote in message for one in found.memories] == [True]
-
-
-def test_a_turn_by_rules_is_quick_and_by_a_model_is_not() -> None:
-    assert all(handler.quick for handler in handlers.handlers())
-    assert not any(handler.quick for handler in handlers.handlers(lambda _bench, _entry: ()))
-
-
-def test_what_a_message_says_is_proposed_by_rules_and_what_it_does_not_is_refused(tmp_path: Path) -> None:
-    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"version": 1}) as opened:
-        told = opened.add("I live in Lyon.", user_id="u")
-        asked = opened.add("Do I live in Lyon?", user_id="u")
-        kept = opened.add("I live in Lyon.", user_id="u", infer=False)
-        [found] = outcomes(opened, told.entry_id)["proposals"]
-        assert [(one["key"], one["value"], one["quote"]) for one in found["proposals"]] == [
-            ("home_city", "Lyon", "I live in Lyon")
-        ]
-        [gated] = outcomes(opened, asked.entry_id)["gated"]
-        assert [one["rule"] for one in gated["refusals"]] == ["question"]
-        assert outcomes(opened, kept.entry_id).keys() == {"mentions"}
-
-
-@pytest.mark.parametrize(
-    ("policy", "roles"),
-    [({"extraction": False}, {"mentions"}), ({"gates": {"user": 0.95}}, {"mentions", "gated"})],
-)
-def test_the_policy_says_whether_and_how_surely(tmp_path: Path, policy: dict[str, Any], roles: set[str]) -> None:
-    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"version": 1, **policy}) as opened:
-        told = opened.commit_turn("s", {"messages": [{"role": "user", "content": "I live in Lyon."}]}, user_id="u")
-        assert outcomes(opened, told.entry_id).keys() == roles
-
-
 TOLD = "I live in Lyon. I am allergic to peanuts. I like tea and I like chess. Wei lives in Oslo."
 
 
@@ -238,15 +180,7 @@ def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        " ",
-        '"',
-        "I ",
-        "the cat and ",
-    ],
-)
+@pytest.mark.parametrize("piece", [" ", '"', "I ", "the cat and "])
 def test_the_time_to_read_a_message_goes_with_its_length(piece: str) -> None:
     rules = Rules()
 
@@ -265,11 +199,3 @@ def test_only_what_no_sentence_is_as_long_as_is_masked() -> None:
         assert len(shown) == len(text)
         assert shown.startswith("I live in Lyon. ")
         assert max(len(line) for part in shown.split(".") for line in part.split("\n")) <= MAX_SENTENCE
-
-
-def test_a_refusal_quotes_what_was_written() -> None:
-    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
-        text = "Is it " + "so " * 400 + "?"
-        gated = memory.add(text, user_id="u").gated
-        assert gated
-        assert all(one.text in text for one in gated)

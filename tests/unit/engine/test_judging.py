@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from fake_models import ScriptedModel, asker
-from phronesis.conversation.llm_consolidation import ConsolidationJudge, Judgements
+from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.core.entries import Entry
 from phronesis.core.proposals import Proposal
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
-from phronesis.models.prompts import prompt
 from phronesis.store.lanes import find_lane
 
 ENTRY = Entry("01900000-0000-7000-8000-000000000000", 1, 9, "turn", 1, "agent", datetime(2026, 1, 1, tzinfo=UTC), {})
@@ -65,30 +64,6 @@ def test_what_is_near_is_shown_and_judged(memory: Memory) -> None:
     assert "Lyon" not in shown  # the rules decide where a key holds one value
 
 
-def test_what_was_not_asked_or_is_not_held_is_passed_over(memory: Memory) -> None:
-    memory.add("I like sencha.", user_id="u", kind="preference", subject="user", key="likes")
-    verdict, _ = judge(
-        memory,
-        said("I enjoy green tea."),
-        steps=[
-            answer(
-                {"i": 4, "act": "ADD", "target": None},
-                {"i": 0, "act": "SUPERSEDE", "target": 7},
-                {"i": 0, "act": "RETRACT", "target": None},
-                {"i": 0, "act": "UPDATE", "target": 0},
-                {"i": 0, "act": "ADD", "target": None},
-            )
-        ],
-    )
-    assert [one["act"] for one in verdict.outcomes[0].body["judgements"]] == ["UPDATE"]
-
-
-def test_nobody_is_asked_when_nothing_near_is_held(memory: Memory) -> None:
-    memory.add("The sky is blue.", user_id="u", kind="fact")
-    verdict, model = judge(memory, said("I enjoy green tea."), said("No more.", act="retract"), steps=[answer()])
-    assert (verdict.outcomes, model.asked) == ((), [])
-
-
 def test_without_an_answer_the_rules_decide_and_it_is_told(memory: Memory) -> None:
     memory.add("I like sencha.", user_id="u", kind="preference", subject="user", key="likes")
     verdict, _ = judge(memory, said("I enjoy green tea."), steps=[ModelUnavailable("away")])
@@ -104,9 +79,3 @@ def test_what_is_held_is_sent_as_data_that_cannot_end_its_fence(memory: Memory) 
     text = model.asked[0][0][1].content
     tag = text.partition("<turn-")[2].partition(" ")[0]
     assert text.count(f"</turn-{tag}>") == 2
-
-
-def test_the_example_in_the_prompt_is_of_the_form() -> None:
-    text = prompt("judge")
-    found = Judgements.model_validate_json(text[text.index('{"judgements"') :])
-    assert [one.act for one in found.judgements] == ["NONE", "ADD"]

@@ -10,8 +10,7 @@ from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
 from phronesis.reasoning.migration_patterns import runs_named
-from phronesis.reasoning.migration_rewriting import MAX_TEXT, OldMemory, rewrite_by_rules
-from phronesis.reasoning.migration_sources import read_statements
+from phronesis.reasoning.migration_rewriting import OldMemory, rewrite_by_rules
 from unit.engine.migrating_table import ROWS, faults, memory_of
 
 
@@ -96,40 +95,6 @@ def test_a_block_of_claims_stays_one() -> None:
     assert mended == same
     broken = rewrite_by_rules(OldMemory(text=block.replace("Copper", "[C12] copper"), origin="a"))
     assert [one.rule for one in broken.violations] == ["kb_alias"]
-
-
-def test_a_text_that_is_too_long_is_left_alone() -> None:
-    made = rewrite_by_rules(OldMemory(text="x" * (MAX_TEXT + 1), origin="a"))
-    assert [one.rule for one in made.violations] == ["too_long"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "avoid " * 16_000,
-        "run r1, " * 12_000,
-        "(" * MAX_TEXT,
-        ".\n" * 50_000,
-    ],
-    ids=lambda text: text[:8],
-)
-def test_hostile_texts_take_no_more_than_their_length(text: str) -> None:
-    made = rewrite_by_rules(OldMemory(text=text, origin="a"))
-    assert bool(made.blocks) != bool(made.violations)
-
-
-def test_a_title_is_taken_once_and_headings_say_what_stands_below() -> None:
-    text = "# Cu\n\nTitle: other\nNotes\nZinc helps\nLimitations:\n- one run\n- one cell\n## More\nIt melts"
-    told = read_statements(text)
-    assert told.title == "Cu"
-    assert [(one.text, one.label) for one in told.statements] == [
-        ("other", "title"),
-        ("Zinc helps", "neutral"),
-        ("one run", "limitations"),
-        ("one cell", "limitations"),
-        ("More", None),
-        ("It melts", None),
-    ]
 
 
 def test_runs_are_named_by_their_word_or_known() -> None:

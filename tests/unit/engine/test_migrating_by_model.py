@@ -88,23 +88,6 @@ def test_what_may_not_be_written_is_left_to_the_rules_and_said(memory: Memory, s
     assert [one.reason for one in dry.degraded] == [reason]
 
 
-def test_a_wrong_form_is_sent_back_once(memory: Memory) -> None:
-    model = with_model(memory, "{}", answer(GUESS))
-    (told,) = memory.admin.migrate([TEXT]).sources
-    assert (told.by, told.degraded, len(model.asked)) == ("test/model migrate/1", (), 2)
-
-
-def test_what_rules_refused_a_model_may_rewrite(memory: Memory) -> None:
-    row = "We should test pyridine in the next run, because zinc at 3:1 failed."
-    assert memory.admin.migrate([row]).counts == {"refused": 1}
-    model = with_model(
-        memory, answer({**GUESS, "inference": "Zinc at 3:1 failed.", "constraint": "", "conditions": []})
-    )
-    assert memory.admin.migrate([row]).counts == {"migrated": 1}
-    assert memory.admin.migrate([row]).counts == {"already": 1}
-    assert len(model.asked) == 1
-
-
 def test_long_texts_and_orders_are_shown_to_no_model(memory: Memory) -> None:
     model = with_model(memory, answer(FACT))
     texts = ["Copper is red. " * (MAX_SHOWN // 10), ORDER]

@@ -48,11 +48,6 @@ def test_what_is_quoted_and_stated_is_taken_with_its_type() -> None:
     assert (named.subject, named.occurred_at) == ("Wei", None)
 
 
-def test_a_relative_is_one_person_by_whichever_word() -> None:
-    (one,), _ = gated("我妹在里昂。", proposed("我妹在里昂", subject=" 妹 ", value="里昂"))
-    assert one.subject == "妹妹"
-
-
 def test_the_day_of_what_is_to_be_done_is_when_it_is_due() -> None:
     def due(when: str | None, key: str = "reminder") -> str | None:
         one = proposed("call Ana", key=key, value="call Ana", content="Call Ana.", when=when)
@@ -89,9 +84,3 @@ def test_a_translation_is_put_back_and_a_repetition_counts_once() -> None:
     kept, refused = GATE([one, one], said)
     assert [(each.content, each.value) for each in kept] == [("我住在里昂", "里昂")]
     assert refused == []
-
-
-def test_no_longer_and_done_are_told_apart() -> None:
-    (gone,), _ = gated("I left Lyon for good.", proposed("I left Lyon", says="no_longer"))
-    (done,), _ = gated("I called Ana.", proposed("I called Ana", key="task", value="called Ana", says="done"))
-    assert (gone.act, done.done, done.kind) == ("retract", True, "task")

@@ -11,7 +11,7 @@ from phronesis.core.relations import Edge
 from phronesis.experience.event_embeddings import Meaning
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import ALONE, ViewReader, ViewTable
-from phronesis.experience.incremental_scope import JOINT, Near, method_of, near_to, reach_of, views_of
+from phronesis.experience.incremental_scope import JOINT, Near, method_of, near_to, reach_of
 from phronesis.experience.laws.neighbour_graph import Neighbours
 from phronesis.store.lane_view import LaneView
 from unit.experience.laws.metrics import Given
@@ -63,12 +63,6 @@ def reached(lane: _Lane, near: str, **alike: str) -> tuple[str, dict[str, str], 
     return " ".join(sorted(found.events)), by_view, " ".join(sorted(found.patterns))
 
 
-def test_a_method_says_its_views() -> None:
-    cases: list[tuple[str, ...]] = [(), ("situation",), ("attempt", "result")]
-    for views in cases:
-        assert views_of(method_of(views)) == views
-
-
 def test_a_chain_of_views_is_not_followed() -> None:
     lane = _Lane(
         p=(JOINT, "a b"),
@@ -95,18 +89,6 @@ def test_by_a_view_only_the_patterns_of_those_that_are_alike_in_it_are_reached()
     events, by_view, patterns = reached(lane, "new", situation="b new", attempt="new")
     assert (events, patterns) == ("a b new", "p s")
     assert by_view == {"situation": "a b c e new", "attempt": "a new"}  # b goes on in t, which stays as it is
-
-
-def test_with_a_pattern_of_two_views_crossed_both_are_reached() -> None:
-    lane = _Lane(s=(SITUATION, "b c e"), t=(ATTEMPT, "b x y"), c=(CROSSED, "b x c"), u=(ATTEMPT, "c v w"))
-    _, by_view, patterns = reached(lane, "new", situation="b new", attempt="new")
-    assert patterns == "c s t"  # b is in c, which is of the attempt as well; c itself is not near
-    assert by_view == {"situation": "b c e new x", "attempt": "b c new x y"}
-
-
-def test_what_people_put_together_is_reached_with_its_groups() -> None:
-    lane = _Lane([("b", "c")], p=(JOINT, "a b"), q=(JOINT, "c d"), r=(JOINT, "e f"))
-    assert reached(lane, "a")[::2] == ("a b c d", "p q")
 
 
 def alike(size: int, *pairs: tuple[int, int, float]) -> Given:
@@ -154,18 +136,6 @@ def test_whom_a_new_event_speaks_against_is_not_near() -> None:
     assert near.on_the_whole == {"c", "n"}  # of its own outcome
     assert near.opposed == ["p"]  # half of 15 is asked on average
     assert not any("a" in events for events in near.by_view.values())
-
-
-def test_whom_it_spoke_against_before_is_opposed_too() -> None:
-    lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"))
-    lane.drawn.append(_edge("contradicts", "n", "p", None))
-    assert near_to(reading("abcdn", alike(5), other="n", edges=lane), ["n"]).opposed == ["p"]
-    assert near_to(reading("abcd", alike(4), edges=lane), ["n"]).opposed == ["p"]  # it is there no more
-
-
-def test_of_what_went_only_its_own_patterns_are_near() -> None:
-    near = near_to(reading("abcdn", alike(5, (0, 4, 5.0))), ["gone"])
-    assert near == Near({"gone"}, {name: {"gone"} for name in ALONE}, [])
 
 
 def test_what_is_opposed_comes_with_its_events_the_most_typical_first() -> None:

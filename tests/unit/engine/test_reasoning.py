@@ -24,21 +24,6 @@ def test_what_breaks_a_rule_is_refused_with_every_violation() -> None:
     assert check_block(wrong) == list(refused.value.violations)
 
 
-def test_what_is_no_text_is_refused_by_name() -> None:
-    cases: list[object] = [None, b"RBMEM_CLAIMS_V1", ["RBMEM_CLAIMS_V1"], 1]
-    for content in cases:
-        with pytest.raises(InputError) as refused:
-            check_block(content)
-        assert refused.value.field == "content"
-
-
-def test_a_payload_holds_what_was_written_and_nothing_that_was_not() -> None:
-    assert reasoning_payload(block(topic="")) == {"claims": []}
-    full = reasoning_payload(block(member(tags=["a"]), more="SCOPE=global\nNOTE=a=b\n"))
-    assert (full["topic"], full["scope"], full["extra"]) == ("Cu", "global", [["NOTE", "a=b"]])
-    assert full["claims"][0]["tags"] == ["a"]
-
-
 def test_a_wrong_verdict_is_refused() -> None:
     cases: list[tuple[Any, Any, str]] = [
         ("", [judgement()], "run_id"),
@@ -53,10 +38,3 @@ def test_a_wrong_verdict_is_refused() -> None:
         with pytest.raises(InputError) as refused:
             verdict_payload(run_id, judgements)
         assert refused.value.field == field
-
-
-def test_a_verdict_holds_what_was_given() -> None:
-    assert verdict_payload("r", [judgement(item_id=f"mem:{ITEM}", note="x")]) == {
-        "run_id": "r",
-        "judgements": [judgement()],
-    }

@@ -15,7 +15,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.errors import EntryFailed, NotFound
+from phronesis.errors import EntryFailed
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
@@ -78,18 +78,6 @@ def named(memory: Memory) -> tuple[set[str], int]:
         return {entity.name for entity in lane_entities(unit, lane.lane_id)}, len(lane_mentions(unit, lane.lane_id))
 
 
-def test_nothing_differs_with_the_same_extractor(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        said(memory, "tea is hot")
-        memory.commit_turn("s", {"messages": [{"role": "user", "content": "Hi Bob Ray", "id": "1"}]}, user_id="alice")
-        before = memory.admin.rebuild(verify=True).live_hash
-        result = memory.admin.rederive(user_id="alice")
-        assert (result.added, result.changed, result.vanished) == ((), (), ())
-        after = memory.admin.rebuild(verify=True)
-        assert after.equal
-        assert after.live_hash == before
-
-
 def test_new_changed_and_vanished_items(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         tea = said(memory, "tea is very hot")
@@ -117,41 +105,6 @@ def test_new_changed_and_vanished_items(tmp_path: Path) -> None:
         assert (again.added, again.changed, again.vanished) == ((), (), ())
 
 
-def test_a_replay_needs_no_extractor(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        said(memory, "tea is very hot, sky is blue")
-    with opened(tmp_path, 2) as memory:
-        memory.admin.rederive(user_id="alice")
-        expected = memory.admin.rebuild(verify=True).live_hash
-    with opened(tmp_path, 1) as memory:
-        result = memory.admin.rebuild(verify=True)
-        assert result.equal
-        assert result.live_hash == expected
-
-
-def test_an_extractor_that_is_taken_back_brings_back_what_vanished(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        said(memory, "sky is blue")
-    with opened(tmp_path, 2) as memory:
-        vanished = memory.admin.rederive(user_id="alice").vanished
-    with opened(tmp_path, 1) as memory:
-        assert memory.admin.rederive(user_id="alice").changed == vanished
-        assert facts(memory) == {"sky": "blue"}
-        assert named(memory) == ({"sky"}, 1)
-        assert memory.admin.rebuild(verify=True).equal
-
-
-def test_what_follows_from_a_new_find_follows(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        said(memory, "tea is very hot")
-        said(memory, "tea was ice cold")
-        assert facts(memory) == {"tea": "very"}
-    with opened(tmp_path, 2) as memory:
-        memory.admin.rederive(user_id="alice")
-        assert facts(memory) == {"tea": "ice cold"}
-        assert memory.admin.rebuild(verify=True).equal
-
-
 def test_edits_by_hand_stand(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         entry = said(memory, "tea is very hot, mud is dark brown, oil is thick black")
@@ -174,16 +127,6 @@ def test_edits_by_hand_stand(tmp_path: Path) -> None:
         memory.update(mud, content="mud: again", expected_version=memory.get(mud).version)
         memory.admin.rederive(user_id="alice")
         assert memory.get(mud).content == "mud: again"
-        assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_rederive_can_be_taken_back(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        said(memory, "tea is very hot, sky is blue, sea was deep blue")
-    with opened(tmp_path, 2) as memory:
-        result = memory.admin.rederive(user_id="alice")
-        memory.rollback(result.entry_id)
-        assert facts(memory) == {"tea": "very", "sky": "blue"}
         assert memory.admin.rebuild(verify=True).equal
 
 
@@ -219,23 +162,6 @@ def test_mentions_of_messages_whose_session_knows_them(tmp_path: Path) -> None:
         memory.admin.rederive(user_id="alice")
         assert named(memory) == (set(), 0)
         assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_lane_that_is_not_there(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        with pytest.raises(NotFound):
-            memory.admin.rederive(user_id="nobody")
-        memory.add("x")
-        assert memory.admin.rederive().added == ()
-
-
-def test_it_may_be_left_to_the_worker(tmp_path: Path) -> None:
-    with opened(tmp_path, 1) as memory:
-        said(memory, "sky is blue")
-    with opened(tmp_path, 2) as memory:
-        assert memory.admin.rederive(user_id="alice", wait=False).pending
-        memory.flush()
-        assert facts(memory) == {}
 
 
 def test_a_rollback_stays_that_of_its_item_though_its_entry_makes_more_now(tmp_path: Path) -> None:

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from growth import assert_cut_off, repeated
 from labelled_texts import LABELLED_TEXTS
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
-from phronesis.engine.sensitive_topics import Finding, Guard
-from phronesis.engine.sensitive_topics.guard import MAX_WORDS, TEAM
-from phronesis.engine.sensitive_topics.tables import MAX_SENTENCE, load_tables, parse_table, sentences
-from phronesis.errors import PhronesisError
+from phronesis.engine.sensitive_topics import Guard
+from phronesis.engine.sensitive_topics.tables import load_tables
 from phronesis.models.text_features import MAX_SCANNED
 
 LABELLED = LABELLED_TEXTS / "sensitive"
@@ -81,51 +79,11 @@ def test_what_is_sensitive_beside_its_look_alikes_still_is() -> None:
         assert found(text) == topic
 
 
-def test_the_labels_are_enough_and_of_every_topic() -> None:
-    for split, least in (("dev", 120), ("test", 60)):
-        labelled = rows(split)
-        languages = Counter(row["language"] for row in labelled)
-        assert min(languages["en"], languages["zh"]) >= least
-        assert {row["topic"] for row in labelled} == {*SENSITIVE_TOPICS, None}
-        assert len({row["text"] for row in labelled}) == len(labelled)
-
-
-def test_the_topic_is_the_one_of_the_label() -> None:
-    told = [(row["topic"], found(row["text"])) for row in rows("dev") if row["topic"] is not None]
-    assert sum(label == topic for label, topic in told) >= 0.97 * len(told)
-
-
-def test_tables_have_cues_of_every_topic_and_of_no_other() -> None:
-    for table in load_tables():
-        assert {cue.topic for cue in table.cues} == set(SENSITIVE_TOPICS)
-        assert all(context.topics is None or context.topics <= set(SENSITIVE_TOPICS) for context in table.contexts)
-        assert {cue.weight for cue in table.cues} <= {1, 2, 3, 4}
-
-
-def test_a_finding_says_which_words() -> None:
-    finding = GUARD.topic("Fine.  ＭＹ  Diabetes\u200b is under control.")
-    assert finding is not None
-    assert finding.topic == "physical_health"
-    assert "my diabetes" in finding.words
-    assert len(finding.words) <= MAX_WORDS
-
-
 def test_width_script_and_gaps_hide_nothing() -> None:
     assert found("我 有 糖 尿 病。") == "physical_health"
     assert found("我確診了憂鬱症。") == "mental_health"
     assert found("Ｉ ａｍ ａ Ｍｕｓｌｉｍ") == "religion"
     assert found("我有PTSD。") == "mental_health"
-
-
-def test_a_surrounding_takes_a_word_away_and_not_a_telling_phrase() -> None:
-    assert found("Cancer runs in the family.") == "physical_health"
-    assert found("The cancer data set has forty columns.") is None
-    assert found("I fixed the API from the ward, between two rounds of my chemotherapy.") == "physical_health"
-
-
-def test_sentences_are_judged_one_by_one() -> None:
-    assert found("The doctor command is slow. My back end is in Rust.") is None
-    assert found("The cancer data set is large. His cancer is back.") == "physical_health"
 
 
 def test_a_trait_is_refused_for_its_words_or_for_half_of_its_evidence() -> None:
@@ -155,43 +113,12 @@ def test_hints_of_one_matter_count_together() -> None:
     assert GUARD.of_trait(PLAIN, hints[:1] * 3) is None  # one sign, three times
 
 
-def test_what_one_hobby_repeats_is_no_hint_of_more() -> None:
-    brewing = ["Brewed six bottles of stout.", "Shared the beers with the neighbours.", "New bottles for the porter."]
-    assert GUARD.of_trait("Brews at home.", brewing) is None
-    running = ["My knees were muddy.", "Ran in the rain again.", "New shoes for the half marathon."]
-    assert GUARD.of_trait("Runs in all weathers.", running) is None
-
-
-def test_a_sentence_in_two_languages_is_read_in_both() -> None:
-    assert found("今天又 depressed，不想动") == "mental_health"
-    assert found("医生 says 吃药 and rest") == "physical_health"
-
-
 def test_topics_that_are_not_guarded_pass() -> None:
     for row in (row for row in rows("dev") if row["topic"] is not None):
         assert found(row["text"], guard(())) is None
         assert found(row["text"], guard([row["topic"]])) in {None, row["topic"]}
         others = guard([topic for topic in SENSITIVE_TOPICS if topic != row["topic"]])
         assert found(row["text"], others) != row["topic"]
-
-
-def test_a_team_forbids_words_of_its_own() -> None:
-    by = guard((), also=["The Merger", "裁员", "c++"])
-    assert by.topic("We talked about the  merger today.") == Finding(TEAM, ("the merger",))
-    assert by.topic("下个月要裁员了") == Finding(TEAM, ("裁员",))
-    assert found("She codes in C++.", by) == TEAM
-    assert found("I merged the branch; the mergers and acquisitions desk called.", by) is None
-    assert by.of_trait("Worries about the merger.", []) == Finding(TEAM, ("the merger",))
-
-
-def test_a_team_lets_phrases_pass() -> None:
-    assert found("I sing with The Bipolar Bears.", guard()) == "mental_health"
-    assert found("I sing with The Bipolar Bears.", guard(allow=["bipolar bears"])) is None
-    assert found("I have depression.", guard(allow=["bipolar bears"])) == "mental_health"
-    assert found("我在肿瘤科上班", guard()) == "physical_health"
-    assert found("我在肿瘤科上班", guard(allow=["肿瘤科"])) is None
-    both = guard(also=["bipolar bears"], allow=["bipolar bears"])
-    assert found("I sing with The Bipolar Bears.", both) == TEAM  # what is forbidden stays so
 
 
 WORDS = (
@@ -236,32 +163,10 @@ def test_what_is_forbidden_is_found_and_what_is_allowed_is_gone(phrase: str, tex
     assert guard(allow=[phrase]).topic(phrase) is None
 
 
-HOSTILE = (
-    "i have a severe chronic ",
-    "被",
-    "$1",
-    "喝一",
-)
+HOSTILE = ("i have a severe chronic ", "被", "$1", "喝一")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_goes_with_the_length_as_far_as_it_is_read(piece: str) -> None:
     assert_cut_off(GUARD.topic, repeated(piece), MAX_SCANNED)
-
-
-def test_what_stands_far_behind_is_not_looked_at() -> None:
-    assert GUARD.topic("word " * (MAX_SCANNED // 5) + SICK) is None
-
-
-def test_long_sentences_are_read_in_pieces() -> None:
-    assert all(len(piece) <= MAX_SENTENCE for piece in sentences("a, " * 1000))
-    far = "The doctor spoke, " + "and spoke, " * 60 + "of the pills"
-    assert GUARD.topic(far) is None
-    assert GUARD.topic("The doctor spoke of the pills") is not None
-    assert list(sentences("v3.11 is out. Fine")) == ["v3.11 is out", " Fine"]
-
-
-def test_a_table_with_a_part_that_is_not_there_is_refused() -> None:
-    with pytest.raises(PhronesisError, match="has no part 'nobody'"):
-        parse_table('spaced = true\ncontext = []\ncue = []\n[harmless]\nphrases = ["<<nobody>>"]')

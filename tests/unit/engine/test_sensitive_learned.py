@@ -12,8 +12,8 @@ from labelled_texts import LABELLED_TEXTS
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.sensitive_topics.guard import MAX_WORDS
-from phronesis.engine.sensitive_topics.tables import MAX_READ, NONE, Model, load_model
-from phronesis.models.text_features import BUCKETS, bucket, language_of, pieces
+from phronesis.engine.sensitive_topics.tables import NONE, Model, load_model
+from phronesis.models.text_features import BUCKETS, bucket, language_of
 
 LABELLED = LABELLED_TEXTS / "sensitive"
 WORDS_ALONE = Guard(SensitiveRules(), models={})
@@ -41,16 +41,6 @@ def guard(model: Model, topics: Sequence[str] = SENSITIVE_TOPICS, allow: Sequenc
         SensitiveRules.model_validate({"topics": tuple(topics), "allow": tuple(allow)}),
         models={"en": model, "zh": model},
     )
-
-
-def test_the_installed_weights_know_every_topic() -> None:
-    cases: list[str] = ["en", "zh"]
-    for language in cases:
-        model = load_model(language)
-        assert set(model.classes) == {NONE, *SENSITIVE_TOPICS}
-        assert model.weights.shape == (BUCKETS, len(model.classes))
-        assert model.weights.dtype == np.int8
-        assert load_model(language) is model
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -82,41 +72,14 @@ def test_what_each_hints_at_all_say_together() -> None:
     assert by.of_trait("Sits by the window.", hints[:1]) is None  # one text alone says too little
 
 
-def test_what_is_not_guarded_and_what_a_team_allows_passes() -> None:
-    model = small({"kettle": "physical_health"})
-    text = "The kettle ran all night."
-    finding = guard(model).of_trait(text, ())
-    assert finding is not None
-    assert finding.words == ("kettle",)
-    assert guard(model, topics=["religion"]).of_trait(text, ()) is None
-    assert guard(model, topics=()).of_trait(text, ()) is None
-    assert guard(model, allow=["kettle"]).of_trait(text, ()) is None
-
-
 def test_what_conversations_keep_goes_by_words_alone() -> None:
     assert guard(small({"kettle": "physical_health"})).topic("The kettle ran all night.") is None
-
-
-def test_a_document_and_a_text_without_letters_are_not_judged() -> None:
-    by = guard(small({"kettle": "physical_health"}))
-    assert by.of_trait("kettle " * (MAX_READ // 7), ()) is not None
-    assert by.of_trait("kettle " * (MAX_READ // 7 + 1), ()) is None
-    assert by.of_trait("… 12 !", ()) is None
 
 
 def test_harmless_memories_pass_alone_and_together() -> None:
     assert [one for one in HARMLESS if BOTH.of_trait(one, ()) is not None] == []
     assert BOTH.of_trait("", HARMLESS[:2]) is None
     assert BOTH.of_trait("", HARMLESS[2:]) is None
-
-
-def test_pieces_are_words_pairs_and_letters_with_numbers_all_the_same() -> None:
-    found = pieces("day 90 in")
-    assert {"day", "0", "in", "day 0", "0 in", "<<da", "<ay>"} <= set(found)
-    assert pieces("day 90 in") == pieces("day 7 in")
-    assert set(pieces("又去吃")) == {"又", "去", "吃", "又去", "去吃", "又去吃"}
-    assert language_of("又去gym") == "zh"
-    assert language_of("gym") == "en"
 
 
 @given(st.text(max_size=80))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
 from phronesis.conversation.extraction import by_rules
-from phronesis.conversation.summaries import Lines, SessionSummarizer
+from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.entries import SummaryRow
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
@@ -196,64 +195,3 @@ def test_an_erased_user_or_session_leaves_no_summary(database_url: str, model: S
         assert memory.erase(user_id="u").clean
         assert lines(memory, "t") == []
         assert memory.admin.rebuild(verify=True).equal
-
-
-def test_an_export_brings_the_summary_along_and_asks_nobody(
-    memory: Memory, model: ScriptedModel, tmp_path: Path
-) -> None:
-    say(memory, "I live in Lyon.")
-    say(memory, "I like tea.")
-    memory.export(tmp_path / "log.jsonl")
-    asked = len(model.asked)
-    with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}) as other:
-        other.import_(tmp_path / "log.jsonl")
-        assert lines(other) == ["The user lives in Lyon."]
-        assert other.admin.rebuild(verify=True).equal
-    assert len(model.asked) == asked
-
-
-def test_deriving_anew_asks_for_no_summary(memory: Memory, model: ScriptedModel) -> None:
-    say(memory, "I live in Lyon.")
-    say(memory, "I like tea.")
-    memory.admin.rederive(user_id="u")
-    assert len(model.asked) == 1
-    assert lines(memory) == ["The user lives in Lyon."]
-    assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_long_window_is_cut_to_the_newest_and_texts_without_a_session_are_left_alone(
-    memory: Memory, model: ScriptedModel
-) -> None:
-    memory.add("No session.", user_id="u")
-    say(memory, "old words " * 2_000)
-    turn = {"messages": [{"role": "user", "content": f"Part {n}. " + "x" * 3_000} for n in range(9)]}
-    memory.commit_turn("s", turn, user_id="u")
-    data = model.asked[0][0][1].content
-    assert "old words" not in data
-    assert "Part 8." in data
-    assert len(data) < 14_000
-    memory.commit_turn("e", {"messages": [], "tool_calls": [{"name": "look", "args": {}}]}, user_id="u")
-    memory.commit_turn("e", {"messages": [], "tool_calls": [{"name": "look", "args": {}}]}, user_id="u")
-    assert len(model.asked) == 1
-
-
-def test_a_policy_chooses_the_model_of_the_summary(tmp_path: Path) -> None:
-    from model_server import ModelServer, chat  # noqa: PLC0415
-
-    with ModelServer(chat(answer(("The user lives in Lyon.", [0])))) as server:
-        policy = {
-            "embedder": "none",
-            "summary": {"every_turns": 2},
-            "gateways": {"lab": {"kind": "openai", "base_url": server.base_url, "tries": 1}},
-            "roles": {"summarise": {"gateway": "lab", "model": "m"}},
-        }
-        with Memory.open(f"sqlite:///{tmp_path / 'p.db'}", policy=policy) as memory:
-            say(memory, "I live in Lyon.")
-            say(memory, "I like tea.")
-            assert lines(memory) == ["The user lives in Lyon."]
-
-
-def test_the_example_in_the_prompt_is_of_the_form() -> None:
-    text = prompt("summarise")
-    example = Lines.model_validate_json(text[text.index('{"lines"') :])
-    assert [line.of for line in example.lines] == [[0, 1], [1]]

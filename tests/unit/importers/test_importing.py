@@ -10,8 +10,7 @@ import pytest
 
 import exports
 from phronesis.errors import InputError, StorageFull
-from phronesis.importers import FORMATS, Importing, ImportSummary
-from phronesis.interfaces.cli.imports import OTHERS
+from phronesis.importers import Importing, ImportSummary
 from phronesis.memory import Memory
 
 PLAIN = {"embedder": "none"}
@@ -32,10 +31,6 @@ def taken(memory: Memory, path: Path, form: str, **more: Any) -> ImportSummary:
 def said(memory: Memory, session: str, **scope: Any) -> list[list[tuple[str, str]]]:
     turns = memory.sessions.turns(session, **scope)
     return [[(one["role"], one["content"]) for one in turn.messages] for turn in turns]
-
-
-def test_the_command_knows_every_format() -> None:
-    assert set(OTHERS) == set(FORMATS)
 
 
 def test_chatgpt_gives_the_current_branch_in_turns(memory: Memory, tmp_path: Path) -> None:
@@ -71,35 +66,6 @@ def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_p
     assert first["created_at"] == "2026-05-01T08:00:00.123456Z"
 
 
-def test_what_chatgpt_said_to_a_tool_is_passed_over(memory: Memory, tmp_path: Path) -> None:
-    conversation = exports.chatgpt_conversation()
-    for name, recipient in (("a1", "bio"), ("a2", "all")):
-        conversation["mapping"][name]["message"]["recipient"] = recipient
-    summary = taken(memory, exports.written(tmp_path / "conversations.json", [conversation]), "chatgpt", user_id="lin")
-    assert summary.skipped["said to a tool"] == 1
-    words = [text for turn in said(memory, "chatgpt:c-1", user_id="lin") for _, text in turn]
-    assert "记住了。" not in words
-    assert "A lake." in words
-
-
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        ({"text": "", "attachments": [{"file_name": "", "extracted_content": "Meeting notes"}]}, "Meeting notes"),
-        ({"text": "Sum up", "attachments": [{"file_name": "", "extracted_content": "Notes"}]}, "Sum up\n\nNotes"),
-        ({"text": "Sum up", "attachments": [{"file_name": "a.md", "extracted_content": "Notes"}]}, "Sum up"),
-        ({"text": "", "attachments": [{"file_name": "a.md", "extracted_content": "Notes"}]}, "Notes"),
-    ],
-)
-def test_text_that_was_pasted_into_claude_is_words(
-    memory: Memory, tmp_path: Path, message: dict[str, Any], words: str
-) -> None:
-    rows = [{"uuid": "m1", "sender": "human", **message}, {"uuid": "m2", "sender": "assistant", "text": "Noted."}]
-    path = exports.written(tmp_path / "conversations.json", [{"uuid": "k", "name": "", "chat_messages": rows}])
-    taken(memory, path, "claude", user_id="lin")
-    assert said(memory, "claude:k", user_id="lin") == [[("user", words), ("assistant", "Noted.")]]
-
-
 @pytest.mark.parametrize("form", ["chatgpt", "claude", "mem0"])
 def test_a_folder_and_an_empty_file_are_told_so(memory: Memory, tmp_path: Path, form: str) -> None:
     with pytest.raises(InputError, match="is a folder; give the zip"):
@@ -120,14 +86,6 @@ def test_mem0_gives_facts_of_each_user(memory: Memory, tmp_path: Path, wrap: Any
     assert peanuts.metadata == {"category": "health", "mem0": {"id": "a-1", "hash": "h"}}
     assert str(peanuts.to_dict()["occurred_at"]) == "2025-07-01T17:00:00Z"
     assert [item.content for item in memory.get_all(user_id="lin", agent_id="helper").items] == ["Works at a bakery"]
-
-
-def test_a_user_that_is_named_owns_all(memory: Memory, tmp_path: Path) -> None:
-    taken(memory, exports.written(tmp_path / "all.json", exports.MEM0), "mem0", user_id="me")
-    assert len(memory.get_all(user_id="me").items) == 2
-    assert not memory.get_all(user_id="tom").items
-    taken(memory, exports.written(tmp_path / "all.json", exports.MEM0), "mem0", namespace="team")
-    assert len(memory.get_all(namespace="team").items) == 2
 
 
 def test_a_langgraph_store_gives_the_words_of_its_values(memory: Memory, tmp_path: Path) -> None:
@@ -214,17 +172,6 @@ def test_what_says_something_else_under_its_id_takes_the_place_of_the_old(
     assert taken(memory, path, form, user_id="lin").known == 1
 
 
-def test_what_was_imported_before_things_had_names_is_known(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = exports.written(tmp_path / "all.json", exports.MEM0)
-    with monkeypatch.context() as patched:
-        patched.setattr("phronesis.importers.stores.name_of", lambda _given: None)
-        assert taken(memory, path, "mem0", user_id="lin").recorded == 2
-    summary = taken(memory, path, "mem0", user_id="lin")
-    assert (summary.recorded, summary.known) == (0, 2)
-
-
 def test_an_interrupted_import_goes_on(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = exports.written(tmp_path / "c.json", [exports.chatgpt_conversation(str(n)) for n in range(3)])
     commit, calls = Memory.commit_turn, 0
@@ -269,8 +216,7 @@ def test_one_bad_thing_does_not_stop_the_others(memory: Memory, tmp_path: Path) 
     bad = {"id": "b", "memory": "from the future", "created_at": "2999-01-01T00:00:00Z"}
     path = tmp_path / "all.json"
     path.write_text(
-        '[{"memory": "tea", "memory": "twice"}, 7, ' + json.dumps(bad) + ', {"id": "c", "memory": "茶"}]',
-        "utf-8",
+        '[{"memory": "tea", "memory": "twice"}, 7, ' + json.dumps(bad) + ', {"id": "c", "memory": "茶"}]', "utf-8"
     )
     summary = taken(memory, path, "mem0")
     assert (summary.recorded, summary.failed, sum(summary.skipped.values())) == (1, 1, 2)
@@ -292,22 +238,3 @@ def test_a_zip_archive_is_read_where_it_lies(memory: Memory, tmp_path: Path) -> 
         archive.writestr("user.json", "{}")
     with pytest.raises(InputError, match="holds no file"):
         importing.run(path, format="chatgpt")
-
-
-def test_one_member_at_a_time_is_held(memory: Memory, tmp_path: Path) -> None:
-    path = tmp_path / "many.json"
-    with path.open("w", encoding="utf-8") as file:
-        file.write('{"results": [')
-        file.write(",".join(json.dumps({"id": str(n), "memory": f"记忆 {n} " + "长" * 2_000}) for n in range(600)))
-        file.write("]}")
-    seen: list[int] = []
-    importing = Importing(memory, on_progress=lambda done, _total: seen.append(done))
-    assert importing.run(path, format="mem0", dry_run=True).missing == 600
-    assert len(set(seen)) == 600, "members are given as they are read"
-
-
-def test_a_folder_without_a_history_and_an_unknown_format(memory: Memory, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="git log of"):
-        taken(memory, tmp_path, "git")
-    with pytest.raises(InputError, match="format must be one of"):
-        taken(memory, tmp_path, "letters")

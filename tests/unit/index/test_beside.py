@@ -13,9 +13,8 @@ from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.models.local_embedders import JoinedEmbedder
 from phronesis.store.documents import documents_without_vector, read_vectors
-from phronesis.store.embedding_models import active_model, has_model
+from phronesis.store.embedding_models import active_model
 from phronesis.store.lanes import list_lanes
 
 EVENTS = [
@@ -63,33 +62,6 @@ def test_events_get_vectors_of_both_and_the_rest_of_the_own_one(memory: Memory) 
             assert {one.id for one in events} <= by_beside.keys()
         assert active_model(unit) == (own.name, own.dimension)
     assert len(by_beside) == 3 * len(EVENTS)  # the whole, what was tried, what came of it
-    assert vectorizer.run("acme") == 0
-
-
-def test_what_comes_later_gets_both_as_well(memory: Memory) -> None:
-    own, beside = HashingEmbedder(), Backwards()
-    vectorizer = Vectorizer(memory.admin.components.database, Embedders(own, beside=beside))
-    vectorizer.run("acme")
-    memory.ingest([EVENTS[0] | {"attempt": "Pinned the compiler", "source_ref": "log:9"}])
-    assert vectorizer.catch_up("acme") == 2 * 3
-    assert len(vectors_of(memory, beside.name)) == 3 * (len(EVENTS) + 1)
-
-
-def test_another_model_for_searches_leaves_the_one_beside(memory: Memory) -> None:
-    own, beside = HashingEmbedder(), Backwards()
-    embedders = Embedders(own, beside=beside)
-    vectorizer = Vectorizer(memory.admin.components.database, embedders)
-    vectorizer.run("acme")
-    other = JoinedEmbedder([(own, 1.0)])
-    vectorizer.reembed("acme", other)
-    assert vectors_of(memory, own.name) == {}
-    assert len(vectors_of(memory, beside.name)) == 3 * len(EVENTS)
-    both = JoinedEmbedder([(own, 0.5), (beside, 0.5)])
-    assert embedders.beside(both) is None  # it is one of the two already
-    vectorizer.reembed("acme", both)
-    with memory.admin.components.database.transaction("acme", "read") as unit:
-        assert not has_model(unit, beside.name)
-    assert vectors_of(memory, beside.name) == {}
     assert vectorizer.run("acme") == 0
 
 

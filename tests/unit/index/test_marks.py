@@ -7,16 +7,8 @@ import pytest
 
 from growth import assert_linear, repeated
 from phronesis.core.items import Item
-from phronesis.index.packed_features import asks, marks_of
-from phronesis.recall.scoring.packed_features import (
-    ASKS,
-    FROM_ASSISTANT,
-    FROM_USER,
-    NAMES_TIME,
-    SAID,
-    SHARES_PHOTO,
-    Marks,
-)
+from phronesis.index.packed_features import marks_of
+from phronesis.recall.scoring.packed_features import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, Marks
 
 AT = datetime(2023, 5, 10, 8, tzinfo=UTC)
 
@@ -44,22 +36,6 @@ def test_what_a_text_does() -> None:
         assert marks(text).flags == SAID | flag
 
 
-def test_plain_words_do_nothing() -> None:
-    assert marks("Tea, please.", importance=3) == Marks(SAID, AT.toordinal(), (), 3)
-
-
-def test_roles_and_kinds() -> None:
-    assert marks("Hello", role="user").flags == SAID | FROM_USER
-    assert marks("Hello", role="assistant").flags == SAID | FROM_ASSISTANT
-    assert marks("Hello", kind="fact").flags == 0
-
-
-def test_an_importance_beyond_its_ends_counts_as_the_end() -> None:
-    cases: list[tuple[int, int]] = [(-3, 1), (0, 1), (10, 10), (999, 10)]
-    for given, kept in cases:
-        assert marks("Hello", importance=given).importance == kept
-
-
 def test_what_lifts_a_memory_is_its_importance_and_a_traits_stage() -> None:
     cases: list[tuple[str, str | None, tuple[int, int]]] = [
         ("message", None, (7, 0)),
@@ -73,11 +49,6 @@ def test_what_lifts_a_memory_is_its_importance_and_a_traits_stage() -> None:
     for kind, stage, lifted in cases:
         found = marks("Hello", kind=kind, stage=stage, importance=7)
         assert (found.importance, found.stage) == lifted
-
-
-def test_a_note_after_the_question_mark_does_not_hide_it() -> None:
-    assert asks("Is this yours? [shares a photo: a hat]")
-    assert not asks("It is mine. [is it?]")
 
 
 def test_relative_times_count_from_when_it_was_said() -> None:

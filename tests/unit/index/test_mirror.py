@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,42 +13,14 @@ from memory_index import InMemoryIndex, MemorySpace
 from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Check, Degraded
-from phronesis.errors import IndexUnavailable, ModelUnavailable
+from phronesis.errors import IndexUnavailable
 from phronesis.index.external_index import OutsideDocument, Where
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.store.columns import Vector
-from phronesis.store.index_marks import drop_marks, followed_spaces
 from phronesis.wiring import open_memory
-from phronesis.worker import OUTSIDE, Worker
 
 AWAY = Degraded("index", "index.unavailable", "native", "memory")
-
-
-class Wide(HashingEmbedder):
-    """Another encoder, of another dimension."""
-
-    name = "wide"
-    dimension = 512
-
-    def embed_documents(self, texts: Sequence[str]) -> Vector:
-        found = super().embed_documents(texts)
-        return np.concatenate([found, found], axis=1)
-
-    def embed_query(self, text: str) -> Vector:
-        vector: Vector = self.embed_documents([text])[0]
-        return vector
-
-
-class Away(HashingEmbedder):
-    """An encoder whose server is away when it is told to be."""
-
-    away = False
-
-    def embed_documents(self, texts: Sequence[str]) -> Vector:
-        if self.away:
-            raise ModelUnavailable("away")
-        return super().embed_documents(texts)
 
 
 @dataclass
@@ -299,22 +270,6 @@ def test_while_it_is_away_the_database_answers_and_nothing_is_lost(memory: Memor
     assert set(by_id(index)) == {item.id, f"{item.id}::claim::c1", other.id, f"{other.id}::claim::c2"}
 
 
-def test_doctor_says_how_far_behind_it_is(memory: Memory, index: Shaky) -> None:
-    assert checked(memory).ok
-    item = added(memory, COPPER)
-    memory.admin.components.vectorizer.run("acme")
-    late = checked(memory)
-    assert (late.ok, late.remedy) == (False, "call flush()")
-    assert "2 documents, 1 lanes" in late.detail
-    memory.flush()
-    assert checked(memory).ok
-    judge(memory, "r7", item.id, c1="support")
-    assert "1 lanes" in checked(memory).detail
-    memory.flush()
-    memory.add("hello", user_id="other")
-    assert checked(memory).ok
-
-
 def test_an_erasure_reaches_it_or_says_what_is_outstanding(memory: Memory, index: Shaky) -> None:
     item, other = added(memory, COPPER), added(memory, CHINESE)
     memory.flush()
@@ -329,108 +284,6 @@ def test_an_erasure_reaches_it_or_says_what_is_outstanding(memory: Memory, index
     index.down = False
     memory.flush()
     assert by_id(index) == {}
-
-
-def test_a_process_that_does_not_know_it_says_so(memory: Memory, index: Shaky, sqlite_url: str) -> None:
-    item = added(memory, COPPER)
-    with opened(sqlite_url, None) as native:
-        assert len(native.erase(id=added(native, CHINESE).id).not_scanned) == 1  # it was never told of anything
-        memory.flush()
-        certificate = native.erase(id=item.id)
-    assert "index outside the database" in certificate.not_scanned[-1]
-    memory.flush()
-    assert by_id(index) == {}
-
-
-def test_a_user_is_erased_deleted_and_begun_anew(memory: Memory, index: Shaky) -> None:
-    added(memory, COPPER)
-    memory.flush()
-    memory.items.delete_all(user_id=USER)
-    memory.flush()
-    assert by_id(index) == {}
-    fresh = added(memory, CHINESE)
-    memory.flush()
-    assert memory.erase(user_id=USER).clean
-    assert by_id(index) == {}
-    assert fresh.id not in by_id(index)
-    again = added(memory, COPPER)
-    assert hits(memory) == [f"{again.id}::claim::c1"]
-
-
-def test_a_rebuild_and_an_import_leave_it_right(memory: Memory, index: Shaky, sqlite_url: str, tmp_path: Path) -> None:
-    item = added(memory, COPPER, CHINESE)
-    memory.flush()
-    before = by_id(index)
-    assert memory.admin.rebuild().equal
-    assert hits(memory) == [f"{item.id}::claim::c1"]
-    assert by_id(index) == before
-    memory.export(tmp_path / "log.jsonl")
-    apart = Shaky()
-    with opened(f"sqlite:///{tmp_path / 'other.db'}", apart) as other:
-        other.import_(tmp_path / "log.jsonl")
-        assert hits(other) == [f"{item.id}::claim::c1"]
-        assert by_id(apart) == before
-
-
-def test_another_encoder_has_a_space_of_its_own_and_the_old_one_is_emptied(memory: Memory, index: Shaky) -> None:
-    item = added(memory, COPPER)
-    assert hits(memory) == [f"{item.id}::claim::c1"]
-    memory.admin.reembed(Wide())
-    old, new = index.within.spaces()
-    assert (len(list(old.held({}))), len(list(new.held({})))) == (0, 2)
-    assert hits(memory) == [f"{item.id}::claim::c1"]
-    memory.admin.reembed(HashingEmbedder())
-    assert (len(list(old.held({}))), len(list(new.held({})))) == (2, 0)
-    index.down = True
-    memory.admin.reembed(Wide())
-    assert memory.erase(id=item.id).outstanding
-    index.down = False
-    memory.flush()
-    assert by_id(index) == {}
-
-
-def test_without_an_encoder_the_database_answers_by_words(sqlite_url: str) -> None:
-    index = Shaky()
-    with open_memory(sqlite_url, policy={"embedder": "none"}, tenant="acme", clock=Clock(), index=index) as memory:
-        item = added(memory, COPPER)
-        found = memory.mem_search("formate copper", user_id=USER)
-        assert [one.item.id for one in found] == [item.id]
-        assert found.degraded == (Degraded("index", "index.no_encoder", "native", "memory"),)
-        memory.flush()
-        assert checked(memory).ok
-        assert memory.reasoning.rebuild_index().repaired_outside == 0
-        assert memory.erase(id=item.id).clean
-    assert index.within.spaces() == []
-
-
-def test_a_question_without_words_and_other_searches_are_the_databases(memory: Memory, index: Shaky) -> None:
-    item = added(memory, COPPER)
-    assert memory.mem_search("???", user_id=USER).degraded == (
-        Degraded("index", "index.no_encoder", "native", "memory"),
-    )
-    tried = index.tried
-    found = memory.search("formate copper", user_id=USER)
-    assert [one.item.id for one in found] == [item.id]
-    assert index.tried == tried
-    assert memory.search("formate copper", user_id=USER, kinds=["reasoning"])[0].item.id == item.id
-    assert index.tried > tried  # reasoning alone is a search of claims
-    assert len(memory.mem_search("formate", user_id="nobody", namespace="nowhere")) == 0
-
-
-def test_while_the_encoder_is_away_what_needs_none_is_done(sqlite_url: str) -> None:
-    index, encoder = Shaky(), Away()
-    with opened(sqlite_url, index, encoder) as memory:
-        item, other = added(memory, COPPER), added(memory, CHINESE)
-        memory.flush()
-        encoder.away = True
-        late = added(memory, {**COPPER, "claim_id": "late"})
-        found = memory.mem_search("formate copper", user_id=USER)
-        assert {one.item.id for one in found} >= {item.id, late.id}
-        assert [one.role for one in found.degraded] == ["embed", "index"]
-        assert memory.erase(id=item.id).clean
-        assert set(by_id(index)) == {other.id, f"{other.id}::claim::c2"}
-        encoder.away = False
-        assert hits(memory)[0] == f"{late.id}::claim::late"
 
 
 def test_news_that_were_overtaken_are_told_again(sqlite_url: str) -> None:
@@ -454,33 +307,6 @@ def test_news_that_were_overtaken_are_told_again(sqlite_url: str) -> None:
         assert checked(one).ok
 
 
-def test_what_is_new_to_one_who_compares_a_whole_lane_is_not_taken_for_foreign(sqlite_url: str) -> None:
-    index = Shaky()
-    with opened(sqlite_url, index) as one, opened(sqlite_url, index) as other:
-        item = added(one, COPPER)
-        one.flush()
-        one.admin.rebuild()
-        fresh: list[str] = []
-
-        def meanwhile() -> None:
-            fresh.append(added(other, CHINESE).id)
-            other.flush()
-
-        index.before_look = meanwhile
-        one.flush()
-        assert set(by_id(index)) == {item.id, f"{item.id}::claim::c1", fresh[0], f"{fresh[0]}::claim::c2"}
-
-
-def test_what_was_put_by_one_who_died_before_the_mark_is_taken_away(memory: Memory, index: Shaky) -> None:
-    item = added(memory, COPPER)
-    memory.flush()
-    [space] = index.within.spaces()
-    with memory.admin.components.database.transaction("acme", "derive") as unit:
-        drop_marks(unit, space.id)
-    assert memory.erase(id=item.id).clean
-    assert by_id(index) == {}
-
-
 def test_tenants_share_it_and_never_see_each_other(memory: Memory, index: Shaky) -> None:
     item = added(memory, COPPER)
     rival = memory.for_tenant("rival")
@@ -491,38 +317,3 @@ def test_tenants_share_it_and_never_see_each_other(memory: Memory, index: Shaky)
     assert rival.reasoning.rebuild_index().repaired_outside == 0
     assert memory.erase(user_id=USER).clean
     assert set(by_id(index)) == {theirs.id, f"{theirs.id}::claim::c1"}
-
-
-def test_more_is_asked_for_when_too_little_is_left(memory: Memory, index: Shaky) -> None:
-    item = added(memory, COPPER)
-    memory.flush()
-    [space] = index.within.spaces()
-    claim = next(one for one in space.held({}, vectors=True) if "::claim::" in one.id)
-    query = HashingEmbedder().embed_query("formate copper")
-    space.put([replace(claim, id=f"{n:08}-nobody::claim::c1", vector=query) for n in range(300)])
-    assert hits(memory) == [f"{item.id}::claim::c1"]
-
-
-def test_the_worker_and_the_background_tell_it_too(memory: Memory, index: Shaky) -> None:
-    item = added(memory, COPPER)
-    worker = Worker(memory)
-    index.down = True
-    worker.work()
-    assert worker.faults["acme", OUTSIDE].code == "index.unavailable"
-    index.down = False
-    worker.work()
-    assert worker.faults == {}
-    assert item.id in by_id(index)
-    memory.items.archive(item.id)
-    memory._runtime._work(lambda: False)
-    assert by_id(index) == {}
-
-
-def test_where_there_is_none_nothing_is_noted(sqlite_url: str) -> None:
-    with opened(sqlite_url, None) as memory:
-        added(memory, COPPER)
-        memory.flush()
-        assert memory.reasoning.rebuild_index().repaired_outside is None
-        assert checked(memory).detail == "claims are searched in the database itself"
-        with memory.admin.components.database.transaction("acme", "read") as unit:
-            assert followed_spaces(unit) == set()

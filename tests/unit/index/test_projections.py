@@ -21,7 +21,6 @@ from phronesis.index.projections import (
     whole,
 )
 from phronesis.index.tokens import pack_terms, tokenize
-from phronesis.traits.laws.strength import recalled
 from phronesis.traits.search import project_trait
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
@@ -79,38 +78,8 @@ def test_what_enters_as_history_was_never_current() -> None:
     assert Projector().project(settled(created=(hidden,)), {}, seq=4) == ([], [])
 
 
-def test_a_change_beside_the_words_moves_nothing() -> None:
-    after = item().changed({"pinned": True, "metadata": {"a": 1}}, at=AT + timedelta(seconds=1))
-    assert Projector().project(settled(updated=(after,)), {"i": item()}, seq=2) == ([], [])
-
-
-def test_what_lifts_it_makes_a_new_document() -> None:
-    cases: list[dict[str, Any]] = [{"importance": 9}, {"kind": "trait", "stage": "core"}]
-    for lifted in cases:
-        before = item(kind="trait", stage="emerging")
-        after = before.changed(lifted, at=AT + timedelta(seconds=1))
-        [row], closed = Projector().project(settled(updated=(after,)), {"i": before}, seq=2)
-        assert (row.version, closed) == (2, ["i"])
-        [first], _ = Projector().project(settled((before,)), {}, seq=1)
-        assert (row.id, row.marks) != (first.id, first.marks)
-
-
 def trait(stage: str | None, **more: Any) -> Item:
     return item("Plans ahead", kind="trait", stage=stage, **more)
-
-
-def test_a_trait_is_searched_as_long_as_it_may_be_recalled() -> None:
-    shown = [
-        stage
-        for stage in ("trend", "candidate", "dissolved", None, "emerging", "established", "core")
-        if project_trait(trait(stage))
-    ]
-    assert shown == [None, "emerging", "established", "core"]
-    assert project_trait(trait("core")) == [Part(WHOLE, None)]
-    assert project_trait(trait("core", data={"side_of": "another"})) == []
-    assert project_trait(trait("core", data={"sides": [{"content": "at work"}, {"content": "at home"}]})) != []
-    assert not recalled(trait("core", ended="retracted"))
-    assert recalled(item(stage="candidate", ended="superseded"))
 
 
 def test_a_traits_document_begins_and_ends_with_its_stage() -> None:
@@ -133,26 +102,6 @@ def test_new_words_make_a_new_document_from_then_on() -> None:
     assert row.current_from == 1_000_000 + int(AT.timestamp()) * 1_000_000
     [first], _ = Projector().project(settled((item(),)), {}, seq=1)
     assert row.id != first.id
-
-
-def test_a_kind_may_be_searched_in_parts_of_its_own() -> None:
-    projector = Projector({"reasoning": lambda _item: [Part("claim:1", "copper is active"), Part("claim:2", "zinc")]})
-    rows, _ = projector.project(settled((item(kind="reasoning"), item(id="j"))), {}, seq=1)
-    assert [(row.item_id, row.part, row.text) for row in rows] == [
-        ("i", "claim:1", "copper is active"),
-        ("i", "claim:2", "zinc"),
-        ("j", WHOLE, None),
-    ]
-
-
-def test_what_is_searched_in_words_of_its_own_moves_with_these_alone() -> None:
-    projector = Projector({"reasoning": lambda item: in_words(str(item.data["said"]))})
-    before = item(kind="reasoning", data={"said": "copper"})
-    counted = before.changed({"content": "another text"}, at=AT + timedelta(seconds=1))
-    assert projector.project(settled(updated=(counted,)), {"i": before}, seq=2) == ([], [])
-    reworded = counted.changed({"data.said": "zinc"}, at=AT + timedelta(seconds=2))
-    [row], closed = projector.project(settled(updated=(reworded,)), {"i": counted}, seq=3)
-    assert (row.part, row.text, row.version, closed) == ("prose", "zinc", 3, ["i"])
 
 
 def test_long_words_are_searched_in_pieces_and_none_have_no_document() -> None:

@@ -145,59 +145,8 @@ def test_the_model_of_one_tenant_is_not_that_of_another(sqlite_url: str) -> None
         assert explained(other)["lanes"][0]["without_vector"] == 0
 
 
-def test_a_process_with_the_encoder_follows_and_one_without_searches_by_words(sqlite_url: str) -> None:
-    with filled(sqlite_url) as memory, Memory.open(sqlite_url, embedder=HashingEmbedder()) as another:
-        assert explained(another)["embedder"] == "hashing-256-1"
-        memory.admin.reembed(Folded(64))
-        assert "dense" not in explained(another)["channels"]
-        assert another.search("number 7", user_id="user-1")[0].item.content == "tea of number 7"
-        embedder = next(check for check in another.admin.doctor().checks if check.name == "embedder")
-        assert not embedder.ok
-        another.add("not embedded by this one", user_id="user-1")
-        another.flush()
-        assert models(another) == {"folded-64": 40}
-        another.admin.components.vectorizer.embedders.add(Folded(64))
-        assert explained(another)["embedder"] == "folded-64"
-        assert "dense" in explained(another)["channels"]
-
-
-def test_back_again_and_the_same_once_more(sqlite_url: str) -> None:
-    with filled(sqlite_url) as memory:
-        memory.admin.reembed(Folded(64))
-        assert memory.admin.reembed("hashing").vectors == 40
-        assert models(memory) == {"hashing-256-1": 40}
-        assert memory.admin.reembed("hashing").vectors == 0
-        assert explained(memory)["embedder"] == "hashing-256-1"
-
-
-def test_a_store_without_encoder_gets_one(sqlite_url: str) -> None:
-    with filled(sqlite_url, embedder=None, policy={"embedder": "none"}) as memory:
-        assert explained(memory)["embedder"] is None
-        assert memory.admin.reembed("hashing").vectors == 40
-        assert "dense" in explained(memory)["channels"]
-        memory.add("tea again", user_id="user-1")
-        memory.flush()
-        assert models(memory) == {"hashing-256-1": 41}
-
-
 def test_what_is_no_encoder_is_refused(sqlite_url: str) -> None:
-    cases: list[Any] = [
-        "none",
-        "novel",
-        3,
-    ]
+    cases: list[Any] = ["none", "novel", 3]
     for model in cases:
         with filled(sqlite_url, 1) as memory, pytest.raises(InputError):
             memory.admin.reembed(model)
-
-
-def test_an_encoder_without_a_dimension_is_refused(sqlite_url: str) -> None:
-    class Flat(HashingEmbedder):
-        @property
-        def dimension(self) -> int:
-            return 0
-
-    with filled(sqlite_url, 1) as memory:
-        with pytest.raises(InputError, match="dimension"):
-            memory.admin.reembed(Flat())
-        assert models(memory) == {"hashing-256-1": 1}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.items import Item
 from phronesis.index.projections import no_parts, own_words
-from phronesis.resources.search import MAX_HEADING, heading_of, project_section
+from phronesis.resources.search import project_section
 from phronesis.wiring.engines import find_engines
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -16,34 +16,6 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def section(content: str, **data: Any) -> Item:
     return Item(id="s", kind="section", content=content, entry_id="e", recorded_at=AT, updated_at=AT, data=data)
-
-
-def test_headings_stand_in_one_line() -> None:
-    cases: list[tuple[Any, Any, str]] = [
-        ("Kettle", ["Use", "Descaling"], "Kettle › Use › Descaling"),
-        ("Kettle", ["Kettle", "Descaling"], "Kettle › Descaling"),
-        ("水壶", ["清洗  水垢"], "水壶 › 清洗 水垢"),
-        ("A\ntitle", [], "A title"),
-        ("", [""], ""),
-        (None, None, ""),
-    ]
-    for title, path, expected in cases:
-        assert heading_of(section("x", title=title, path=path)) == expected
-
-
-def test_long_headings_do_not_outweigh_the_text() -> None:
-    assert len(heading_of(section("x", title="t" * 1000, path=["p" * 1000]))) == MAX_HEADING
-
-
-def test_a_short_section_is_one_chunk_under_its_headings() -> None:
-    (part,) = project_section(section("Boil it.", title="Kettle", path=["Descaling"]))
-    assert (part.part, part.text) == ("chunk:0", "Kettle › Descaling\nBoil it.")
-    assert own_words(section("Boil it."), part.part, part.text) == "Boil it."
-
-
-def test_a_section_of_headings_alone_is_searched_by_them() -> None:
-    (part,) = project_section(section("", title="Kettle", path=["Descaling"]))
-    assert (part.part, part.text) == ("chunk:0", "Kettle › Descaling\n")
 
 
 @given(text=st.text(st.sampled_from("ab .\n。汉"), max_size=200).map(lambda one: one * 60))

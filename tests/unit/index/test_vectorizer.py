@@ -1,9 +1,6 @@
 """Vectors are made batch after batch, and none that goes meanwhile is forgotten."""
 
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +11,6 @@ from phronesis.index.vectorizer import BATCH, Vectorizer
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.store.document_tables import MEMORY, Home
 from phronesis.store.documents import count_without_vector, delete_vectors, documents_without_vector, read_vectors
 from phronesis.store.lanes import list_lanes
 
@@ -55,30 +51,6 @@ def test_a_vector_that_goes_while_others_are_made_is_made_again() -> None:
         assert encoder.batches == [BATCH, BATCH, 1]
         with database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 0
-
-
-class Noted(HashingEmbedder):
-    """The hashing encoder, slowly; notes each text that it encodes."""
-
-    texts: list[str]
-
-    def embed_documents(self, texts: Sequence[str]) -> Any:
-        self.texts += texts
-        time.sleep(0.02)
-        return super().embed_documents(texts)
-
-
-def test_threads_that_make_vectors_share_the_work() -> None:
-    encoder = Noted()
-    encoder.texts = []
-    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
-        for n in range(3 * BATCH):
-            memory.add(f"tea of number {n}", user_id="u", infer=False)
-        vectorizer = Vectorizer(memory.admin.components.database, Embedders(encoder))
-        with ThreadPoolExecutor(2) as threads:
-            made = [one.result() for one in [threads.submit(vectorizer.run, "acme") for _ in range(2)]]
-        assert sum(made) == 3 * BATCH
-        assert sorted(encoder.texts) == sorted(set(encoder.texts))
 
 
 class Choosy(HashingEmbedder):
@@ -184,40 +156,3 @@ def test_a_lane_that_fails_does_not_stop_the_next() -> None:
             vectorizer.run("acme")
         with memory.admin.components.database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 1
-
-
-def test_as_many_entries_are_looked_through_at_once_as_hold_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[range] = []
-
-    def noting(*args: Any, entries: range, home: Home, **named: Any) -> Any:
-        looked.extend([entries] * (home is MEMORY))
-        return documents_without_vector(*args, entries=entries, home=home, **named)
-
-    monkeypatch.setattr("phronesis.index.vectorizer.documents_without_vector", noting)
-    encoder = HashingEmbedder()
-    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
-        said = [{"role": "user", "content": f"tea of number {n}"} for n in range(3 * BATCH)]
-        for n in range(2):
-            memory.add(said, user_id="u", session_id=str(n), infer=False)
-        memory.add("coffee", user_id="u", infer=False)
-        vectorizer = Vectorizer(memory.admin.components.database, Embedders(encoder))
-        assert vectorizer.run("acme") == 6 * BATCH + 1
-    assert looked[0] == range(1, 4)
-    assert {len(one) for one in looked[1:-1]} == {2}  # each held a batch and more
-    assert looked[-1] == range(1, 4)  # once more from the start
-
-
-def test_what_holds_nothing_is_passed_over_in_ever_longer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[range] = []
-
-    def noting(*_: Any, entries: range, **__: Any) -> list[Any]:
-        looked.append(entries)
-        return []
-
-    monkeypatch.setattr("phronesis.index.vectorizer.documents_without_vector", noting)
-    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
-        for n in range(8 * BATCH):
-            memory.add(f"tea of number {n}", user_id="u", infer=False)
-        assert Vectorizer(memory.admin.components.database, Embedders(HashingEmbedder())).run("acme") == 0
-    ends = [1, 33, 97, 225, 8 * BATCH + 1]
-    assert [(one.start, one.stop) for one in looked[:4]] == list(pairwise(ends))

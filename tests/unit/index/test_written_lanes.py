@@ -11,7 +11,7 @@ from phronesis.index.vectorizer import LOOK_AROUND_SECONDS, WrittenLanes
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.documents import count_without_vector
-from phronesis.store.lanes import MANY, documented_lanes, list_lanes
+from phronesis.store.lanes import documented_lanes, list_lanes
 
 USERS = ("ada", "ben", "eve")
 
@@ -91,48 +91,11 @@ def test_an_edit_and_what_waited_to_be_interpreted_are_looked_at(
     assert without_vector(memory, encoder) == 0
 
 
-def test_what_an_entry_asked_for_besides_itself_is_looked_at_when_it_is_there(memory: Memory) -> None:
-    stages, lane = memory.admin.components, lanes_of(memory)["ada"]
-    written = stages.writer.write("acme", lane, verb="add", payload={"messages": []}, actor="a", wait=False)
-    stages.vectorizer.written.take("acme")
-    assert stages.vectorizer.written.take("acme") == set()
-    stages.writer.follow("acme", written)
-    assert stages.vectorizer.written.take("acme") == {lane}
-
-
-def test_what_an_encoder_did_not_make_is_made_the_next_time(memory: Memory, encoder: Failing) -> None:
-    work(memory)
-    memory.add("Milk is cold.", user_id="ben", infer=False)
-    encoder.broken = True
-    with pytest.raises(ConnectionError):
-        work(memory)
-    encoder.broken = False
-    work(memory)
-    assert without_vector(memory, encoder) == 0
-
-
-def test_what_was_stopped_is_made_the_next_time(memory: Memory, encoder: Failing) -> None:
-    work(memory)
-    memory.add("Milk is cold.", user_id="ben", infer=False)
-    memory._runtime._work(lambda: True)
-    assert without_vector(memory, encoder) == 1
-    work(memory)
-    assert without_vector(memory, encoder) == 0
-
-
 def test_a_rebuild_has_every_lane_looked_at(memory: Memory, looked_at: list[Collection[int] | None]) -> None:
     work(memory)
     memory.admin.rebuild()
     work(memory)
     assert looked_at == [None, None]
-
-
-def test_many_lanes_are_read_at_once(memory: Memory) -> None:
-    with memory.admin.components.database.transaction("acme", "read") as unit:
-        every = documented_lanes(unit)
-        assert len(every) == len(USERS)
-        first = {every[0].lane_id}
-        assert documented_lanes(unit, first) == documented_lanes(unit, {*first, *range(MANY)}) == every[:1]
 
 
 def test_all_lanes_are_looked_at_first_and_now_and_then() -> None:
@@ -148,18 +111,6 @@ def test_all_lanes_are_looked_at_first_and_now_and_then() -> None:
     assert lanes.take("acme") == set()
     lanes.note_all("acme")
     assert lanes.take("acme") is None
-
-
-def test_lanes_that_are_given_back_are_taken_with_those_that_came_meanwhile() -> None:
-    lanes = WrittenLanes()
-    assert lanes.take("acme") is None
-    lanes.give_back("acme", None)
-    assert lanes.take("acme") is None
-    lanes.note("acme", 1)
-    taken = lanes.take("acme")
-    lanes.note("acme", 2)
-    lanes.give_back("acme", taken)
-    assert lanes.take("acme") == {1, 2}
 
 
 def test_no_lane_is_lost_among_writers_and_one_who_takes() -> None:

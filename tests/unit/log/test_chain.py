@@ -51,24 +51,22 @@ def test_an_untouched_log_verifies(count: int) -> None:
     assert verify(lane, rows) == []
 
 
-ALTERED: list[dict[str, Any]] = [
-    {"verb": "add"},
-    {"actor": "eve"},
-    {"recorded_at": 99},
-    {"entry_id": "x"},
-    {"handler_version": 2},
-    {"seq": 9},
-    {"parent_id": "p"},
-    {"paths": ["", "messages/1", "messages/0"]},
-    {"commitments": b"\0" * 96},
-    {"hash": "0" * 64},
-    {"lane_id": 8},
-]
-
-
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_any_altered_column_is_found(place: int) -> None:
-    for change in ALTERED:
+    cases: list[dict[str, Any]] = [
+        {"verb": "add"},
+        {"actor": "eve"},
+        {"recorded_at": 99},
+        {"entry_id": "x"},
+        {"handler_version": 2},
+        {"seq": 9},
+        {"parent_id": "p"},
+        {"paths": ["", "messages/1", "messages/0"]},
+        {"commitments": b"\0" * 96},
+        {"hash": "0" * 64},
+        {"lane_id": 8},
+    ]
+    for change in cases:
         lane, rows = log_of(5)
         rows[place] = (dataclasses.replace(rows[place][0], **change), rows[place][1])
         found = verify(lane, rows)

@@ -21,7 +21,6 @@ class Form(pydantic.BaseModel):
 
 TASK = Task("List the words.", "<data>tea</data>", Form)
 GOOD = '{"words": ["tea"]}'
-CUT = Completion(text='{"words": ["te', finish_reason="length")
 
 
 def test_an_answer_of_the_form_is_given_and_was_asked_for_by_its_schema() -> None:
@@ -41,15 +40,6 @@ def test_a_server_that_takes_no_schema_is_asked_for_json_with_the_schema_in_word
     assert asker(model).ask("t", TASK).value == Form(words=["tea"])
     assert [constraint for _, _, constraint, _ in model.asked] == ["schema", "json"]
     assert '"maxItems": 3' in model.asked[1][0][0].content
-
-
-def test_a_wrong_key_is_not_taken_for_a_schema_that_is_not_taken() -> None:
-    cases: list[int] = [401, 403]
-    for status in cases:
-        model = ScriptedModel([ModelRefused("the key is wrong", details={"status": status})])
-        answer = asker(model).ask("t", TASK)
-        assert isinstance(answer.error, ModelRefused)
-        assert len(model.asked) == 1
 
 
 def test_what_is_not_of_the_form_is_sent_back_once() -> None:
@@ -92,13 +82,6 @@ def test_a_refusal_is_not_argued_with() -> None:
         answer = asker(model).ask("t", TASK)
         assert isinstance(answer.error, AnswerRejected)
         assert len(model.asked) == len(answer.attempts) == 1
-
-
-def test_what_was_said_before_the_server_went_is_kept() -> None:
-    model = ScriptedModel(["garbage", ModelUnavailable("gone")])
-    answer = asker(model).ask("t", TASK)
-    assert isinstance(answer.error, ModelUnavailable)
-    assert [attempt.text for attempt in answer.attempts] == ["garbage"]
 
 
 def test_every_try_is_in_the_ledger() -> None:
@@ -151,8 +134,3 @@ def test_what_is_not_allowed_is_not_asked(allowed: dict[str, Any], told: str) ->
             model, ledger, allowance=Allowance(**allowed), prices=prices, clock=lambda: NOON.replace(day=2)
         )
         assert tomorrow.ask("t", TASK).value is not None
-
-
-def test_an_error_of_our_own_is_not_swallowed() -> None:
-    with pytest.raises(ZeroDivisionError):
-        asker(ScriptedModel([ZeroDivisionError()])).ask("t", TASK)

@@ -1,6 +1,5 @@
 """Calls to a server keep their time, their number and their tries."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -39,13 +38,6 @@ def test_what_may_pass_is_tried_again() -> None:
     assert len(times) == 3
 
 
-def test_the_last_try_says_why() -> None:
-    call, times = failing(ModelUnavailable("a"), ModelUnavailable("b"), ModelUnavailable("c"))
-    with pytest.raises(ModelUnavailable, match="b"):
-        run(CallPolicy(timeout=5, tries=2, concurrency=1), call)
-    assert len(times) == 2
-
-
 def test_what_will_not_pass_is_not() -> None:
     call, times = failing(ModelRefused("key"))
     with pytest.raises(ModelRefused):
@@ -57,13 +49,6 @@ def test_a_server_is_believed_when_to_come_back() -> None:
     call, times = failing(ModelUnavailable("busy", details={"retry_after": 0.2}))
     run(CallPolicy(timeout=5, tries=2, concurrency=1), call)
     assert times[1] - times[0] >= 0.2
-
-
-def test_but_not_when_that_is_too_late() -> None:
-    call, times = failing(ModelUnavailable("busy", details={"retry_after": 60}))
-    with pytest.raises(ModelUnavailable):
-        run(CallPolicy(timeout=0.5, tries=5, concurrency=1), call)
-    assert len(times) == 1
 
 
 def test_all_tries_end_with_the_time() -> None:
@@ -94,24 +79,6 @@ def test_no_more_at_once_than_agreed() -> None:
     assert most == [2]
 
 
-def test_whoever_finds_no_place_in_time_is_told() -> None:
-    conduct = CallPolicy(timeout=0.2, tries=1, concurrency=1)
-    inside, go = threading.Event(), threading.Event()
-
-    def stay(_limits: Limits) -> str:
-        inside.set()
-        go.wait(10)
-        return "said"
-
-    thread = threading.Thread(target=run, args=(conduct, stay))
-    thread.start()
-    inside.wait(10)
-    with pytest.raises(ModelUnavailable):
-        run(conduct, lambda _limits: "never")
-    go.set()
-    thread.join()
-
-
 def test_nothing_is_asked_for_whoever_has_gone() -> None:
     cases: list[int] = [1, 5]
     for tries in cases:
@@ -119,10 +86,3 @@ def test_nothing_is_asked_for_whoever_has_gone() -> None:
         with pytest.raises(ModelCancelled):
             run(CallPolicy(timeout=5, tries=tries, concurrency=1, cancelled=lambda: True), call)
         assert times == []
-
-
-def test_new_tries_are_not_shouted_about(caplog: pytest.LogCaptureFixture) -> None:
-    call, _ = failing(ModelUnavailable("a"), ModelUnavailable("b"))
-    run(CallPolicy(timeout=5, tries=3, concurrency=1), call)
-    assert caplog.records == []
-    assert logging.getLogger("stamina").filters == []

@@ -1,14 +1,10 @@
 """A served encoder's call has one time for all that it asks, and each request its row in the ledger."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 
-import pytest
-
 from fake_models import NOON, MemoryLedger
-from model_server import Behaviour, ModelServer, embed_each, slow
-from phronesis.errors import ModelUnavailable
+from model_server import Behaviour, ModelServer, embed_each
 from phronesis.models.call_policy import Allowance, CallPolicy, SpendingLimit
 from phronesis.models.embedders import BATCH, MeteredEmbedder
 from phronesis.models.openai_embedder import OpenAIEmbedder
@@ -31,18 +27,6 @@ def opened(*behaviours: Behaviour, timeout: float = 30.0) -> Iterator[tuple[Mete
                 inner, model="local/m", conduct=conduct, purse=purse, counter=ByteBound, tenant="acme"
             )
             yield metered, ledger
-
-
-@pytest.mark.slow
-def test_how_long_vectors_are_is_asked_within_the_time_of_the_call() -> None:
-    with opened(VECTORS) as (metered, _):
-        assert metered.embed_query("tea").shape == (2,)  # the package that asks is loaded
-    with opened(slow(3.5, VECTORS), slow(30.0, VECTORS), timeout=4.0) as (metered, ledger):
-        began = time.monotonic()
-        with pytest.raises(ModelUnavailable):
-            metered.embed_query("tea")
-        assert time.monotonic() - began < 7  # with a time of its own, the second answer is awaited until 7.5
-        assert [call.status for _, call in ledger.calls] == ["model.unavailable"]
 
 
 def test_many_texts_are_several_calls_each_with_its_time() -> None:

@@ -9,22 +9,12 @@ from typing import Any
 
 import pytest
 
-from model_server import (
-    Behaviour,
-    ModelServer,
-    chat,
-    cut,
-    garbage,
-    reply_json,
-    shown,
-    slow,
-    status,
-)
+from model_server import Behaviour, ModelServer, chat, cut, garbage, reply_json, shown, slow, status
 from phronesis.errors import AnswerRejected, Closed, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.openai_chat import OpenAIChat, without_thoughts
-from phronesis.models.transport import Gateway, ModelHttp
+from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"
@@ -80,28 +70,6 @@ def test_the_server_is_asked_for_the_schema() -> None:
     }
 
 
-def test_the_server_is_asked_for_json_alone() -> None:
-    with opened(chat("{}"), temperature=None, extra={"reasoning_effort": "none"}) as (server, model):
-        complete(model, constraint="json")
-    body = server.requests[0].body
-    assert body["response_format"] == {"type": "json_object"}
-    assert body["reasoning_effort"] == "none"
-    assert "temperature" not in body
-
-
-def test_the_bound_of_the_answer_has_the_name_that_the_server_knows() -> None:
-    cases: list[tuple[str, str]] = [
-        ("https://api.openai.com/v1", "max_completion_tokens"),
-        ("https://eu.api.openai.com/v1", "max_completion_tokens"),
-        ("http://127.0.0.1:1/v1", "max_tokens"),
-        ("https://api.openai.com.example/v1", "max_tokens"),
-        ("https://notopenai.com/v1", "max_tokens"),
-    ]
-    for host, name in cases:
-        with contextlib.closing(OpenAIChat(Gateway("g", host), "m", temperature=None)) as model:
-            assert model._bound == name
-
-
 def test_what_the_environment_says_of_openai_is_nothing_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
         monkeypatch.setenv(f"OPENAI_{name}", "sk-of-the-environment")
@@ -113,46 +81,10 @@ def test_what_the_environment_says_of_openai_is_nothing_to_the_server(monkeypatc
     assert not [name for name in server.requests[0].headers if name.startswith(("x-", "openai"))]
 
 
-def test_text_that_does_not_encode_is_sent_all_the_same() -> None:
-    with opened(chat("{}")) as (server, model):
-        complete(model, text="a\ud800b\x00c")
-    assert server.requests[0].body["messages"][1]["content"] == "a\ufffdb c"
-
-
-def test_an_answer_that_was_cut_off_says_so() -> None:
-    with opened(chat('{"a', finish_reason="length")) as (_, model):
-        assert complete(model).finish_reason == "length"
-
-
 def test_a_refusal_is_handed_on() -> None:
     with opened(chat(None, refusal="I cannot."), chat("", finish_reason="content_filter")) as (_, model):
         assert complete(model) == Completion(text="", finish_reason="stop", refusal="I cannot.")
         assert complete(model) == Completion(text="", finish_reason="content_filter")
-
-
-def test_a_reason_that_is_none_is_unknown() -> None:
-    cases: list[Any] = [
-        None,
-        3,
-        "stopped: the patient said",
-        "x" * 41,
-    ]
-    for reason in cases:
-        with opened(chat("{}", finish_reason=reason)) as (_, model):
-            assert complete(model).finish_reason == "unknown"
-
-
-def test_a_server_that_does_not_count_is_believed_nothing() -> None:
-    cases: list[Any] = [
-        None,
-        {"prompt_tokens": "3"},
-        {"prompt_tokens": -1},
-        {"prompt_tokens": True},
-    ]
-    for usage in cases:
-        with opened(chat("{}", usage=usage)) as (_, model):
-            completion = complete(model)
-        assert (completion.prompt_tokens, completion.completion_tokens) == (None, None)
 
 
 def test_what_a_model_thinks_aloud_is_not_its_answer() -> None:
@@ -169,11 +101,6 @@ def test_what_a_model_thinks_aloud_is_not_its_answer() -> None:
         assert without_thoughts(said) == text
 
 
-def test_thoughts_in_a_field_of_their_own_are_left_there() -> None:
-    with opened(chat("<think>x</think>{}", reasoning="hm", reasoning_content="hm")) as (_, model):
-        assert complete(model).text == "{}"
-
-
 NO_COMPLETION: dict[str, Behaviour] = {
     "no choices": reply_json({"choices": []}),
     "choices of another type": reply_json({"choices": {"0": {}}}),
@@ -184,11 +111,7 @@ NO_COMPLETION: dict[str, Behaviour] = {
     "an error with success": reply_json({"error": {"message": SAID, "code": 502}}),
     "garbage": garbage(),
 }
-UNAVAILABLE: dict[str, Behaviour] = {
-    "slow": slow(30.0, chat("{}")),
-    "cut": cut(),
-    "failing": status(500, message=SAID),
-}
+UNAVAILABLE: dict[str, Behaviour] = {"slow": slow(30.0, chat("{}")), "cut": cut(), "failing": status(500, message=SAID)}
 REFUSED: dict[str, Behaviour] = {
     "key": status(401, message=f"Incorrect API key provided: {KEY}"),
     "text": status(422, message=f"input: {TEXT}"),
@@ -235,11 +158,3 @@ def test_closing_ends_what_is_under_way() -> None:
         assert time.monotonic() - began < 10
         with pytest.raises(Closed):
             complete(model)
-
-
-def test_connections_that_are_shared_stay_open() -> None:
-    with ModelServer(chat("{}")) as server:
-        gateway = Gateway("local", server.base_url)
-        with contextlib.closing(ModelHttp(gateway)) as http:
-            OpenAIChat(gateway, "a", temperature=None, http=http).close()
-            assert complete(OpenAIChat(gateway, "b", temperature=None, http=http)).text == "{}"

@@ -7,11 +7,9 @@ import pydantic
 import pytest
 
 from fake_models import NOON, MemoryLedger
-from phronesis.config import ROLES, Policy
+from phronesis.config import Policy
 from phronesis.errors import InputError, ModelError
-from phronesis.models import model_registry
 from phronesis.models.model_registry import ModelRegistry
-from phronesis.models.rerankers import ChatReranker, HttpReranker
 from phronesis.models.token_counter import ByteBound
 
 SERVERS = {"lab": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "timeout": 0.5, "tries": 1}}
@@ -38,12 +36,6 @@ def make() -> Any:
     yield roster
     for one in made:
         one.close()
-
-
-def test_without_a_policy_rules_do_everything(make: Callable[..., ModelRegistry]) -> None:
-    roster = make()
-    assert [(one.role, one.by) for one in roster.effective()] == [(role, "rules") for role in ROLES]
-    assert (roster.asker("extract"), roster.judge(), roster.embedder()) == (None, None, None)
 
 
 def test_each_model_is_made_once(make: Callable[..., ModelRegistry]) -> None:
@@ -100,38 +92,3 @@ def test_closing_ends_what_would_be_asked(make: Callable[..., ModelRegistry]) ->
     with pytest.raises(ModelError) as told:
         embedder.embed_query("tea")
     assert told.value.code == "model.cancelled"
-
-
-@pytest.mark.parametrize(
-    ("kind", "embedder", "reranker"),
-    [
-        ("fastembed", "FastEmbedEmbedder", "FastEmbedReranker"),
-        ("sentence-transformers", "SentenceTransformerEmbedder", "CrossEncoderReranker"),
-    ],
-)
-def test_models_of_this_process(
-    make: Callable[..., ModelRegistry], monkeypatch: pytest.MonkeyPatch, kind: str, embedder: str, reranker: str
-) -> None:
-    class Local:
-        def __init__(self, model: str) -> None:
-            self.name = f"{kind}/{model}"
-
-    monkeypatch.setattr(model_registry, embedder, Local)
-    monkeypatch.setattr(model_registry, reranker, Local)
-    chosen = {"gateway": "here", "model": "m"}
-    roster = make(gateways={"here": {"kind": kind}}, roles={"embed": chosen, "rerank": chosen})
-    made, judge = roster.embedder(), roster.judge()
-    assert type(made).__name__ == "Local"
-    assert judge is not None
-    assert judge.name == f"{kind}/m"
-    assert roster.embedder() is made
-
-
-@pytest.mark.parametrize(("kind", "adapter"), [("ollama", ChatReranker), ("openai", HttpReranker)])
-def test_a_server_without_rerank_is_asked_for_yes_or_no(
-    make: Callable[..., ModelRegistry], kind: str, adapter: type[object]
-) -> None:
-    gateways = {"here": {"kind": kind, "base_url": "http://127.0.0.1:9/v1"}}
-    judge = make(gateways=gateways, roles={"rerank": {"gateway": "here", "model": "qwen3-reranker"}}).judge()
-    assert judge is not None
-    assert isinstance(judge.reranker, adapter)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from phronesis.core.results import Degraded
-from phronesis.core.retrieval_plan import SubQuery, TimeWindow
+from phronesis.core.retrieval_plan import TimeWindow
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.tokens import term_hash
 from phronesis.models.embedders import PAUSE_SECONDS, Embedders
@@ -95,37 +95,6 @@ def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
     assert told == ()
 
 
-def test_a_question_that_is_refused_keeps_no_other_from_its_vector() -> None:
-    cases: list[ModelError] = [REFUSED, ModelUnavailable("too long", details={"status": 500})]
-    for fault in cases:
-        encoder: Any = Encoder(fault=fault)
-        known = Embedders(encoder)
-        assert SearchOptions().encoded(known, encoder, "long")[0] is None
-        encoder.fault = None
-        assert SearchOptions().encoded(known, encoder, "tea?")[0] is not None
-
-
-def test_names_are_those_of_the_question_and_of_the_plan() -> None:
-    manner = SearchOptions(names=("Anna Berg", " "))
-    assert {"anna berg", "bob"} <= manner.names_of("Bob?")
-    assert "" not in manner.names_of("?")
-    assert SearchOptions(names=("Anna",), modes=("exact",)).names_of("Bob?") == set()
-
-
-def test_a_window_ends_before_its_end() -> None:
-    cases: list[tuple[datetime, int]] = [
-        (NEXT, 0),
-        (NEXT.replace(hour=1), 1),
-        (NEXT.replace(minute=1), 1),
-        (NEXT.replace(second=1), 1),
-        (NEXT.replace(microsecond=1), 1),
-        (DAY, 0),
-    ]
-    for until, last in cases:
-        first = DAY.toordinal()
-        assert SearchOptions(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
-
-
 def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
     manner = SearchOptions(window=TimeWindow(DAY, NEXT, "last Friday"))
     found = read_question("What tea last Friday or in 2020?", speakers=(), now=NEXT, days=(), manner=manner)
@@ -134,12 +103,3 @@ def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
     bare = SearchOptions(window=TimeWindow(DAY, NEXT))
     assert bare.words_of("tea last Friday") == "tea last Friday"
     assert SearchOptions().stretch() is None
-
-
-def test_wordings_are_terms_with_a_weight() -> None:
-    manner = SearchOptions(wordings=(SubQuery("green tea", 0.5), SubQuery("the", 0.5)))
-    [found] = manner.further()
-    assert (list(found.terms), found.weight) == ([term_hash("green"), term_hash("tea")], 0.5)
-    silent = SearchOptions(wordings=manner.wordings, modes=("semantic",))
-    assert silent.further() == []
-    assert list(read_question("tea", speakers=(), now=DAY, days=(), manner=silent).terms) == []

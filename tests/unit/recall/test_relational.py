@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth import assert_linear, repeated
 from phronesis.memory import Memory
 from phronesis.recall.entity_signals import mentioned_items, named_in, names_in
 
@@ -27,20 +26,6 @@ def test_what_might_be_a_name_is_a_candidate() -> None:
 @given(st.text(st.characters(), max_size=100))
 def test_any_question_gives_names_that_are_not_empty(text: str) -> None:
     assert "" not in names_in(text)
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "a ",
-        "'s ",
-        "https://a ",
-        "a北",
-    ],
-)
-def test_the_time_goes_with_the_length_of_a_question_and_few_names_are_looked_up(unit: str) -> None:
-    assert_linear(names_in, repeated(unit), 200_000)
-    assert len(names_in(repeated(unit)(200_000))) < 3000
 
 
 def found(memory: Memory, name: str) -> set[str]:
@@ -73,33 +58,3 @@ def test_every_name_finds_what_any_name_is_in_whatever_order_they_came(pairs: li
         assert found(memory, "nobody") == set()
         assert found(memory, "") == set()
         assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_name_too_long_to_be_one_joins_nobody() -> None:
-    with Memory.open("sqlite://", policy=POLICY) as memory:
-        memory.add("x" * 300, kind="fact", subject="Bob", key="alias")
-        assert found(memory, "bob") == {"x" * 300}
-
-
-def test_without_names_there_is_nothing_to_look_up() -> None:
-    with Memory.open("sqlite://", policy=POLICY) as memory:
-        memory.add("x")
-        with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
-            assert named_in(unit, 1, set()) == []
-            assert mentioned_items(unit, 1, []) == set()
-
-
-def test_a_speaker_is_found_under_an_alias() -> None:
-    with Memory.open("sqlite://", policy=POLICY) as memory:
-        memory.commit_turn(
-            "s",
-            {
-                "messages": [
-                    {"role": "user", "name": "Robert", "content": "the kettle is broken"},
-                    {"role": "user", "name": "Alice", "content": "the kettle is blue"},
-                ]
-            },
-        )
-        alias(memory, "Robert", "Bob")
-        first = memory.search("what did Bob say of the kettle?", kinds=["message"])[0]
-        assert first.item.name == "Robert"

@@ -190,11 +190,6 @@ def test_who_was_not_reached_is_left_alone_for_a_while() -> None:
     assert nobody.retrieve("t", plan(resources=None), Encodings()) == Retrieved(nobody.name, "resources")
 
 
-def test_without_the_package_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
-    assert away(RemoteRetriever("http://127.0.0.1:9").retrieve("t", PLAN, Encodings())) == "missing_extra"
-
-
 def test_hostile_words_are_kept_as_words() -> None:
     theirs = section(1, text=f"{HOSTILE} vinegar " + "x" * 50_000, uri="https://kb.example/" + "a" * 900)
     with ModelServer(reply_json(answer(theirs))) as server:
@@ -207,9 +202,3 @@ def test_hostile_words_are_kept_as_words() -> None:
     assert found.item.trust is Trust.EXTERNAL
     assert json.loads(json.dumps(pack.to_dict()))["evidence"][0]["item"]["content"].startswith(HOSTILE)
     assert fuse([], PlanExecutor([]).rules, limit=1).evidence == ()
-
-
-def test_no_more_than_was_asked_for_is_taken() -> None:
-    given = plan(resources=SubPlan("resources", PLAN.queries, limit=2))
-    with ModelServer(reply_json(answer(*(section(n) for n in range(9))))) as server:
-        assert len(asked(server, given).evidence) == 2

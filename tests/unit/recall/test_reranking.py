@@ -84,16 +84,6 @@ def test_the_candidates_are_put_in_its_order() -> None:
     assert [(call.role, call.model, call.status) for _, call in ledger.calls] == [("rerank", "test/reranker", "ok")]
 
 
-def test_more_results_than_candidates_come_after_them() -> None:
-    search, _ = reranking(Found(*(evidence(n, "x") for n in range(5))), Scores(0.1, 0.9), candidates=2)
-    assert ids(search.search("t", query(4))) == ["i1", "i0", "i2", "i3"]
-
-
-def test_equals_keep_their_order() -> None:
-    search, _ = reranking(Found(*(evidence(n, "x") for n in range(3))), Scores(0.5, 0.5, 0.5))
-    assert ids(search.search("t", query(3))) == ["i0", "i1", "i2"]
-
-
 @pytest.mark.parametrize("error", [ModelUnavailable("away"), AnswerRejected("NaN")])
 def test_without_it_the_order_stays_and_that_is_said(error: ModelError) -> None:
     found = Found(*(evidence(n, "x") for n in range(5)))
@@ -112,15 +102,6 @@ def test_what_may_not_be_spent_is_not_asked() -> None:
     assert search.search("t", query(2)).degraded[0].reason == ModelBudgetSpent.code
     assert scores.shown == []
     assert ledger.calls == []
-
-
-def test_nothing_to_order_is_not_sent_anywhere() -> None:
-    cases: list[int] = [0, 1]
-    for count in cases:
-        scores = Scores(0.1)
-        search, _ = reranking(Found(*(evidence(n, "x") for n in range(count))), scores)
-        assert len(search.search("t", query(3))) == count
-        assert scores.shown == []
 
 
 def test_it_reads_the_chunk_that_was_found() -> None:

@@ -1,10 +1,7 @@
 """Carrying out a plan: who is asked, one reranking for all, and what is said of who was away."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
@@ -14,9 +11,8 @@ from phronesis.errors import ModelUnavailable
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
-from phronesis.recall.fusion import FusionRules
 from phronesis.recall.retrieval import PlanExecutor
-from phronesis.recall.retrievers import MemoryRetriever, ResourceRetriever, Retrieved, main_query
+from phronesis.recall.retrievers import MemoryRetriever, Retrieved, main_query
 from phronesis.recall.search import Query
 from phronesis.recall.search_options import Encodings
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
@@ -88,14 +84,6 @@ def test_all_that_a_plan_names_are_asked_and_share_their_encodings() -> None:
     assert other.closed
 
 
-def test_a_plan_decides_how_much_and_in_which_ratio() -> None:
-    memories, sections = [memory(n, 0.9) for n in range(9)], [section(n, 0.9, document=f"d{n}") for n in range(9)]
-    retrieving = PlanExecutor([Finds("memory", *memories), Finds("resources", *sections)], FusionRules(per_domain=9))
-    pack = retrieving.retrieve("t", plan(limit=8, share=0.75))
-    assert pack.explain["places"] == {"memory": 6, "resources": 2}
-    assert pack.explain["rules"]["memory_share"] == 0.75
-
-
 def test_it_abstains_when_all_do_and_tells_what_was_passed_over() -> None:
     one = Finds("memory", memory(1), abstained=True, ignored=("modes.semantic",), degraded=(AWAY,))
     other = Finds("resources", degraded=(AWAY,), explain={"url": "x"})
@@ -131,15 +119,6 @@ def test_without_the_reranker_the_order_stays_and_that_is_said() -> None:
     assert alone.shown == []
 
 
-def test_a_reranker_of_few_reads_both_sides() -> None:
-    memories, sections = [memory(n, 0.9) for n in range(9)], [section(n, 0.3, document=f"d{n}") for n in range(9)]
-    scores = Scores(*[0.5] * 4)
-    found = Finds("memory", *memories), Finds("resources", *sections)
-    PlanExecutor(found, judge=judge(scores, 4)).retrieve("t", plan(share=0.5))
-    [(_, texts)] = scores.shown
-    assert sorted(text[0] for text in texts) == ["m", "m", "s", "s"]
-
-
 # The retrievers of this store.
 
 
@@ -171,34 +150,3 @@ def test_the_weightiest_wording_is_searched_whole() -> None:
     assert query.wanted.as_of is not None
     assert told.ignored == ("entities",)
     assert told.explain["wordings"] == ["a?", "c?"]
-
-
-def test_resources_are_sections_and_know_no_time() -> None:
-    searches = Searches(section(1), channels=("lexical",))
-    given = plan(time=TimeWindow(NOON, NOON), kinds=("fact",), filters={"importance": {"gt": 3}})
-    told = ResourceRetriever(searches).retrieve("t", given, Encodings())
-    [query] = searches.asked
-    assert (query.wanted.kinds, query.store, query.manner.window) == (["section"], "resources", None)
-    assert query.wanted.filters == {"importance": {"gt": 3}}
-    assert told.ignored == ("time", "kinds", "modes.semantic")
-    plain = ResourceRetriever(Searches()).retrieve("t", plan(kinds=("section",)), Encodings())
-    assert plain.ignored == ()
-
-
-def test_too_many_wordings_are_passed_over() -> None:
-    sub = SubPlan("memory", tuple(SubQuery(f"q{n}") for n in range(12)))
-    searches = Searches()
-    told = MemoryRetriever(searches).retrieve("t", plan(memory=sub), Encodings())
-    assert len(searches.asked[0].manner.wordings) == 7
-    assert told.ignored == ("queries",)
-
-
-@pytest.mark.parametrize("retriever", [MemoryRetriever, ResourceRetriever])
-def test_without_a_part_nothing_is_searched(retriever: Any) -> None:
-    searches = Searches()
-    one = retriever(searches)
-    empty = replace(plan(), memory=SubPlan("memory", ()), resources=SubPlan("resources", ()))
-    for given in (plan(memory=None, resources=None), empty):
-        assert one.retrieve("t", given, Encodings()) == Retrieved(one.name, one.store)
-    assert searches.asked == []
-    one.close()

@@ -150,23 +150,3 @@ def test_words_that_others_said_are_no_trace(sqlite_url: str, text: str) -> None
         found = scan(memory._runtime._components.database, "neighbour", Probes.of([text]))
         assert (found.residue, found.held_elsewhere) == ([], 1)
         neighbour.close()
-
-
-def test_a_store_in_memory_has_no_files(text: str) -> None:
-    with opened("sqlite://") as memory:
-        found = scan(memory._runtime._components.database, "default", Probes.of([text]))
-        assert (found.residue, found.files) == ([], 0)
-        made = memory.add(text, user_id="u").items[0]
-        assert memory.erase(id=made.id).clean
-        assert memory.admin.rebuild(verify=True).equal
-
-
-def test_a_text_that_two_columns_make_by_chance_is_no_trace(sqlite_url: str) -> None:
-    """In a row's bytes the content is followed by the entry's id, which begins with a zero until the year 2527."""
-    with Memory.open(sqlite_url, policy=POLICY) as memory:
-        memory.add("I went to Paris with Anna at 1", user_id="u")
-        path = Path(sqlite_url.removeprefix("sqlite:///"))
-        memory._runtime._components.database.checkpoint()
-        assert b"I went to Paris with Anna at 10" in path.read_bytes()
-        found = scan(memory._runtime._components.database, "default", Probes.of(["I went to Paris with Anna at 10"]))
-        assert (found.residue, found.held_elsewhere) == ([], 0)

@@ -47,7 +47,3 @@ def test_an_answer_to_the_assistant_is_one() -> None:
     for before, alone, key, value in cases:
         found, _ = read(("assistant", before), ("user", alone))
         assert found[key].casefold() == value
-
-
-def test_what_is_refused_says_why() -> None:
-    assert "fragment" in read(("user", "Welder."))[1]

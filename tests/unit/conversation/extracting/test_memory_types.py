@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from phronesis.conversation.extracting.memory_types import compared, folded, load_memory_types, parse_memory_types
+from phronesis.conversation.extracting.memory_types import load_memory_types, parse_memory_types
 from phronesis.conversation.extracting.rules import Rules
-from phronesis.core.statements import plain_form
 from phronesis.core.values import NORMALISERS
 from phronesis.errors import PhronesisError
 from phronesis.log.inputs import STATED_KINDS
@@ -62,26 +61,3 @@ def test_a_page_that_cannot_be_read_names_the_row() -> None:
     for page, said in cases:
         with pytest.raises(PhronesisError, match=said):
             parse_memory_types(page)
-
-
-def test_one_key_for_what_is_spelled_in_two_ways() -> None:
-    cases: list[tuple[str, str]] = [
-        ("favorite.Colours", "favorite.color"),
-        ("favorite.hobbies", "favorite.hobby"),
-        ("favorite.theatre", "favorite.theater"),
-        ("favorite.dishes", "favorite.dish"),
-        ("favorite.series", "favorite.series"),
-        ("favorite.颜色", "favorite.颜色"),
-        ("likes", "likes"),
-    ]
-    for key, one in cases:
-        assert folded(key) == one
-
-
-def test_values_that_are_spelled_otherwise_compare_alike() -> None:
-    cases: list[tuple[str, str]] = [("綠茶", "绿茶"), ("臺北", "台北"), ("Green tea", "green  TEA")]
-    for one, other in cases:
-        row = TYPES.find("likes", "preference")
-        assert row is not None
-        forms = {compared(row, value) or plain_form(value) for value in (one, other)}
-        assert len(forms) == 1

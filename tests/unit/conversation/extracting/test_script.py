@@ -1,11 +1,9 @@
 """The traditional script and Cantonese: the same length, in place, and as it was said."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.errors import PhronesisError
-from phronesis.models.text_features import as_said, common_end, parse_script, simplified
+from phronesis.models.text_features import as_said, simplified
 
 
 def test_a_text_is_brought_to_the_script_of_the_tables() -> None:
@@ -29,24 +27,3 @@ def test_what_was_read_is_given_as_it_was_said(text: str) -> None:
     read = simplified(text)
     assert as_said(read, read, text, 0, {}) == text
     assert as_said(read + "x", read, text, 0, {}) == read + "x"
-
-
-def test_what_was_written_out_is_given_contracted_as_it_was_said() -> None:
-    short = {"do not": ("don't", "dont"), "I am": ("I'm",)}
-    assert as_said("I do not eat fish", "", "well I dont eat fish", 0, short) == "I dont eat fish"
-    assert as_said("so I am vegan", "", "so I'm vegan", 0, short) == "so I'm vegan"
-    assert as_said("I do not eat meat", "", "well I dont eat fish", 0, short) == "I do not eat meat"
-
-
-def test_a_common_end_is_counted() -> None:
-    assert [common_end(*pair) for pair in (("abc", "xbc"), ("abc", "abc"), ("", "a"))] == [2, 3, 0]
-
-
-def test_what_stands_for_another_is_as_long_as_it() -> None:
-    cases: list[str] = [
-        'traditional = "ab"\nsimplified = "a"\nmarks = "a"\nwords = "a=b"',
-        'traditional = "a"\nsimplified = "a"\nmarks = "a"\nwords = "ab=c"',
-    ]
-    for source in cases:
-        with pytest.raises(PhronesisError, match="as long as"):
-            parse_script(source)

@@ -5,32 +5,23 @@ import pytest
 from growth import assert_cut_off, repeated
 from phronesis.experience.laws.event_draft import MAX_ARTIFACTS, MAX_SCANNED, Artifact, artifacts_in
 
-NAMED: list[tuple[str, list[str]]] = [
-    ("edit src/app.py, then Main.lean", ["file:src/app.py", "file:Main.lean"]),
-    ("修改src/app.py以后", ["file:src/app.py"]),
-    ("raised json.decoder.JSONDecodeError", ["error_type:json.decoder.JSONDecodeError"]),
-    ("error TS2345 and ECONNRESET", ["error_type:TS2345", "error_type:ECONNRESET"]),
-    ("use Nat.add_comm here", ["lemma:Nat.add_comm"]),
-    ("use 'Nat.add_comm' here", ["lemma:Nat.add_comm"]),
-    ("the `simp` call", ["concept:simp"]),
-    ("`app.py` is app.py", ["file:app.py"]),
-    ("nothing of the kind. At all", []),
-    ("EXACTLY one word in an EMERGENCY, EVERYTHING else can wait; SIGNED, SIGMA, END", []),
-    ("It ended.The rest, Math.max and Corp.Inc, in Node.js with ConnectionTimeout 30", []),
-    (
-        "spawn ENOENT, killed by SIGKILL, code ERR_MODULE_NOT_FOUND",
-        ["error_type:ENOENT", "error_type:SIGKILL", "error_type:ERR_MODULE_NOT_FOUND"],
-    ),
-    (
-        "requests.exceptions.ReadTimeout, ConnectTimeout: 10 s",
-        ["error_type:requests.exceptions.ReadTimeout", "error_type:ConnectTimeout"],
-    ),
-    ("` `", []),
-]
-
 
 def test_what_a_text_names() -> None:
-    for text, ids in NAMED:
+    cases: list[tuple[str, list[str]]] = [
+        ("edit src/app.py, then Main.lean", ["file:src/app.py", "file:Main.lean"]),
+        ("raised json.decoder.JSONDecodeError", ["error_type:json.decoder.JSONDecodeError"]),
+        ("error TS2345 and ECONNRESET", ["error_type:TS2345", "error_type:ECONNRESET"]),
+        ("use 'Nat.add_comm' here", ["lemma:Nat.add_comm"]),
+        ("the `simp` call", ["concept:simp"]),
+        ("nothing of the kind. At all", []),
+        ("It ended.The rest, Math.max and Corp.Inc, in Node.js with ConnectionTimeout 30", []),
+        (
+            "spawn ENOENT, killed by SIGKILL, code ERR_MODULE_NOT_FOUND",
+            ["error_type:ENOENT", "error_type:SIGKILL", "error_type:ERR_MODULE_NOT_FOUND"],
+        ),
+        ("` `", []),
+    ]
+    for text, ids in cases:
         assert [one.id for one in artifacts_in([text])] == ids, text
 
 

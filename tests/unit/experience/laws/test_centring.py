@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phronesis.experience.laws.ranking import SAMPLED, Centre
+from phronesis.experience.laws.ranking import Centre
 
 CHANCE = np.random.default_rng(5)
 COMMON = np.array([5.0, 0, 0, 0, 0, 0], np.float32)
@@ -40,14 +40,3 @@ def test_one_lesson_in_two_languages_is_the_same() -> None:
         likeness.append((centred[:8] * centred[8:]).sum(axis=1))
     assert likeness[0].max() < 0.8
     assert likeness[1].min() > 0.99
-
-
-def test_the_spread_is_that_of_unrelated_texts() -> None:
-    nobody = np.zeros((0, 6), np.float32)
-    assert 0.3 < Centre.of(nobody, UNRELATED, LANGUAGES).spread < 0.8
-    same = np.repeat(UNRELATED[:1], 3, axis=0)
-    assert Centre.of(nobody, same).spread == pytest.approx(1e-3)
-    many = said(3 * SAMPLED)
-    assert Centre.of(many, UNRELATED, LANGUAGES).spread == pytest.approx(
-        Centre.of(many[::3], UNRELATED, LANGUAGES).spread, rel=0.1
-    )

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.experience.laws.principle_text import MAX_TERMS, Described, describe
+from phronesis.experience.laws.principle_text import Described, describe
 from phronesis.experience.laws.records import L1Event
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,11 +60,3 @@ def test_the_signature_names_what_half_of_the_members_share() -> None:
         "source_types": ["chat", "log"],
     }
     assert "目录, lockfile, pinned, 缓存目录, app.py" in told.content.splitlines()
-
-
-def test_the_content_is_what_was_told_once_and_terms_are_few() -> None:
-    words = " ".join(f"word{n}" for n in range(20))
-    told = described(event(1, words, situation="A place.", goal="A goal."), event(2, words))
-    assert len(told.signature["terms"]) == MAX_TERMS
-    assert told.content.splitlines()[1:3] == ["A place.", "A goal."]
-    assert described(event(1, "x"), event(2, "x y"), rare=0.0).signature == {}

@@ -8,36 +8,31 @@ import numpy as np
 from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.similarity import Unlike
 
-DRAFT_COMES_BACK: list[Draft] = [
-    Draft(attempt="ran it"),
-    Draft(
-        attempt="ran it",
-        lines=(2, 5),
-        span=(10, 40),
-        family="missing_lemma",
-        signals=("exit code 1",),
-        artifacts=(Artifact("file", "a.py"),),
-        observations={"exit_code": 1},
-        seq=0,
-        episode_id="e",
-        occurred_at=datetime(2026, 1, 2, tzinfo=UTC),
-        label="failure",
-        field_origin={"attempt": "rule"},
-    ),
-    Draft(attempt="ran it", span=(0, 3)),
-    Draft(attempt="ran it", lines=(1, 1)),
-]
-
 
 def test_a_draft_comes_back_as_it_was() -> None:
-    for draft in DRAFT_COMES_BACK:
+    cases: list[Draft] = [
+        Draft(attempt="ran it"),
+        Draft(
+            attempt="ran it",
+            lines=(2, 5),
+            span=(10, 40),
+            family="missing_lemma",
+            signals=("exit code 1",),
+            artifacts=(Artifact("file", "a.py"),),
+            observations={"exit_code": 1},
+            seq=0,
+            episode_id="e",
+            occurred_at=datetime(2026, 1, 2, tzinfo=UTC),
+            label="failure",
+            field_origin={"attempt": "rule"},
+        ),
+        Draft(attempt="ran it", span=(0, 3)),
+        Draft(attempt="ran it", lines=(1, 1)),
+    ]
+    for draft in cases:
         again = Draft.from_body(json.loads(json.dumps(draft.to_body())))
         assert again == draft, draft
         assert again.texts == {"attempt": "ran it"}, draft
-
-
-def test_an_artifact_is_named_by_its_type() -> None:
-    assert Artifact("lemma", "Nat.add_comm").id == "lemma:Nat.add_comm"
 
 
 def test_errors_of_two_kinds_are_unlike_and_what_has_none_is_not() -> None:

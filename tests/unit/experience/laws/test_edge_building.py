@@ -8,18 +8,16 @@ from unit.experience.laws.metrics import Given, drawn, rows
 METRIC = Given(np.array([[9, 5, 1, 5], [5, 9, 4, 0], [1, 4, 9, 2], [5, 0, 2, 9]], np.float32))
 
 
-EDGES_DRAWN_ONCE: list[tuple[EdgeBuilder, list[tuple[int, int, int]]]] = [
-    (AtLeast(4), [(0, 1, 5), (0, 3, 5), (1, 2, 4)]),
-    (Nearest(1), [(0, 1, 5), (0, 3, 5), (1, 2, 4)]),  # of two that are as near the first
-    (Nearest(1, 5), [(0, 1, 5), (0, 3, 5)]),
-    (Nearest(2, 2), [(0, 1, 5), (0, 3, 5), (1, 2, 4), (2, 3, 2)]),
-    (Listed([(3, 2), (1, 0), (1, 3), (0, 1)], 2), [(0, 1, 5), (2, 3, 2)]),
-    (Clusters([[0, 1, 2], [3]]), [(0, 1, 5), (1, 2, 4)]),
-]
-
-
 def test_edges_are_drawn_once_and_in_order() -> None:
-    for builder, expected in EDGES_DRAWN_ONCE:
+    cases: list[tuple[EdgeBuilder, list[tuple[int, int, int]]]] = [
+        (AtLeast(4), [(0, 1, 5), (0, 3, 5), (1, 2, 4)]),
+        (Nearest(1), [(0, 1, 5), (0, 3, 5), (1, 2, 4)]),  # of two that are as near the first
+        (Nearest(1, 5), [(0, 1, 5), (0, 3, 5)]),
+        (Nearest(2, 2), [(0, 1, 5), (0, 3, 5), (1, 2, 4), (2, 3, 2)]),
+        (Listed([(3, 2), (1, 0), (1, 3), (0, 1)], 2), [(0, 1, 5), (2, 3, 2)]),
+        (Clusters([[0, 1, 2], [3]]), [(0, 1, 5), (1, 2, 4)]),
+    ]
+    for builder, expected in cases:
         assert builder.build(METRIC, rows(0, 1, 2, 3)) == expected, builder
 
 

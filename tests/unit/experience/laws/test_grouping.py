@@ -21,11 +21,6 @@ def test_crowds_are_groups_and_who_is_like_nobody_is_in_none() -> None:
     assert grouper(crowds((1,))).groups(rows(0)) == []
 
 
-def test_a_part_that_nothing_outside_touches_is_grouped_as_in_the_whole() -> None:
-    whole = grouper(crowds((3, 5, 4)))
-    assert whole.groups(rows(5, 3, 4, 7, 6)) == [[3, 4, 5, 6, 7]]
-
-
 def test_sharing_neighbours_counts_in_proportion_to_the_lane() -> None:
     alike, shared = np.float32(3.0), np.float32(1.0)
     units = [float(BELONGING.units(np.array(alike), np.array(shared), size)) for size in (10, SETTLED, 10 * SETTLED)]
@@ -57,13 +52,13 @@ def test_fragments_of_one_crowd_are_mended_and_people_may_keep_them_apart(monkey
     assert grouper(metric, apart, strict).groups(np.arange(52)) == torn
 
 
-def test_two_crowds_beside_each_other_are_not_mended() -> None:
-    metric = crowds((10, 10), inside=9.0)
-    metric.alike[:10, 10:] += 3.0
-    metric.alike[10:, :10] += 3.0
-    metric.alike[0, 10] = metric.alike[10, 0] = 8.0
-    groups = grouper(metric, belonging=Belonging(shared=0.0, threshold=7.0, alone=99.0)).groups(np.arange(20))
-    assert groups == [[*range(10)], [*range(10, 20)]]
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_never_overlap_and_come_in_order(seed: int) -> None:
+    groups = grouper(drawn(30, seed)).groups(np.arange(30))
+    members = [row for group in groups for row in group]
+    assert len(members) == len(set(members))
+    assert groups == sorted(map(sorted, groups))
+    assert all(len(group) > 1 for group in groups)
 
 
 def test_a_component_too_large_is_taken_apart_or_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,12 +68,3 @@ def test_a_component_too_large_is_taken_apart_or_as_one(monkeypatch: pytest.Monk
     assert grouper(chained).groups(np.arange(10)) == [[*range(5)], [*range(5, 10)]]
     same = crowds((9,), inside=50.0)
     assert grouper(same).groups(np.arange(9)) == [[*range(9)]]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_groups_never_overlap_and_come_in_order(seed: int) -> None:
-    groups = grouper(drawn(30, seed)).groups(np.arange(30))
-    members = [row for group in groups for row in group]
-    assert len(members) == len(set(members))
-    assert groups == sorted(map(sorted, groups))
-    assert all(len(group) > 1 for group in groups)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from phronesis.experience.laws import neighbour_graph
 from phronesis.experience.laws.neighbour_graph import average_link
-from unit.experience.laws.metrics import crowds, drawn
+from unit.experience.laws.metrics import drawn
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=4)
 
@@ -72,15 +72,6 @@ def test_they_are_those_of_a_look_at_every_pair_where_many_are_alike(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbour_graph, "LARGE", large)
         assert average_link(alike, threshold=threshold) == by_definition(alike.astype(np.float64), threshold)
-
-
-def test_ties_go_to_the_smaller_rows() -> None:
-    assert average_link(np.array([[0, 2, 2], [2, 0, 0], [2, 0, 0]], np.float32), threshold=2) == [[0, 1], [2]]
-
-
-def test_crowds_are_found_and_nothing_has_no_groups() -> None:
-    assert average_link(crowds((3, 1, 2)).alike, threshold=4) == [[0, 1, 2], [3], [4, 5]]
-    assert average_link(np.zeros((0, 0), np.float32), threshold=1) == []
 
 
 @pytest.mark.parametrize("large", [0, neighbour_graph.LARGE])

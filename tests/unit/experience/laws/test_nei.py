@@ -6,25 +6,23 @@ from typing import Any
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.input import NEI, artifacts_of, checked_nei
+from phronesis.experience.laws.input import checked_nei
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TRIED = {"attempt": "pin it", "source_ref": "log:1"}
 
 
-WRONG_FIELD_NAMED: list[tuple[dict[str, Any], str]] = [
-    ({"observations": [float("nan")]}, "observations[0]"),
-    ({"occurred_at": "soon"}, "occurred_at"),
-    ({"occurred_at": NOW + timedelta(days=2)}, "occurred_at"),
-    ({"episode_id": "e", "seq": -1}, "seq"),
-    ({"hints": "failed"}, "hints"),
-    ({"hints": {"artifacts": [{"type": "planet", "name": "Mars"}]}}, "hints.artifacts"),
-    ({"field_origin": {"attempt": "robot"}}, "field_origin"),
-]
-
-
 def test_a_wrong_field_is_named() -> None:
-    for given, field in WRONG_FIELD_NAMED:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"observations": [float("nan")]}, "observations[0]"),
+        ({"occurred_at": "soon"}, "occurred_at"),
+        ({"occurred_at": NOW + timedelta(days=2)}, "occurred_at"),
+        ({"episode_id": "e", "seq": -1}, "seq"),
+        ({"hints": "failed"}, "hints"),
+        ({"hints": {"artifacts": [{"type": "planet", "name": "Mars"}]}}, "hints.artifacts"),
+        ({"field_origin": {"attempt": "robot"}}, "field_origin"),
+    ]
+    for given, field in cases:
         with pytest.raises(InputError) as refused:
             checked_nei({**TRIED, **given}, now=NOW)
         assert refused.value.field == field, given
@@ -37,44 +35,3 @@ def test_what_is_missing_says_what_is_needed() -> None:
     with pytest.raises(InputError, match="NEI or a mapping") as refused:
         checked_nei("pinned it", now=NOW)
     assert refused.value.field == "nei"
-
-
-def test_an_input_may_be_a_record() -> None:
-    said = NEI(
-        attempt="pin it",
-        source_ref="log:1",
-        label="failure",
-        episode_id="e",
-        seq=0,
-        hints={"failed": True},
-        observations={"exit_code": 1},
-        field_origin={"attempt": "human", "goal": "model"},
-    )
-    assert checked_nei(said, now=NOW) == {
-        **TRIED,
-        "label": "failure",
-        "source_type": "manual",
-        "episode_id": "e",
-        "seq": 0,
-        "hints": {"failed": True},
-        "observations": {"exit_code": 1},
-        "field_origin": {"attempt": "human"},
-    }
-    assert (
-        checked_nei(NEI(attempt="pin it", source_ref="log:1", occurred_at=NOW), now=NOW)["occurred_at"]
-        == "2026-01-01T00:00:00Z"
-    )
-
-
-def test_artifacts_are_named_by_type_or_are_concepts() -> None:
-    found = artifacts_of({"artifacts": ["cache", {"type": "file", "name": "a.py"}, "cache"]})
-    assert [one.id for one in found] == ["concept:cache", "file:a.py"]
-    assert artifacts_of({}) == []
-
-
-def test_the_label_is_unknown_and_the_source_by_hand_unless_said() -> None:
-    assert checked_nei({**TRIED, "goal": None}, now=NOW) == {
-        **TRIED,
-        "label": "unknown",
-        "source_type": "manual",
-    }

@@ -38,23 +38,9 @@ def test_some_rows_are_compared_as_all_are(metric: SimilarityMetric) -> None:
     assert np.allclose(metric.matrix(some), whole[some])
 
 
-def test_the_cosine_of_what_has_no_vector_is_none() -> None:
-    assert Cosine(VECTORS).matrix(np.array([3, 2]))[:, 1].tolist() == pytest.approx([0.0, 0.8])
-
-
-def test_what_has_no_vector_is_neither_over_nor_under() -> None:
-    over = SideBySide(BESIDE[:, :3], np.array([1, 1, -0.5], np.float32))
-    assert over.matrix(np.array([2]))[0].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.0])
-    assert over.matrix(np.array([3]), np.array([0, 3]))[0].tolist() == [0.0, 0.0]
-
-
 def test_a_few_among_many_are_compared_as_all_are() -> None:
     vectors = np.random.default_rng(3).standard_normal((400, 5)).astype(np.float32)
     metric = SideBySide(vectors, np.array([1, 2, 3, -1, 0.5], np.float32))
     asked = np.arange(300)
     for others in (np.array([7, 399]), np.arange(0, 400, 2), np.arange(3, 399), np.array([5])):
         assert np.allclose(metric.matrix(asked, others), metric.matrix(asked)[:, others], atol=1e-4)
-
-
-def test_a_sum_weighs_what_is_above_the_offset() -> None:
-    assert METRICS[3].matrix(np.array([0]), np.array([1, 3]))[0].tolist() == pytest.approx([1.5, -1.5])

@@ -4,17 +4,16 @@ from phronesis.experience.laws.clustering import TRIED, crossed, finer, view_gro
 from phronesis.experience.laws.similarity import AtLeast
 from unit.experience.laws.metrics import crowds
 
-PATTERN_VIEWS_MEMBERS: list[tuple[dict[str, float], str]] = [
-    ({"attempt": 2.0, "situation": 3.0, "result": 1.0}, "situation+attempt"),
-    ({"attempt": 0.5, "result": 0.9}, "result"),
-    ({"result": 0.9, "situation": 0.9}, "situation"),
-    ({"attempt": 0.0, "result": 0.0}, TRIED),
-    ({}, TRIED),
-]
-
 
 def test_a_pattern_is_of_the_views_that_its_members_are_alike_in() -> None:
-    for cohesions, view in PATTERN_VIEWS_MEMBERS:
+    cases: list[tuple[dict[str, float], str]] = [
+        ({"attempt": 2.0, "situation": 3.0, "result": 1.0}, "situation+attempt"),
+        ({"attempt": 0.5, "result": 0.9}, "result"),
+        ({"result": 0.9, "situation": 0.9}, "situation"),
+        ({"attempt": 0.0, "result": 0.0}, TRIED),
+        ({}, TRIED),
+    ]
+    for cohesions, view in cases:
         assert view_of(cohesions) == view, cohesions
 
 

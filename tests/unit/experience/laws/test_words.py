@@ -58,19 +58,6 @@ def test_those_that_come_later_are_compared_as_if_they_had_been_there(
     assert np.allclose(whole, metric.matrix(everybody, everybody), atol=1e-4)
 
 
-def test_a_rare_word_makes_more_alike_than_a_common_one() -> None:
-    metric = TermCosine(bags([[1, 2], [1, 3], [2, 4], [2, 5], [2, 6]]))
-    assert metric.idf(1) > metric.idf(2)
-    assert metric.idf(99) > metric.idf(1)
-    alike = metric.matrix(np.array([0]))[0]
-    assert alike[1] > alike[2] > 0
-    assert alike[0] == pytest.approx(1.0)
-
-
-def test_no_events_have_no_likeness() -> None:
-    assert TermCosine(Bags.of([])).matrix(np.zeros(0, np.int64)).shape == (0, 0)
-
-
 def test_an_event_that_comes_later_is_compared_by_the_rarity_there_was() -> None:
     metric = TermCosine(bags([[1, 2], [1, 3]]), counted=False, scaled=1.0)
     metric.add(bags([[2, 3], [9]]))
@@ -82,3 +69,12 @@ def test_an_event_that_comes_later_is_compared_by_the_rarity_there_was() -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lexical_similarity, "MANY", -1)  # by the postings, as among many
         assert np.allclose(metric.matrix(everybody, everybody[2:]), whole[:, 2:], atol=1e-6)
+
+
+def test_a_rare_word_makes_more_alike_than_a_common_one() -> None:
+    metric = TermCosine(bags([[1, 2], [1, 3], [2, 4], [2, 5], [2, 6]]))
+    assert metric.idf(1) > metric.idf(2)
+    assert metric.idf(99) > metric.idf(1)
+    alike = metric.matrix(np.array([0]))[0]
+    assert alike[1] > alike[2] > 0
+    assert alike[0] == pytest.approx(1.0)

@@ -74,36 +74,23 @@ HOSTILE: Final[dict[str, Callable[[int], str]]] = {
     "underscores": lambda n: "=== FAILURES ===\n" + "__ _ " * n + "__",
     "tracebacks": lambda n: "Traceback (most recent call last):\n" * n,
     "chains": lambda n: CHAINED * n,
-    "thrown": lambda n: "a.Error: x\n\n" * n + "    at a.b(c.js:1:1)",
-    "jest": lambda n: "   ● a\n" * n,
-    "commands": lambda n: "$ make\n" * n,
-    "records": lambda n: "a : b\nAt\n+ x\n+ ~~\n    + CategoryInfo : x\n    + FullyQualifiedErrorId : x\n" * n,
-    "functions": lambda n: json.dumps([{"role": "assistant", "content": "<function=" * n}]),
-    "fences": lambda n: json.dumps([{"role": "assistant", "content": "```" * n}]),
-    "notes": lambda n: "\x1b[8mha:" * n,
-    "one line": lambda n: "error: " * n,
     "open lists": lambda n: '[0,{"a":1},\n' * n,
     "calls": lambda n: json.dumps(
         [{"role": "user", "content": "a"}]
         + [{"role": "assistant", "tool_calls": [{"id": str(k), "function": {"name": "a"}}]} for k in range(n)]
         + [{"role": "tool", "tool_call_id": str(k), "content": "ok"} for k in range(n)]
     ),
-    "speakers": lambda n: "User: a\nAssistant: b\n" * n,
-    "labels": lambda n: "Tried: a\n" * n,
     "headings": lambda n: "# Attempt 1\n" * n,
-    "thoughts": lambda n: "Thought: a\nAction: b\nObservation: error\n" * n,
     "steps": lambda n: json.dumps({"run_id": "a", "steps": [{"action": "b", "error": "c"}] * n}),
-    "runs": lambda n: '{"run_id": "a", "raw": "b"}\n' * n,
     "cases": lambda n: "<testsuite>" + "<testcase name='a'><failure>E   b: c</failure></testcase>" * n,
 }
 
 
 READ_BY: Final[list[tuple[Source, str]]] = [
-    *((LogSource(), kind) for kind in ("underscores", "tracebacks", "chains", "thrown", "jest", "commands", "records")),
-    *((LogSource(), kind) for kind in ("notes", "one line", "cases")),
-    *((ChatSource(), kind) for kind in ("functions", "fences", "open lists", "calls", "speakers")),
-    *((ManualSource(), kind) for kind in ("labels", "thoughts", "headings")),
-    *((RunSource(), kind) for kind in ("steps", "runs", "open lists")),
+    *((LogSource(), kind) for kind in ("underscores", "tracebacks", "chains", "cases")),
+    *((ChatSource(), kind) for kind in ("open lists", "calls")),
+    (ManualSource(), "headings"),
+    (RunSource(), "steps"),
 ]
 """Each kind of text with the source whose rules go through it."""
 

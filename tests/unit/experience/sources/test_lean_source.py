@@ -1,7 +1,6 @@
 """Lean's output as attempts: whole files in each form, with what is to come of them, and the laws of a source."""
 
 import json
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,21 +10,11 @@ from hypothesis import strategies as st
 from growth import assert_linear, repeated
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES, LABELS, Draft
 from phronesis.experience.sources.lean import LeanSource
-from phronesis.experience.sources.lean.error_groups import DIRECTION, EXPLODING, MISSING_LEMMA
-from phronesis.experience.sources.lean.syntax import (
-    is_lemma,
-    is_local,
-    lemmas_of,
-    read_goals,
-    rewritings,
-    tactics_in,
-    without_comments,
-)
-from unit.experience.sources.source_tables import mistakes, read, text_of, texts, wanted_of
+from phronesis.experience.sources.lean.syntax import lemmas_of, read_goals, rewritings, tactics_in, without_comments
+from unit.experience.sources.source_tables import mistakes, read, text_of, texts
 
 SOURCE = LeanSource()
 NAMES = texts("lean")
-ROWS = [(name, row) for name in NAMES for row in wanted_of(name)]
 PIECES = [
     *(line + "\n" for name in NAMES for line in text_of(name).split("\n")[:12]),
     "{",
@@ -55,28 +44,6 @@ def test_a_text_gives_what_its_table_says() -> None:
     assert {name: mistakes(SOURCE, name) for name in NAMES} == {name: [] for name in NAMES}
 
 
-def test_each_family_has_cases_and_look_alikes() -> None:
-    counted = Counter(row.get("family") for _, row in ROWS)
-    assert min(counted[family] for family in (EXPLODING, DIRECTION, MISSING_LEMMA)) >= 8
-    alike = [row for _, row in ROWS if "family" in row and row["family"] is None]
-    kinds = Counter(kind for row in alike for kind in row.get("kinds", ()))
-    assert kinds["unknown_identifier"] >= 4  # of the local context, not lemmas
-    assert kinds["max_recursion"] + kinds["simp_no_progress"] + kinds["deterministic_timeout"] >= 8
-    assert sum(row.get("open_goals", 0) in range(2, 20) for row in alike) >= 4
-
-
-def test_every_form_is_read() -> None:
-    forms = Counter(draft.observations["form"] for name in NAMES for draft in read(SOURCE, text_of(name)))
-    assert set(forms) == {"json", "lake", "repl", "plain"}
-
-
-def test_drafts_keep_the_form_of_a_draft() -> None:
-    for text in map(text_of, NAMES):
-        for draft in read(SOURCE, text):
-            check(draft, text)
-            assert Draft.from_body(json.loads(json.dumps(draft.to_body()))).to_body() == draft.to_body()
-
-
 def test_lines_are_those_of_the_log_and_the_position_is_that_of_lean() -> None:
     text = "Some words before.\n\nA.lean:40:2: error: unsolved goals\n⊢ a = b\n\nSo I gave up.\n"
     (draft,) = read(SOURCE, text)
@@ -85,63 +52,12 @@ def test_lines_are_those_of_the_log_and_the_position_is_that_of_lean() -> None:
     assert text[slice(*draft.span or ())] == "A.lean:40:2: error: unsolved goals\n⊢ a = b"
 
 
-def test_a_runner_s_time_is_the_draft_s() -> None:
-    (draft,) = read(SOURCE, "2026-03-04T05:06:07.1234567Z ✔ [1/2] Built Foo (2.5s)\n")
-    assert (draft.label, draft.observations["seconds"]) == ("success", 2.5)
-    assert draft.occurred_at is not None
-    assert draft.occurred_at.isoformat().startswith("2026-03-04T05:06:07.123456")
-    (other,) = read(SOURCE, "2026-13-44T05:06:07Z ✔ [1/2] Built Foo\n")
-    assert other.occurred_at is None
-
-
-SAYS_NOTHING_CHECK: list[str] = [
-    "[1/3] Building Foo\n",
-    "✔ [3/4] Built libfoo:shared (1s)\n",
-    "ℹ [3/4] Ran foo\n",
-    "error: build failed\n",
-    '{"message": "Could not parse JSON"}\n',
-    '{"messages": [{"role": "user", "content": "hi"}]}\n',
-    "theorem foo : 1 = 1 := by\n  rfl\n",
-]
-
-
-def test_what_says_nothing_of_a_check_gives_no_draft() -> None:
-    for text in SAYS_NOTHING_CHECK:
-        assert read(SOURCE, text) == [], text
-
-
-def test_errors_of_one_range_are_one_draft() -> None:
-    def said(line: int, end: int, data: str) -> str:
-        place = {"pos": {"line": line, "column": 2}, "endPos": {"line": end, "column": 9}}
-        return json.dumps({"severity": "error", **place, "fileName": "A.lean", "data": data})
-
-    rows = [said(3, 9, "unsolved goals\n⊢ a"), said(5, 5, "unknown identifier 'h'"), said(12, 12, "ring failed")]
-    first, second = read(SOURCE, "\n".join(rows))
-    assert first.observations["error_kinds"] == ["unsolved_goals", "unknown_identifier"]
-    assert second.observations["error_kinds"] == ["ring_failed"]
-
-
-def test_what_no_database_keeps_is_replaced() -> None:
-    rows = '{"severity": "error", "pos": {"line": 1, "column": 0}, "data": "a\\ud800b\\u0000c"}\n'
-    (draft,) = read(SOURCE, rows)
-    assert draft.result == "a\ufffdb\ufffdc"
-
-
 def test_goals_are_read_with_their_hypotheses() -> None:
     first, second = read_goals("case a\nx y : ℕ\nh : x = y ∧\n  y = x\n⊢ x + y =\n    y + x\n\n⊢ False\nfailed")
     assert (first.case, first.names, first.target) == ("a", 3, "x + y = y + x")
     assert first.text == "x y : ℕ\nh : x = y ∧ y = x\n⊢ x + y = y + x"
     assert (second.names, second.target) == (0, "False")
     assert len(read_goals("⊢ a\n\n" * 500)) == 200
-
-
-NAMES_CONTEXT_LEMMAS: list[str] = ["h", "hU", "this", "h.symm", "x✝"]
-
-
-def test_names_of_the_context_are_no_lemmas() -> None:
-    for name in NAMES_CONTEXT_LEMMAS:
-        assert is_local(name), name
-        assert not is_lemma(name), name
 
 
 def test_a_proof_gives_its_tactics_and_lemmas() -> None:
@@ -201,16 +117,6 @@ def test_no_json_is_too_strange(values: list[Any]) -> None:
 def test_time_goes_with_the_length(piece: str) -> None:
     before = "theorem x : y := by\n  "
     assert_linear(lambda text: read(SOURCE, f"{before}{text}\nA.lean:9:2: error: y\n"), repeated(piece), 60_000)
-
-
-@pytest.mark.slow
-def test_many_errors_of_one_file_take_linear_time() -> None:
-    def file(errors: int) -> str:
-        rows = "".join(f"A.lean:{line}:2: error: unsolved goals\n⊢ a\n" for line in range(1, errors))
-        return "```lean\n" + "example : a := by\n  simp\n" * (errors // 2) + "```\n" + rows
-
-    assert len(read(SOURCE, file(800))) == 400  # a place each where the declaration is known
-    assert_linear(lambda text: read(SOURCE, text), file, 4_000)
 
 
 def check(draft: Draft, text: str) -> None:

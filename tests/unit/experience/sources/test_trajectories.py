@@ -3,8 +3,6 @@
 import json
 from typing import Any, Final
 
-import pytest
-
 from phronesis.experience.laws.event_draft import Draft
 from phronesis.experience.sources.run import RunSource
 from unit.experience.sources.labelled_sources import read
@@ -53,37 +51,35 @@ def said(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-ACTIONS_WRITTEN_AS: list[tuple[str, str, str, str]] = [
-    (
-        "I run it.\n\n<function=bash>\n<parameter=command>make test</parameter>\n</function>",
-        "EXECUTION RESULT of [bash]:\nok\n[Command finished with exit code 2]",
-        "bash: make test",
-        "failure",
-    ),
-    (
-        "I run it.\n<execute_bash>\nmake test\n</execute_bash>",
-        "OBSERVATION:\nKeyError: 'port'",
-        "execute_bash: make test",
-        "failure",
-    ),
-    ("Let me look.\n```\nfind_file cart.py\n```", "Found 1 match", "find_file cart.py", "unknown"),
-    (
-        "THOUGHT: run\n\n```bash\nls -la\n```",
-        "<returncode>0</returncode>\n<output>\na.py\n</output>",
-        "ls -la",
-        "unknown",
-    ),
-    (
-        "I open it.\n```\nopen cart.py\n```",
-        "raise ValueError('x')\nerror: none\nKeyError: 'shown in the file'",
-        "open cart.py",
-        "unknown",
-    ),
-]
-
-
 def test_actions_written_as_text_are_steps() -> None:
-    for action, result, shown, label in ACTIONS_WRITTEN_AS:
+    cases: list[tuple[str, str, str, str]] = [
+        (
+            "I run it.\n\n<function=bash>\n<parameter=command>make test</parameter>\n</function>",
+            "EXECUTION RESULT of [bash]:\nok\n[Command finished with exit code 2]",
+            "bash: make test",
+            "failure",
+        ),
+        (
+            "I run it.\n<execute_bash>\nmake test\n</execute_bash>",
+            "OBSERVATION:\nKeyError: 'port'",
+            "execute_bash: make test",
+            "failure",
+        ),
+        ("Let me look.\n```\nfind_file cart.py\n```", "Found 1 match", "find_file cart.py", "unknown"),
+        (
+            "THOUGHT: run\n\n```bash\nls -la\n```",
+            "<returncode>0</returncode>\n<output>\na.py\n</output>",
+            "ls -la",
+            "unknown",
+        ),
+        (
+            "I open it.\n```\nopen cart.py\n```",
+            "raise ValueError('x')\nerror: none\nKeyError: 'shown in the file'",
+            "open cart.py",
+            "unknown",
+        ),
+    ]
+    for action, result, shown, label in cases:
         drafts = run({"instance_id": "a-1", "messages": [TASK, said(action), {"role": "user", "content": result}]})
         assert drafts[-1].attempt == shown, action
         assert drafts[-1].goal == TASK["content"], action
@@ -106,113 +102,18 @@ def trajectory(exit_status: str | None, submission: str | None = None) -> dict[s
     return {"environment": "swe_main", "trajectory": steps, "history": history, "info": info}
 
 
-SWE_AGENT_TELLS: list[tuple[str | None, str, str]] = [
-    ("exit_cost", "failure", "exit status: exit_cost"),
-    ("early_exit", "failure", "exit status: early_exit"),
-    ("LimitsExceeded", "failure", "exit status: LimitsExceeded"),
-    ("submitted", "unknown", "exit status: submitted"),
-    (None, "unknown", "[File: cart.py]"),
-]
-
-
 def test_swe_agent_tells_the_issue_and_how_the_run_ended() -> None:
-    for status, label, result in SWE_AGENT_TELLS:
+    cases: list[tuple[str | None, str, str]] = [
+        ("exit_cost", "failure", "exit status: exit_cost"),
+        ("early_exit", "failure", "exit status: early_exit"),
+        ("LimitsExceeded", "failure", "exit status: LimitsExceeded"),
+        ("submitted", "unknown", "exit status: submitted"),
+        (None, "unknown", "[File: cart.py]"),
+    ]
+    for status, label, result in cases:
         (draft,) = run(trajectory(status))
         assert (draft.goal, draft.label, draft.result) == ("cart total is off", label, result), status
         assert draft.attempt == "open cart.py → submit", status
-
-
-def test_an_evaluation_outweighs_that_something_was_submitted() -> None:
-    (draft,) = run({**trajectory("submitted"), "resolved": False})
-    assert draft.label == "failure"
-    rows = [
-        {"role": "system", "text": None, "system_prompt": "SETTING"},
-        {"role": "user", "text": "ISSUE"},
-        {"role": "ai", "text": "I look.\n```\nls\n```"},
-        {"role": "user", "text": "a.py"},
-    ]
-    (row,) = run(
-        [{"instance_id": "a", "target": True, "trajectory": rows, "exit_status": "submitted", "eval_logs": ""}]
-    )
-    assert (row.goal, row.attempt, row.label) == ("ISSUE", "ls", "success")
-
-
-EVENTS: Final = [
-    {"id": 0, "source": "agent", "action": "system", "args": {"content": "You are an agent."}},
-    {"id": 1, "source": "user", "action": "message", "args": {"content": "Fix cart.py."}},
-    {"id": 2, "source": "agent", "action": "run", "args": {"command": "pytest", "thought": "Words of the model"}},
-    {
-        "id": 3,
-        "source": "agent",
-        "observation": "run",
-        "content": "1 failed",
-        "cause": 2,
-        "extras": {"metadata": {"exit_code": 1}},
-    },
-    {"id": 4, "source": "agent", "action": "edit", "args": {"path": "cart.py"}},
-    {"id": 5, "source": "agent", "observation": "edit", "content": "edited", "cause": 4, "extras": {}},
-    {"id": 6, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {}},
-    {"id": 7, "source": "agent", "action": "finish", "args": {"final_thought": "Words of the model"}},
-]
-SDK: Final = [
-    {"kind": "SystemPromptEvent", "source": "agent"},
-    {
-        "kind": "MessageEvent",
-        "source": "user",
-        "llm_message": {"role": "user", "content": [{"type": "text", "text": "Fix cart.py."}]},
-    },
-    {
-        "kind": "ActionEvent",
-        "source": "agent",
-        "tool_name": "terminal",
-        "tool_call_id": "t1",
-        "action": {"kind": "TerminalAction", "command": "pytest"},
-        "thought": [{"type": "text", "text": "Words of the model"}],
-    },
-    {
-        "kind": "ObservationEvent",
-        "source": "environment",
-        "tool_call_id": "t1",
-        "observation": {"content": [{"type": "text", "text": "1 failed"}], "exit_code": 1},
-    },
-    {"kind": "AgentErrorEvent", "source": "agent", "tool_call_id": "t1", "error": "no such tool"},
-]
-
-
-OPENHANDS_EVENTS_STEPS: list[tuple[object, str]] = [
-    (EVENTS, "run: pytest → edit: cart.py → finish"),
-    (
-        {"instance_id": "a", "history": EVENTS, "test_result": {"git_patch": ""}},
-        "run: pytest → edit: cart.py → finish",
-    ),
-    (
-        {"instance_id": "a", "history": [[EVENTS[2], EVENTS[3]], [EVENTS[4], EVENTS[5]]]},
-        "run: pytest → edit: cart.py",
-    ),
-    ({"instance_id": "a", "history": SDK}, "terminal: pytest"),
-]
-
-
-def test_openhands_events_are_steps() -> None:
-    for record, attempt in OPENHANDS_EVENTS_STEPS:
-        failed, whole = run(record)
-        assert (failed.label, failed.attempt) == ("failure", attempt.partition(" → ")[0]), record
-        assert (whole.attempt, whole.label) == (attempt, "unknown"), record
-        assert whole.goal in {"Fix cart.py.", ""}, record
-        assert not any("Words of the model" in text for text in whole.texts.values()), record
-
-
-def test_a_stream_of_events_is_one_run() -> None:
-    lines = "\n".join(json.dumps(event) for event in SDK) + '\n{"kind": "ObservationEvent", "observ'
-    failed, whole = read(RunSource(), lines)
-    assert (failed.attempt, failed.lines) == ("terminal: pytest", (3, 5))
-    assert (whole.attempt, whole.goal) == ("terminal: pytest", "Fix cart.py.")
-
-
-@pytest.mark.parametrize("resolved", [True, False])
-def test_the_report_of_an_evaluation_decides(*, resolved: bool) -> None:
-    record = {"instance_id": "a", "history": EVENTS, "test_result": {"report": {"resolved": resolved}}}
-    assert run(record)[-1].label == ("success" if resolved else "failure")
 
 
 def test_a_conversation_in_which_nothing_is_done_is_no_run() -> None:

@@ -1,13 +1,9 @@
 """A server is asked no faster than it allows."""
 
-import threading
-import time
-
 import pytest
 
-from phronesis.errors import ModelCancelled
 from phronesis.models.call_policy import Limits
-from phronesis.reasoning.catalysis.pubchem import PER_SECOND, Pace, pace_of
+from phronesis.reasoning.catalysis.pubchem import PER_SECOND, Pace
 
 
 class Clock:
@@ -54,13 +50,6 @@ def test_a_turn_that_comes_too_late_is_not_waited_for(clock: Clock, pace: Pace) 
     assert clock.now == pytest.approx(110.0)
 
 
-def test_whoever_gives_up_waits_no_longer(clock: Clock, pace: Pace) -> None:
-    pace.hold(10)
-    with pytest.raises(ModelCancelled):
-        pace.take(Limits(clock, clock.now + 30, lambda: clock.now > 101))
-    assert clock.now < 102
-
-
 @pytest.mark.parametrize(
     ("headers", "held"),
     [
@@ -77,21 +66,3 @@ def test_what_a_server_says_of_its_load_is_heeded(
     pace.heed(headers)
     assert pace.take(limits(clock, 2000))
     assert clock.now - 100.0 == pytest.approx(held)
-
-
-def test_threads_share_a_servers_pace() -> None:
-    url = "http://pace.test/rest"
-    assert pace_of(url) is pace_of(url)
-    assert pace_of(url) is not pace_of("http://other.test/rest")
-    began: list[float] = []
-
-    def ask() -> None:
-        assert pace_of(url).take(Limits(time.monotonic, time.monotonic() + 10))
-        began.append(time.monotonic())
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert max(began) - min(began) >= 0.59

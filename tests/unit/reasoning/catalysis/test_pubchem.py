@@ -1,29 +1,17 @@
 """PubChem's PUG REST is spoken as it is documented, and nothing that comes back is believed unseen."""
 
 import logging
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import pytest
 
-from model_server import (
-    Behaviour,
-    ModelServer,
-    cut,
-    endless,
-    garbage,
-    shown,
-    slow,
-    status,
-    trickle,
-)
+from model_server import Behaviour, ModelServer, cut, endless, garbage, shown, slow, status, trickle
 from phronesis.models.call_policy import never
-from phronesis.reasoning.catalysis.pubchem import MAX_COMPOUNDS, LookupFailed, Pace, PubChem, normal_name
+from phronesis.reasoning.catalysis.pubchem import LookupFailed, Pace, PubChem
 from phronesis.reasoning.laws.records import ReviewReason
-from pug_server import ROWS, Pug, answer, asked_for, fault
+from pug_server import Pug, answer, asked_for, fault
 
 
 @contextmanager
@@ -78,49 +66,10 @@ def test_a_name_of_any_letters_arrives_as_it_is(name: str, method: str) -> None:
     assert found.total == int(name in {"1H-imidazole/buffer", "咪唑"})
 
 
-def test_greek_letters_are_spelled_out_where_the_name_is_not_known() -> None:
-    with opened(Pug()) as (server, pubchem):
-        assert pubchem.look_up("β-ionone", cancelled=never).listed[0].cid == 638014
-        assert pubchem.look_up("beta-ionone", cancelled=never).listed[0].cid == 638014
-        assert pubchem.look_up("λ-nothing", cancelled=never).total == 0
-    assert asked_for(server.requests) == [
-        *("name=β-ionone", "name=beta-ionone", "cid=638014"),
-        *("name=beta-ionone", "cid=638014"),
-        *("name=λ-nothing", "name=lambda-nothing"),
-    ]
-
-
-@pytest.mark.parametrize("name", ["CID 795", "cid:795", "PubChem CID 795", "RAXXELZNTBOGNW-UHFFFAOYSA-N"])
-def test_a_cid_or_an_inchikey_is_asked_for_as_one(name: str) -> None:
-    with opened(Pug()) as (server, pubchem):
-        assert [one.cid for one in pubchem.look_up(name, cancelled=never).listed] == [795]
-    assert not any(asked.startswith("name") for asked in asked_for(server.requests))
-
-
 @pytest.mark.parametrize("name", ["nothing at all", "CID 999999999", "AAAAAAAAAAAAAA-AAAAAAAAAA-N"])
 def test_what_is_not_there_is_no_failure(name: str) -> None:
     with opened(Pug()) as (_, pubchem):
         assert pubchem.look_up(name, cancelled=never).total == 0
-
-
-def test_many_compounds_are_counted_and_the_first_looked_at() -> None:
-    cids = [*ROWS, *range(10_000, 10_100)]
-    with opened(Pug(names={"salt": [*cids, cids[0]]})) as (server, pubchem):
-        found = pubchem.look_up("salt", cancelled=never)
-    assert found.total == len(cids)
-    assert [one.cid for one in found.listed] == cids[:MAX_COMPOUNDS]
-    assert len(asked_for(server.requests)[1].split(",")) == MAX_COMPOUNDS
-
-
-def test_an_answer_that_was_only_promised_is_asked_after() -> None:
-    waiting = answer({"Waiting": {"ListKey": "123", "Message": "Your request is running"}}, code=202)
-    with opened(waiting, waiting, answer({"IdentifierList": {"CID": [795]}}), Pug()) as (server, pubchem):
-        assert pubchem.look_up("imidazole", cancelled=never).listed[0].cid == 795
-    assert [(one.method, one.path) for one in server.requests[1:3]] == [
-        ("GET", "/v1/compound/listkey/123/cids/JSON")
-    ] * 2
-    assert failure(waiting)[0] == "timeout"
-    assert failure(answer({"Waiting": {"ListKey": "../../x"}}, code=202)) == ("unreadable_answer", 1)
 
 
 @pytest.mark.parametrize(
@@ -141,46 +90,11 @@ def test_what_is_no_answer_is_no_answer(behaviour: Behaviour, reason: ReviewReas
     assert requests == (3 if reason in {"busy", "timeout"} else 1)
 
 
-def test_who_is_busy_is_asked_again_when_it_said() -> None:
-    began = time.monotonic()
-    with opened(fault(503, "ServerBusy", {"Retry-After": "0.3"}), Pug()) as (server, pubchem):
-        assert pubchem.look_up("imidazole", cancelled=never).total == 1
-    assert time.monotonic() - began >= 0.3
-    assert len(server.requests) == 3
-
-
 @pytest.mark.parametrize("behaviour", [slow(30, Pug()), trickle()])
 def test_a_look_up_ends_in_time(behaviour: Behaviour) -> None:
     began = time.monotonic()
     assert failure(behaviour, patience=0.3)[0] == "timeout"
     assert time.monotonic() - began < 10
-
-
-def test_who_gives_up_waits_no_longer() -> None:
-    stop = threading.Event()
-    threading.Timer(0.1, stop.set).start()
-    with opened(slow(30, Pug())) as (_, pubchem):
-        began = time.monotonic()
-        with pytest.raises(LookupFailed):
-            pubchem.look_up("imidazole", cancelled=stop.is_set)
-        assert time.monotonic() - began < 10
-
-
-def test_nobody_there_is_told_as_that() -> None:
-    with closing(PubChem("http://127.0.0.1:1/rest", pace=Pace(1000.0), wait=0.01)) as pubchem:
-        with pytest.raises(LookupFailed) as failed:
-            pubchem.look_up("imidazole", cancelled=never)
-        assert failed.value.reason == "unreachable"
-    with pytest.raises(LookupFailed):
-        pubchem.look_up("imidazole", cancelled=never)  # closed
-
-
-def test_without_the_http_library_the_reason_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    with closing(PubChem("http://127.0.0.1:1/rest", pace=Pace(1000.0))) as pubchem:
-        with pytest.raises(LookupFailed) as failed:
-            pubchem.look_up("imidazole", cancelled=never)
-        assert failed.value.reason == "no_http_client"
 
 
 @pytest.mark.parametrize("behaviour", [Pug(), fault(503, "ServerBusy"), status(404), cut()])
@@ -193,28 +107,3 @@ def test_nothing_is_logged(behaviour: Behaviour, caplog: pytest.LogCaptureFixtur
             told = shown(failed)
         assert "secret" not in told.replace('look_up("a secret modifier"', "")
         assert caplog.records == []
-
-
-NAME_ASKED_FOR: list[tuple[str, str | None]] = [
-    (" imidazole ", "imidazole"),
-    ("N,N′‑dimethyl−x", "N,N'-dimethyl-x"),
-    ("咪唑", "咪唑"),
-    ("x" * 10_000_000, None),
-    ("", None),
-]
-
-
-def test_a_name_is_asked_for_in_its_plain_form() -> None:
-    for written, asked in NAME_ASKED_FOR:
-        assert normal_name(written) == asked, written
-
-
-def test_all_of_this_process_share_one_pace() -> None:
-    with ModelServer(Pug()) as server:
-        clients = [PubChem(server.base_url), PubChem(server.base_url + "/")]
-        began = time.monotonic()
-        for pubchem in clients:
-            pubchem.look_up("imidazole", cancelled=never)
-            pubchem.close()
-        assert len(server.requests) == 4
-        assert time.monotonic() - began >= 0.59

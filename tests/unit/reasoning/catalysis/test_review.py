@@ -1,14 +1,13 @@
 """What PubChem's answer makes of a run's modifier: one compound or several, and never a veto."""
 
 import sys
-from typing import Any
 
 import pytest
 
 from phronesis.reasoning.catalysis import molecules
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
-from phronesis.reasoning.catalysis.review import Asked, asked_of, reviewed, without_answer
-from phronesis.reasoning.laws.records import Review, Run
+from phronesis.reasoning.catalysis.review import Asked, reviewed
+from phronesis.reasoning.laws.records import Review
 
 ACID = Compound(176, "Acetic Acid", "CC(=O)O", "QTBSBXVTEAMEQO-UHFFFAOYSA-N")
 SALT = Compound(517055, "Sodium Benzoate", "C1=CC=C(C=C1)C(=O)[O-].[Na+]", "WXMKPNITSTVMEF-UHFFFAOYSA-M")
@@ -58,17 +57,15 @@ def test_without_a_free_acid_sending_it_back_is_suggested(
     assert chinese in of(compound, chinese=True).suggestion
 
 
-MAY_SEVERAL_LEFT: list[tuple[tuple[Compound, ...], int]] = [
-    ((ACID, IMIDAZOLE), 2),
-    ((ACID, IMIDAZOLE, SALT), 3),
-    ((GLYCINE, ZWITTERION), 2),  # one InChIKey, and two answers
-    ((LACTIC, L_LACTIC), 40),  # who knows what the others are
-    ((Compound(1, smiles="CC(=O)O"), Compound(2, smiles="CC(=O)O")), 2),
-]
-
-
 def test_what_may_be_several_is_left_open_with_the_candidates() -> None:
-    for listed, total in MAY_SEVERAL_LEFT:
+    cases: list[tuple[tuple[Compound, ...], int]] = [
+        ((ACID, IMIDAZOLE), 2),
+        ((ACID, IMIDAZOLE, SALT), 3),
+        ((GLYCINE, ZWITTERION), 2),  # one InChIKey, and two answers
+        ((LACTIC, L_LACTIC), 40),  # who knows what the others are
+        ((Compound(1, smiles="CC(=O)O"), Compound(2, smiles="CC(=O)O")), 2),
+    ]
+    for listed, total in cases:
         review = of(*listed, total=total)
         assert (review.status, review.reason, review.cid, review.has_cooh) == ("unresolved", "ambiguous", None, None), (
             listed
@@ -78,17 +75,15 @@ def test_what_may_be_several_is_left_open_with_the_candidates() -> None:
         assert review.suggestion == "", listed
 
 
-CANNOT_TOLD_VERDICT: list[tuple[Compounds, str]] = [
-    (Compounds(0), "not_found"),
-    (Compounds(3), "no_structure"),
-    (Compounds(1, (Compound(5),)), "no_structure"),
-    (Compounds(1, (Compound(5, smiles="no smiles"),)), "bad_smiles"),
-    (Compounds(1, (Compound(5, smiles="C" * 100_000),)), "bad_smiles"),
-]
-
-
 def test_what_cannot_be_told_is_no_verdict() -> None:
-    for found, reason in CANNOT_TOLD_VERDICT:
+    cases: list[tuple[Compounds, str]] = [
+        (Compounds(0), "not_found"),
+        (Compounds(3), "no_structure"),
+        (Compounds(1, (Compound(5),)), "no_structure"),
+        (Compounds(1, (Compound(5, smiles="no smiles"),)), "bad_smiles"),
+        (Compounds(1, (Compound(5, smiles="C" * 100_000),)), "bad_smiles"),
+    ]
+    for found, reason in cases:
         review = reviewed(Asked("r1", "m", "m"), found)
         assert (review.status, review.reason) == ("unresolved", reason), found
         assert (review.has_cooh, review.has_carboxylate, review.suggestion) == (None, None, ""), found
@@ -100,37 +95,3 @@ def test_without_rdkit_the_compound_is_told_and_its_groups_are_not(monkeypatch: 
     review = of(IMIDAZOLE)
     assert (review.status, review.reason, review.cid, review.smiles) == ("unresolved", "no_rdkit", 795, "C1=CN=CN1")
     assert (review.has_cooh, review.candidates[0].has_cooh, review.suggestion) == (None, None, "")
-
-
-ASKED_RUN: list[tuple[dict[str, Any], str | None, str | None]] = [
-    ({"modifier": " Imidazole "}, " Imidazole ", "Imidazole"),
-    ({"small_molecule_modifier": "咪唑"}, "咪唑", "咪唑"),
-    ({}, None, None),
-    ({"modifier": "x" * 2000}, "x" * 2000, None),
-    ({"modifier": "a\x07b"}, "a\x07b", None),
-]
-
-
-def test_what_is_asked_of_a_run() -> None:
-    for output, modifier, name in ASKED_RUN:
-        asked = asked_of(Run(run_id="r1", output=output, raw="x"))
-        assert (asked.modifier, asked.name) == (modifier, name), output
-        if name is None:
-            reason = "no_modifier" if modifier is None else "unreadable_modifier"
-            found = without_answer(asked)
-            assert (found.run_id, found.modifier, found.status, found.reason) == ("r1", modifier, "unresolved", reason)
-            assert found == Review(run_id="r1", modifier=modifier, status="unresolved", reason=found.reason), output
-
-
-LANGUAGE_RUN: list[tuple[str, dict[str, Any], bool]] = [
-    ("制备 Cu–Zn 3:1，加咪唑修饰，formate 选择性提高。", {"modifier": "imidazole"}, True),
-    ("Prepared Cu–Zn at 3:1 with imidazole (咪唑) as the modifier.", {"modifier": "咪唑"}, False),
-    ("", {"modifier": "咪唑"}, True),
-    ("", {"modifier": "imidazole"}, False),
-    ("", {"modifier": "咪唑", "M1": "Cu"}, True),
-]
-
-
-def test_the_language_is_that_of_the_run() -> None:
-    for raw, output, chinese in LANGUAGE_RUN:
-        assert asked_of(Run(run_id="r1", output=output, raw=raw)).chinese is chinese, raw

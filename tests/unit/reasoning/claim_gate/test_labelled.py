@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from labelled_texts import LABELLED_TEXTS
-from phronesis.reasoning.claim_gate import RULES, gate
+from phronesis.reasoning.claim_gate import gate
 from unit.core.blocks import block, member
 
 ROWS = [json.loads(line) for line in (LABELLED_TEXTS / "claims_gate.jsonl").read_text("utf-8").splitlines()]
-LANGUAGES = ("en", "zh", "mixed")
 
 
 def content(row: dict[str, Any]) -> str:
@@ -39,14 +38,3 @@ def test_what_is_refused_and_what_passes(split: str) -> None:
     floor = {"dev": (1.0, 1.0), "test": (0.96, 0.95)}[split]
     assert refused >= floor[0]
     assert passed >= floor[1]
-
-
-def test_the_set_keeps_its_form() -> None:
-    assert len({row["id"] for row in ROWS}) == len(ROWS) >= 200
-    names = {rule.name for rule in RULES}
-    for row in ROWS:
-        assert row["lang"] in LANGUAGES
-        assert row["split"] in ("dev", "test")
-        assert row["lawful"] is (row["rule"] is None)
-        assert row["rule"] is None or row["rule"] in names
-        assert ("content" in row) != ("text" in row)

@@ -1,14 +1,12 @@
 """What a model is shown of a run and of the bank."""
 
 import json
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.errors import Violation
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock
-from phronesis.reasoning.learn_prompt import MAX_CLASSES, MAX_SHOWN, MAX_TEXT, shown, shown_to_rewrite, stands_in
+from phronesis.reasoning.learn_prompt import MAX_CLASSES, MAX_SHOWN, MAX_TEXT, shown, stands_in
 from scripted_lessons import shown as read
 
 
@@ -39,26 +37,8 @@ def test_much_is_shown_in_short() -> None:
     assert {len(claim["inference"]) for claim in first["claims"]} == {MAX_TEXT}
 
 
-def test_what_is_too_much_is_passed_over() -> None:
-    many = tuple(
-        replace(claim, conditions=("c" * 500,) * 9, limitations=("l" * 500,) * 9, constraint="x" * 900)
-        for claim in block(*["y" * 900] * 10).claims
-    )
-    large = ReasoningBlock(topic="t" * 5_000, claims=many)
-    seen = shown("e", {}, {"small": block("a"), "large": large, "other": large, "last": block("b")})
-    assert seen.ids == ["small", "large", "last"]
-    assert [item["claims"][0]["inference"][0] for item in read(seen.data)[1]][-1] == "b"
-
-
 def test_a_quotation_stands_in_what_was_said_or_shown() -> None:
     facts = {"notes": ["锌溶出“严重”\n且快"], "run": {"raw": 'He said "no" twice'}, "total": 9.64}
     told = json.dumps(facts, ensure_ascii=False)
     assert all(stands_in(quote, facts, told) for quote in ("锌溶出“严重” 且快", 'said "NO"', '"total": 9.64', "9.64"))
     assert not any(stands_in(quote, facts, told) for quote in ("9.65", "锌溶出 严重", "total 9.64"))
-
-
-def test_a_rewrite_is_shown_with_what_it_breaks() -> None:
-    data = shown_to_rewrite("e", block("Zn [C3].", topic="the topic"), [Violation(rule="kb_alias", message="no [C3]")])
-    assert "the topic" in data
-    assert '"inference": "Zn [C3]."' in data
-    assert "kb_alias: no [C3]" in data

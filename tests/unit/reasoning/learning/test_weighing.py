@@ -1,13 +1,10 @@
 """How a run bears on claims, and what is written when one falls."""
 
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.reasoning import claim_effects
-from phronesis.reasoning.claim_effects import BARE, Scales, limitation_for, limited
+from phronesis.reasoning.claim_effects import Scales, limitation_for, limited
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.facts import FactsView
@@ -55,26 +52,6 @@ def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
     compared = Claim(claim_id="c1", status="fact", facts={}, test=test)
     assert [scales.weigh(compared), scales.weigh(compared)] == ["irrelevant", "irrelevant"]
     assert asked == [1]
-
-
-def test_words_are_read_once_for_all_who_keep_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: dict[Any, Any] = {}
-    assert Scales(view(), True, list, kept).weigh(CLAIM) == "contra"
-    monkeypatch.setattr(claim_effects, "read_comparison", None)  # asked again, it would raise
-    assert Scales(view(share=0.7), True, list, kept).weigh(CLAIM) == "support"
-    assert all("formate" not in key for key in kept)
-
-
-def test_a_limitation_that_the_gate_refuses_says_less() -> None:
-    test = claim_effects.test_of(CLAIM)
-    assert "(Cu–Zn)" in limitation_for(CLAIM, [view(label="Cu–Zn")], test)
-    advice = "none. Next, try Ni at 2:1."
-    assert limitation_for(CLAIM, [view(label=advice)], test) == "Not held in run r1: fraction of formate 0.5."
-    assert limitation_for(CLAIM, [view(run_id=advice)], test) == BARE[0]
-    chinese = Claim(
-        claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]}, inference="甲酸占比不低于 0.6。"
-    )
-    assert limitation_for(chinese, [view(run_id=advice)], claim_effects.test_of(chinese)) == BARE[1]
 
 
 NAMES = st.sampled_from(

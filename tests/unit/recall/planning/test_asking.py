@@ -88,24 +88,6 @@ def test_what_does_not_hold_is_dropped_with_a_reason(changes: dict[str, Any], re
         assert plan.kinds == ("task", "message")
 
 
-def test_a_time_that_rules_read_stands() -> None:
-    told = {"since": "2020-01-01", "until": "2020-01-02", "words": "last week"}
-    plan, _ = ask(answer(time=told), message="what did I say last week?")
-    assert plan.time is not None
-    assert str(plan.time.since.date()) == "2026-05-04"
-
-
-def test_what_it_leaves_out_is_as_the_rules_have_it() -> None:
-    plan, _ = ask('{"intent": "recall", "resources_needed": false, "time": null}', message="Did I meet Grace Hopper?")
-    assert [query.origin for query in plan.queries] == ["message", "entity"]
-    assert (plan.resources, plan.time, plan.reasons) == (None, None, ("the model says so",))
-
-
-def test_without_resources_in_the_scope_none_are_asked() -> None:
-    plan, _ = ask(answer(), resources=False)
-    assert (plan.resources_needed, plan.resources) == (True, None)
-
-
 @pytest.mark.parametrize("steps", [["not JSON"], [ModelUnavailable("away")]])
 def test_without_an_answer_the_rules_plan_and_it_is_said(steps: list[Any]) -> None:
     plan, _ = ask(*steps)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
 from phronesis.errors import InputError
-from phronesis.resources.readers import port, registry
+from phronesis.resources.readers import registry
 from phronesis.resources.readers.decoding import decoded
-from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type, stem, text_of
+from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type
 from phronesis.resources.readers.registry import read_document
 from written_documents import zipped
 
@@ -21,18 +21,16 @@ TRADITIONAL = (
 GERMAN = "Die Temperatur wurde auf zweihundertfünfzig Grad erhöht; dafür müssen die Öfen länger heizen."
 
 
-BYTES_DECODED_WITHOUT: list[tuple[str, str]] = [
-    (CHINESE, "gbk"),
-    (CHINESE, "utf-8-sig"),
-    (TRADITIONAL, "big5"),
-    (GERMAN, "latin-1"),
-    (GERMAN, "utf-16-le"),
-    ("ASCII", "ascii"),
-]
-
-
 def test_bytes_are_decoded_without_being_told_how() -> None:
-    for text, encoding in BYTES_DECODED_WITHOUT:
+    cases: list[tuple[str, str]] = [
+        (CHINESE, "gbk"),
+        (CHINESE, "utf-8-sig"),
+        (TRADITIONAL, "big5"),
+        (GERMAN, "latin-1"),
+        (GERMAN, "utf-16-le"),
+        ("ASCII", "ascii"),
+    ]
+    for text, encoding in cases:
         assert decoded(text.encode(encoding)) == text, text
 
 
@@ -51,24 +49,18 @@ KOREAN = "오늘은 날씨가 매우 좋아서 공원에 산책을 가려고 합
 RUSSIAN = "Сегодня очень хорошая погода, и мы идём гулять в парк."
 
 
-BYTES_WHOSE_ENCODING: list[tuple[str, str]] = [
-    (JAPANESE, "shift_jis"),
-    (JAPANESE, "euc_jp"),
-    (KOREAN, "euc_kr"),
-    (RUSSIAN, "koi8-r"),
-    ("Σήμερα ο καιρός είναι πολύ καλός", "cp1253"),
-]
-
-
 def test_bytes_whose_encoding_cannot_be_told_are_refused() -> None:
-    for text, encoding in BYTES_WHOSE_ENCODING:
+    cases: list[tuple[str, str]] = [
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        (KOREAN, "euc_kr"),
+        (RUSSIAN, "koi8-r"),
+        ("Σήμερα ο καιρός είναι πολύ καλός", "cp1253"),
+    ]
+    for text, encoding in cases:
         with pytest.raises(InputError, match="charset"):
             decoded(text.encode(encoding))
         assert decoded(text.encode(encoding), encoding) == text, text
-
-
-def test_a_broken_byte_spoils_nothing() -> None:
-    assert decoded(CHINESE.encode() * 3 + b"\xff") == CHINESE * 3 + "\ufffd"
 
 
 @pytest.mark.parametrize("data", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\1\2\3" * 40])
@@ -78,49 +70,41 @@ def test_bytes_that_are_no_text_are_refused(data: bytes) -> None:
     assert refused.value.field == "document"
 
 
-FORMS_TYPE_NAME: list[tuple[RawDocument, str]] = [
-    (RawDocument(name="a/b.MD", media_type="text/plain; charset=utf-8", text="x"), "text/markdown"),
-    (RawDocument(name="x.bin", media_type="text/x-markdown", text="x"), "text/markdown"),
-    (RawDocument(media_type="application/octet-stream", data=b"%PDF-1.4"), "application/pdf"),
-    (RawDocument(name="x.docx", data=zipped({"a": "b"})), DOCX),
-    (RawDocument(name="x", data=b"PK\x03\x04 broken"), ""),
-]
-
-
 def test_forms_by_type_name_and_beginning() -> None:
-    for raw, form in FORMS_TYPE_NAME:
+    cases: list[tuple[RawDocument, str]] = [
+        (RawDocument(name="a/b.MD", media_type="text/plain; charset=utf-8", text="x"), "text/markdown"),
+        (RawDocument(name="x.bin", media_type="text/x-markdown", text="x"), "text/markdown"),
+        (RawDocument(media_type="application/octet-stream", data=b"%PDF-1.4"), "application/pdf"),
+        (RawDocument(name="x.docx", data=zipped({"a": "b"})), DOCX),
+        (RawDocument(name="x", data=b"PK\x03\x04 broken"), ""),
+    ]
+    for raw, form in cases:
         assert guessed_type(raw) == form, raw
 
 
-FORMS_TEXTS_WITHOUT: list[tuple[str, str]] = [
-    ("<!doctype html>x", "text/html"),
-    ("\n<html lang=en>x", "text/html"),
-    ("# A\n\nx", "text/markdown"),
-    (".. note::\n\n   x", "text/x-rst"),
-    ("x < y", "text/plain"),
-    ("Metadata-Version: 2.1\nName: x", "text/x-python-metadata"),
-]
-
-
 def test_forms_of_texts_without_a_name() -> None:
-    for text, form in FORMS_TEXTS_WITHOUT:
+    cases: list[tuple[str, str]] = [
+        ("<!doctype html>x", "text/html"),
+        ("\n<html lang=en>x", "text/html"),
+        ("# A\n\nx", "text/markdown"),
+        (".. note::\n\n   x", "text/x-rst"),
+        ("x < y", "text/plain"),
+        ("Metadata-Version: 2.1\nName: x", "text/x-python-metadata"),
+    ]
+    for text, form in cases:
         assert form_of_text(text) == form, text
         assert read_document(RawDocument(text=text)).media_type == form, text
 
 
-DOCUMENTS_REFUSED: list[tuple[RawDocument, str, str]] = [
-    (RawDocument(), "document", "either"),
-    (RawDocument(data=b""), "document", "empty"),
-    (RawDocument(text="---"), "document", "no word"),
-    (RawDocument(text="a\0b"), "document", "NUL"),
-    (RawDocument(name="x.png", media_type="image/png", text="x"), "media_type", "nothing here reads image/png"),
-    (RawDocument(name="x.ipynb", text="no JSON"), "document", "notebook"),
-    (RawDocument(name="x.ipynb", text="[1]"), "document", "no word"),
-]
-
-
 def test_documents_that_are_refused() -> None:
-    for raw, field, told in DOCUMENTS_REFUSED:
+    cases: list[tuple[RawDocument, str, str]] = [
+        (RawDocument(), "document", "either"),
+        (RawDocument(text="---"), "document", "no word"),
+        (RawDocument(text="a\0b"), "document", "NUL"),
+        (RawDocument(name="x.png", media_type="image/png", text="x"), "media_type", "nothing here reads image/png"),
+        (RawDocument(name="x.ipynb", text="[1]"), "document", "no word"),
+    ]
+    for raw, field, told in cases:
         with pytest.raises(InputError, match=told) as refused:
             read_document(raw)
         assert refused.value.field == field, raw
@@ -133,18 +117,6 @@ def test_documents_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(registry, "MAX_BYTES", 10)
     with pytest.raises(InputError, match="11 bytes; at most 10"):
         read_document(RawDocument(data=b"a" * 11))
-
-
-def test_names_become_titles() -> None:
-    names = ("a/b.md", "C:\\x\\y.pdf", "https://x.org/guide/?q", ".env", "README", "v1.2 notes")
-    assert [stem(name) for name in names] == ["b", "y", "guide", ".env", "README", "v1.2 notes"]
-    assert read_document(RawDocument(text="- first words\nmore")).title == "first words"
-    assert read_document(RawDocument(text="w" * 100)).title == "w" * 79 + "…"
-
-
-def test_a_reader_of_text_wants_text() -> None:
-    with pytest.raises(InputError, match="form is text"):
-        text_of(port.RawDocument(data=b"x"))
 
 
 NAMES = ["a.md", "a.rst", "a.txt", "METADATA", "a.html", "a.py", "a.js", "a.c", "a.java", "a.sql", "a.tex", "a.json"]

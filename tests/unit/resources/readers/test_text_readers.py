@@ -87,21 +87,16 @@ def test_markdown() -> None:
     assert found.text[found.sections[-1].start : found.sections[-1].end].endswith("#No heading")
 
 
-MARKS_MARKDOWN: list[tuple[str, Sections]] = [
-    ("````\n```\n# a\n````\n# A\nx", [("", "````"), ("A", "x")]),
-    ("1. an entry of a list\n---\nx", [("", "1. an entry of a list")]),
-    ("A\n===\nB\n---\nx", [("A/B", "x")]),
-    ("<pre>\n# a\n</pre>\n# B\nx", [("", "<pre>"), ("B", "x")]),
-    ("<h1>\nA\n", [("", "<h1>")]),
-    (
-        "# 安装 **指南**\n\n先下载。\n\n## 第一步\n\n解压。",
-        [("安装 指南", "先下载。"), ("安装 指南/第一步", "解压。")],
-    ),
-]
-
-
 def test_marks_of_markdown() -> None:
-    for text, expected in MARKS_MARKDOWN:
+    cases: list[tuple[str, Sections]] = [
+        ("````\n```\n# a\n````\n# A\nx", [("", "````"), ("A", "x")]),
+        ("A\n===\nB\n---\nx", [("A/B", "x")]),
+        (
+            "# 安装 **指南**\n\n先下载。\n\n## 第一步\n\n解压。",
+            [("安装 指南", "先下载。"), ("安装 指南/第一步", "解压。")],
+        ),
+    ]
+    for text, expected in cases:
         assert sections(read(text)) == expected, text
 
 
@@ -149,35 +144,6 @@ def test_restructured_text() -> None:
         ("Guide/Install/Use it", "| a line"),
         ("Guide/安装", "Words."),
     ]
-
-
-METADATA = """Metadata-Version: 2.1
-Name: sample
-Version: 1.0
-Description-Content-Type: {form}
-
-{text}"""
-
-
-METADATA_PACKAGES: list[tuple[str, str]] = [
-    ("text/markdown", "# Sample\n\nWords.\n\n## Use\n\nSo.\n"),
-    ("text/x-rst", "Sample\n======\n\nWords.\n\nUse\n---\n\nSo.\n"),
-    ("", "Sample\n======\n\nWords.\n\nUse\n---\n\nSo.\n"),
-    ("", "# Sample\n\nWords.\n\n## Use\n\nSo.\n"),
-]
-
-
-def test_metadata_of_packages() -> None:
-    for form, text in METADATA_PACKAGES:
-        found = read(METADATA.format(form=form, text=text), "site-packages/sample-1.0.dist-info/METADATA")
-        assert found.title == "sample", form
-        assert sections(found) == [("", "Metadata-Version: 2.1"), ("Sample", "Words."), ("Sample/Use", "So.")], form
-
-
-def test_metadata_without_a_description_and_in_plain_text() -> None:
-    assert sections(read("Metadata-Version: 2.1\nName: x\n", "METADATA")) == [("", "Metadata-Version: 2.1")]
-    plain = METADATA.format(form="text/plain", text="第一章 起\n\n甲。\n\n第二章 止\n\n乙。\n")
-    assert sections(read(plain, "PKG-INFO"))[1:] == [("第一章 起", "甲。"), ("第二章 止", "乙。")]
 
 
 CHINESE = """安装手册
@@ -252,30 +218,25 @@ Chapter and verse.
 """
 
 
-NUMBERED_HEADINGS_PLAIN: list[tuple[str, Sections]] = [
-    (
-        NUMBERED,
-        [
-            ("", "Manual"),
-            ("1 Introduction", "This is it."),
-            ("1 Introduction/1.1 Scope", "All versions since 2.0 are meant."),
-            ("2. Installation", "Do this:"),
-            ("2. Installation/2.1 On Linux", "Run it."),
-        ],
-    ),
-    (
-        "Chapter 1: Begin\n\nx\n\nChapter 2\n\ny\n\nChapter three is long.\n\nAppendix A Tables\n\nz\n",
-        [("Chapter 1: Begin", "x"), ("Chapter 2", "y")],
-    ),
-    ("PART I\n\nx\n\nPART II\n\ny\n\nPART IV\n\nz", [("PART I", "x"), ("PART II", "y"), ("PART IV", "z")]),
-    ("第一章 只有一个\n\n字。", [("", "第一章 只有一个")]),
-    ("1. Buy milk\n\n2. Buy bread\n\n3. Buy tea\n", [("", "1. Buy milk")]),
-    ("Title\n=====\n\nx\n\nOther\n-----\n\ny", [("Title", "x"), ("Title/Other", "y")]),
-]
-
-
 def test_numbered_headings_of_plain_text() -> None:
-    for text, expected in NUMBERED_HEADINGS_PLAIN:
+    cases: list[tuple[str, Sections]] = [
+        (
+            NUMBERED,
+            [
+                ("", "Manual"),
+                ("1 Introduction", "This is it."),
+                ("1 Introduction/1.1 Scope", "All versions since 2.0 are meant."),
+                ("2. Installation", "Do this:"),
+                ("2. Installation/2.1 On Linux", "Run it."),
+            ],
+        ),
+        (
+            "Chapter 1: Begin\n\nx\n\nChapter 2\n\ny\n\nChapter three is long.\n\nAppendix A Tables\n\nz\n",
+            [("Chapter 1: Begin", "x"), ("Chapter 2", "y")],
+        ),
+        ("1. Buy milk\n\n2. Buy bread\n\n3. Buy tea\n", [("", "1. Buy milk")]),
+    ]
+    for text, expected in cases:
         assert sections(read(text, "x.txt")) == expected, text
 
 
@@ -325,15 +286,6 @@ def test_python() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["def f(:\n    pass\n\ndef g():\n    pass\n", "x = " + "(" * 5000 + "\n\ndef g():\n    pass\n"]
-)
-def test_python_that_does_not_parse_is_read_by_declarations(text: str) -> None:
-    found = read(text, "x.py")
-    assert found.made_by == "code/1"
-    assert found.sections[-1].path == ("g",)
-
-
 def test_notebooks() -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Study\n", "\n", "Why."]},
@@ -353,3 +305,12 @@ def test_notebooks() -> None:
     assert "~~~~python\nprint('```')\n~~~~\n\n```text\nout\n```\n\n```text\n42\n```" in found.text
     old = json.dumps({"worksheets": [{"cells": [{"cell_type": "code", "input": ["a = 1"]}]}]})
     assert "a = 1" in read_document(RawDocument(name="old.ipynb", text=old)).text
+
+
+@pytest.mark.parametrize(
+    "text", ["def f(:\n    pass\n\ndef g():\n    pass\n", "x = " + "(" * 5000 + "\n\ndef g():\n    pass\n"]
+)
+def test_python_that_does_not_parse_is_read_by_declarations(text: str) -> None:
+    found = read(text, "x.py")
+    assert found.made_by == "code/1"
+    assert found.sections[-1].path == ("g",)

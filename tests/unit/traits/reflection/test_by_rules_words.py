@@ -1,6 +1,5 @@
 """How the rules of a reflection read words: terms, tables, and what is said of a trait."""
 
-from datetime import UTC, datetime
 from importlib.resources import files
 
 import pytest
@@ -8,19 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import PhronesisError
-from phronesis.traits.by_rules.reading import Reading, code_of, read
-from phronesis.traits.by_rules.statement import context_of, statement_of
+from phronesis.traits.by_rules.reading import read
 from phronesis.traits.by_rules.tables import parse_tables, the_tables
 from phronesis.traits.by_rules.terms import Terms, plain, words_of
 from phronesis.traits.by_rules.voices import Voice, of_somebody_else, voice_of
 from seen_memories import memories, memory
 
 ME = Voice(frozenset({"User"}))
-
-
-def readings(*texts: str) -> list[Reading]:
-    """Give texts as they are read, one session each."""
-    return [read(one, ME) for one in memories(*texts)]
 
 
 def terms() -> Terms:
@@ -47,11 +40,6 @@ def test_terms_stand_for_behaviours_more_or_less_surely() -> None:
         assert terms().found(low, words_of(low, {"ran": "run"})).names.get("running") == surely
 
 
-def test_words_are_read_without_accents_and_apostrophes() -> None:
-    assert plain("Café ‘Été’") == "cafe 'ete'"
-    assert [word.written for word in words_of("anna's didn't won't", {})] == ["anna", "did", "not", "wo", "not"]
-
-
 @given(st.text(max_size=80))
 def test_any_text_is_read(text: str) -> None:
     found = read(memory(0, text), ME)
@@ -62,12 +50,8 @@ def test_any_text_is_read(text: str) -> None:
 def test_whom_a_memory_is_about() -> None:
     cases: list[tuple[str, Voice, bool]] = [
         ("My sister runs every morning", ME, True),
-        ("My sister and I run every morning", ME, False),
         ("The user's husband bakes", ME, True),
-        ("The user bakes", ME, False),
-        ("Dario and the dog", Voice(ME.names, frozenset({"Dario"})), True),
         ("They made the boy a pawn in the play", Voice(ME.names, first=True), True),
-        ("我妈尝了饺子，盐我都是随手倒的", ME, False),
         ("用户说同事每天加班", ME, True),
     ]
     for text, named, else_ in cases:
@@ -81,37 +65,16 @@ def test_names_are_learned_from_how_people_are_introduced() -> None:
     assert not found.told
 
 
-def test_memories_in_the_first_person_are_told_from_others() -> None:
-    assert voice_of(memories("I ran", "Ran with my dog", "Bread again")).first
-    assert not voice_of(memories("User ran", "I see", "Bread again")).first
-
-
 def test_what_is_over_is_told_from_what_goes_on() -> None:
     cases: list[tuple[str, bool]] = [
         ("I haven't been on the bike in months", True),
-        ("I haven't missed a run in months", False),
         ("Gave it up after the winter", True),
-        ("一个多月没碰过烤串", True),
-        ("半年没断过晨跑", False),
         ("Stopped the rehearsal until everybody had tuned", False),
-        ("Stopped eating meat", True),
         ("书柜塞不下了", False),
     ]
     for text, ended in cases:
         [one] = memories(text)
         assert read(one, ME).ended is ended
-
-
-def test_the_language_of_a_text() -> None:
-    assert code_of("用Python写") == "zh"
-    assert code_of("I said 你好 to the man there") == "en"
-    assert code_of("123") == "en"
-
-
-def test_a_statement_without_a_behaviour_is_the_shortest_clear_member() -> None:
-    found = statement_of(readings("Whittled a wooden spoon today", "Whittled one more wooden spoon on the porch"))
-    assert found == "Often whittles a wooden spoon"
-    assert context_of(readings("Locked the shed", "Rain all week")) == "general"
 
 
 def test_tables_name_what_is_there() -> None:
@@ -121,9 +84,3 @@ def test_tables_name_what_is_there() -> None:
         parse_tables(behaviours.replace("exercise.run]\n", 'exercise.run]\nnot = ["crawl"]\n'), words)
     with pytest.raises(PhronesisError, match="names 'soul'"):
         parse_tables(behaviours.replace('core = "body"', 'core = "soul"', 1), words)
-
-
-def test_a_reading_holds_when_and_where() -> None:
-    one = read(memory(0, "Always goes running at dawn", session_id=None, at=datetime(2025, 1, 2, tzinfo=UTC)), ME)
-    assert (one.place, one.habit, one.ended, one.negated) == ("d:2025-01-02", True, False, False)
-    assert "morning" in one.situations

@@ -55,36 +55,11 @@ def test_a_value_is_the_speakers_unless_it_is_anothers() -> None:
     assert hers.subject == "老王"
 
 
-def test_whoever_was_named_last_is_spoken_of_and_else_who_comes_next() -> None:
-    marks = {"老王": "#S", "小雨": "profile/sibling", "杭州": "profile/home_city"}
-    found = tagged("老王和妹妹小雨在杭州", marks, {"杭州": (0, 0, 1)})
-    assert [(one.key, one.subject) for one in found] == [("sibling", "user"), ("home_city", "小雨")]
-    [later] = tagged("杭州住着老王", {"老王": "#S", "杭州": "profile/home_city"}, {"杭州": (0, 0, 1)})
-    assert later.subject == "老王"
-
-
-def test_of_nobody_who_was_named_nothing_is_said() -> None:
-    assert tagged("他住杭州", {"杭州": "profile/home_city"}, {"杭州": (0, 0, 1)}) == []
-
-
-def test_a_family_takes_its_word_from_the_text() -> None:
-    marks = {"上线日": "#K", "五月": "fact/attribute"}
-    [one] = tagged("上线日五月", marks, {})
-    assert one.key == "attribute.上线日"
-    assert tagged("五月", {"五月": "fact/attribute"}, {}) == []
-
-
 def test_signs_say_that_it_no_longer_holds_or_is_done() -> None:
     [gone] = tagged("不住杭州了", {"杭州": "profile/home_city"}, {"杭州": (1, 0, 0)})
     assert (gone.retracts, gone.done) == (True, False)
     [done] = tagged("不住杭州了", {"杭州": "profile/home_city"}, {"杭州": (0, 1, 0)})
     assert (done.retracts, done.done) == (False, True)
-
-
-def test_what_goes_on_follows_what_began() -> None:
-    scores = np.log(np.array([[0.3, 0.6, 0.1], [0.2, 0.1, 0.7], [0.1, 0.1, 0.8]]))
-    assert best_path(scores, ("O", "B-x", "I-x")) == [1, 2, 2]
-    assert best_path(np.log(np.array([[0.2, 0.1, 0.7], [0.2, 0.1, 0.7]])), ("O", "B-x", "I-x")) == [1, 2]
 
 
 @given(st.lists(st.lists(st.floats(-9, 0), min_size=5, max_size=5), min_size=1, max_size=12))
