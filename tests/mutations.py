@@ -89,7 +89,7 @@ def mutants_of(path: Path, module: str, uses: Uses) -> Iterator[Mutant]:
 def _needed(
     path: Path, tree: ast.Module, top: ast.stmt, *, statement: ast.stmt, old: ast.AST, uses: Uses
 ) -> frozenset[Line]:
-    """Return the lines of the statement, or, where it is no part of a function, those that name what it assigns."""
+    """Return the lines of the statement; outside functions its module, and what names what it assigns."""
     inside = any(
         statement is part
         for function in ast.walk(top)
@@ -102,7 +102,7 @@ def _needed(
     if inside:
         return frozenset((str(path), line) for line in range(statement.lineno, (last or statement.lineno) + 1))
     named = {line for name in _assigned(statement) for line in uses[name]}
-    return frozenset(named) or frozenset((str(path), line) for line in range(tree.body[-1].end_lineno or 0))
+    return frozenset(named) | frozenset((str(path), line) for line in range(tree.body[-1].end_lineno or 0))
 
 
 def uses_of(paths: Iterable[Path]) -> Uses:

@@ -18,6 +18,7 @@ from phronesis.experience.laws.constraints import (
     as_texts,
     bans_of,
     clauses_of,
+    liking,
 )
 from phronesis.experience.laws.graph_traversal import Link, Node, walk
 from phronesis.experience.laws.ranking import Signals, length_of, outstanding, relevance_of, shares_of, usual
@@ -341,3 +342,9 @@ def test_what_cannot_be_read_or_is_no_rule_is_said() -> None:
     assert "gpu" in bans_of(["不用gpu"], words)[0][0].reason
     assert clauses_of("x " * 2000 + "late", words) == [frozenset({"x"})]
     assert clauses_of("x " * 1999 + "l late", words)[0] == {"x", "l"}
+
+
+def test_preferences_weigh_the_same() -> None:
+    assert liking(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
+    assert liking(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
+    assert liking([], words)(clauses_of("uv", words)) == 0.0

@@ -19,6 +19,7 @@ from phronesis.forgetting.laws import (
     is_human,
     last_moment,
     next_action,
+    protection,
     retention,
     used,
     why_faded,
@@ -178,3 +179,20 @@ def test_the_fields_of_each_action() -> None:
     gone = {"data.forgetting": {"action": "archive", **done}, "status": "archived"}
     assert fields_of("archive", told, NOW) == {**gone, "data.weight": 0.5}
     assert used(3, NOW) == {"data.use": {"count": 3, "last": "2026-01-01T00:00:00Z"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"pinned": True, "importance": 9}, "pinned"),
+        ({"importance": 8}, "importance 8"),
+        ({"importance": 7, "key": "allergy.nuts"}, None),
+        ({"key": "allergy"}, "the policy keeps allergy"),
+        ({"kind": "decision"}, "the policy keeps decision"),
+        ({"key": "favorite.food"}, "the policy keeps favorite.*"),
+        ({"source_type": "import"}, "the policy keeps what is from import"),
+    ],
+)
+def test_the_policy_protects_by_kind_key_importance_and_source(fields: dict[str, Any], reason: str | None) -> None:
+    keep = frozenset({"allergy", "decision", "favorite.*"})
+    assert protection(item(**fields), Rule(keep_importance=8, keep=keep, keep_sources=frozenset({"import"}))) == reason

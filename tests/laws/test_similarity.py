@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.experience.laws import neighbour_graph
-from phronesis.experience.laws.clustering import Belonging, Bonds, Grouper
+from phronesis.experience.laws.clustering import (
+    Belonging,
+    Bonds,
+    Grouper,
+    beside,
+    cohesion,
+    crossed,
+    finer,
+    view_groups,
+    view_of,
+)
 from phronesis.experience.laws.lexical_similarity import Bags, Growing, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours, average_link, candidate_pairs, weights_of
 from phronesis.experience.laws.similarity import (
@@ -348,6 +358,23 @@ def test_how_similar_two_events_must_be() -> None:
     np.testing.assert_allclose(plain.units(alike, shared, 100), [1.0, 1.6])
     np.testing.assert_allclose(plain.units(alike, shared, 900), [1.0, 1.6])
     np.testing.assert_allclose(plain.units(alike, shared, 50), [0.9, 1.6])
+
+
+def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
+    assert cohesion(floats([[9, 1, 2], [1, 9, 3], [2, 3, 9]])) == 2.0
+    assert cohesion(floats([[1]])) is None
+    assert view_of({"situation": 1.5, "attempt": 1.6, "goal": 1.49}) == "situation+attempt"
+    assert view_of({"goal": 0.2, "result": 0.3}) == "result"
+    assert view_of({"goal": 0.0}) == view_of({}) == "attempt+result"
+    assert crossed([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
+    assert crossed([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []
+    assert finer([[4, 3, 2, 1]], [[1, 2, 3, 4, 5]]) == []
+    assert finer([[3, 2, 1], [1, 2, 3]], [[1, 2, 3, 4, 5]]) == [[1, 2, 3]]
+    assert beside([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]]) == [[7, 8, 9]]
+    matrix = np.full((7, 7), 0.1)
+    matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
+    assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]
+    assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5, apart=[(0, 1)]) == []
 
 
 def test_groups_follow_similarity_and_what_people_said() -> None:

@@ -1,0 +1,88 @@
+"""Records say what items hold, with the documented value for what is absent."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.experience.laws.ranking import Centre, usual_cosine
+from phronesis.experience.laws.records import (
+    Episode,
+    ForgetResult,
+    Ingested,
+    L1Event,
+    event_of,
+    meta_of,
+    pattern_of,
+    principle_of,
+)
+from phronesis.reasoning.laws.records import MigratedSource, MigrationResult, MigrationStatus, checked_feedback
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def item(kind: str, **given: Any) -> Item:
+    return Item(
+        **{"id": "i", "kind": kind, "content": "x", "entry_id": "e", "recorded_at": AT, "updated_at": AT, **given}
+    )
+
+
+def test_an_event_and_how_it_was_created() -> None:
+    bare = event_of(item("l1"))
+    assert (bare.situation, bare.constraints, bare.usefulness, bare.weight, bare.seq) == ("", (), 0.5, 1.0, None)
+    data = {"goal": "g", "signals": ["s"], "lines": [3, 4], "usefulness": 0.9, "weight": 0.5}
+    held = item("l1", data=data, run_id="episode", position=2, source_ref="r", source_type="t", confidence=0.8)
+    event, meta = event_of(held), meta_of(held)
+    assert (event.goal, event.usefulness, event.weight, event.episode_id, event.seq) == ("g", 0.9, 0.5, "episode", 2)
+    assert (meta.lines, meta.source_ref, meta.source_type, meta.confidence) == ((3, 4), "r", "t", 0.8)
+    assert (meta_of(item("l1")).lines, meta_of(item("l1")).source_ref) == (None, "")
+    told = Ingested("e", [(event, meta)])
+    assert (len(told), told[0], list(told), told.pending) == (1, (event, meta), [(event, meta)], False)
+    later = event_of(item("l1", data={"goal": "later", "situation": "s"}))
+    episode = Episode.of("e", [bare, event, later])
+    assert (episode.goal, episode.situation, len(episode.events)) == ("g", "s", 3)
+
+
+def test_a_pattern_has_its_most_typical_members_first() -> None:
+    pattern = pattern_of(item("pattern", label="success"), [("a", 0.1), ("c", 0.9), ("b", 0.9)])
+    assert [name for name, _ in pattern.members] == ["b", "c", "a"]
+    assert (pattern.outcome, pattern_of(item("pattern")).outcome) == ("success", "unknown")
+
+
+def test_a_principle_needs_validation_without_evidence_or_of_a_single_machine() -> None:
+    def needs(*patterns: str, **data: Any) -> bool:
+        return principle_of(item("principle", data=data), patterns=patterns).needs_validation
+
+    assert needs()
+    assert not needs("p")
+    assert needs("p", unconfirmed=True)
+    assert not needs("p", unconfirmed=True, confirmed=True)
+    assert not ForgetResult(None).dry_run
+    assert isinstance(event_of(item("l1")), L1Event)
+
+
+def test_a_migration_counts_its_memories_by_status() -> None:
+    kinds: tuple[MigrationStatus, ...] = ("refused", "migrated", "refused")
+    sources = [MigratedSource(str(n), status) for n, status in enumerate(kinds)]
+    result = MigrationResult(sources)
+    assert (result.counts, result.refused, result.dry_run) == (
+        {"refused": 2, "migrated": 1},
+        [sources[0], sources[2]],
+        False,
+    )
+    assert result.to_dict()["counts"] == {"refused": 2, "migrated": 1}
+    zero = checked_feedback({"products": [{"name": "a", "value": -0.0}]}).products[0].value
+    assert str(zero) == "0.0"
+    assert len(checked_feedback({"products": [{"name": str(n)} for n in range(1_000)]}).products) == 1_000
+
+
+def test_the_usual_cosine_is_the_mean_over_all_pairs() -> None:
+    one, other = np.eye(3, dtype=np.float32)[:2], np.array([[1, 0, 0]], np.float32)
+    assert usual_cosine(one, other) == 1 / 3
+    assert usual_cosine(one[:1], other[:0]) == 0.0
+    assert usual_cosine(np.zeros((2, 3), np.float32), other) == 0.0
+    centre = Centre.of(one, other)
+    np.testing.assert_allclose(centre.mean, [2 / 3, 1 / 3, 0], rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(centre.centred(one), axis=1), 1.0, rtol=1e-6)
+    assert centre.centred(np.zeros((1, 3), np.float32)).tolist() == [[0.0, 0.0, 0.0]]
