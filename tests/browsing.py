@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from loopback_server import served_api
 from phronesis import Memory
-from phronesis.interfaces.authentication import Admission
+from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.mounting import mount
 
 BUILD = Path(__file__).parents[1] / ".build"
@@ -33,7 +33,7 @@ PATIENCE = 10_000  # milliseconds
 def served(memory: Memory, *, keys_required: bool = False) -> Iterator[str]:
     """Serve a store's pages from a thread; gives the address."""
     app = FastAPI(openapi_url=None)
-    mount(app, Admission(memory, keys_required=keys_required))
+    mount(app, Authenticator(memory, keys_required=keys_required))
     with served_api(app) as address:
         yield address
 

@@ -12,7 +12,7 @@ from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.plugin import EngineSet, OpenEngine
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
 from phronesis.wiring.engines import find_engines
@@ -48,7 +48,7 @@ def open_with(url: str, handlers: Iterable[Handler], **options: Any) -> Memory:
 
 def write(
     memory: Memory, verb: str, payload: Mapping[str, Any], *, wait: bool = True, key: str | None = None
-) -> Written:
+) -> WriteResult:
     """Record an entry of any verb in alice's lane."""
     return memory.admin.components.writer.write(
         memory.admin.tenant, USER, verb=verb, payload=payload, actor="tester", wait=wait, idempotency_key=key

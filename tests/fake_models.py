@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.core.reports import ModelCall, Spent
+from phronesis.core.reports import ModelCall, ModelUsage
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.structured_client import StructuredClient
@@ -24,10 +24,10 @@ class MemoryLedger:
     def record(self, tenant: str, call: ModelCall) -> None:
         self.calls.append((tenant, call))
 
-    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
+    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> ModelUsage:
         found = [call for of, call in self.calls if of == tenant and call.at >= since and role in {None, call.role}]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in found)
-        return Spent(len(found), tokens, sum(call.cost for call in found))
+        return ModelUsage(len(found), tokens, sum(call.cost for call in found))
 
 
 @dataclass

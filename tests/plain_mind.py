@@ -6,7 +6,7 @@ from phronesis.config import SensitiveRules
 from phronesis.core.relations import Origin
 from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.models.embedders import Embedders
-from phronesis.traits.laws.records import NewBehavior, Reconsidered, Reinforcement, Wishes
+from phronesis.traits.laws.records import NewBehavior, ProposedOperations, Reinforcement, TraitRevision
 from phronesis.traits.laws.strength import MIN_MEMORIES
 from phronesis.traits.reflection import ReflectionPreparer
 from phronesis.traits.scan import ReflectionInput, open_traits
@@ -21,8 +21,8 @@ class PlainMind:
     origin: Origin = "rule"
 
     def __init__(self) -> None:
-        self.then: list[Wishes] = []
-        self.special: Reconsidered | None = None
+        self.then: list[ProposedOperations] = []
+        self.special: TraitRevision | None = None
         self.away = False
 
     def wishes(self, _bench: Any, _entry: Any, material: ReflectionInput) -> StrategyResult:
@@ -33,7 +33,7 @@ class PlainMind:
 
     def reconsider(
         self, _bench: Any, _entry: Any, _work: Any, _trait_id: str
-    ) -> tuple[Reconsidered | None, StrategyResult]:
+    ) -> tuple[TraitRevision | None, StrategyResult]:
         """Give what a test set."""
         return self.special, StrategyResult(made_by=self.name)
 
@@ -46,7 +46,7 @@ def reflecting(mind: PlainMind) -> ReflectionPreparer:
     return ReflectionPreparer(mind, NOTHING_GUARDED, TextSimilarity(Embedders(None)))
 
 
-def _grouped(material: ReflectionInput) -> Wishes:
+def _grouped(material: ReflectionInput) -> ProposedOperations:
     groups: dict[str, list[str]] = {}
     for memory in material.memories:
         groups.setdefault(" ".join(str(memory.value or memory.content).casefold().split()), []).append(memory.id)
@@ -64,7 +64,7 @@ def _grouped(material: ReflectionInput) -> Wishes:
             again.append(Reinforcement(trait_id=holders[0], new_evidence_ids=ids))
         elif len(ids) >= MIN_MEMORIES:
             made.append(NewBehavior(content=words[ids[0]], evidence_ids=ids))
-    return Wishes(new_behaviors=made, reinforcements=again)
+    return ProposedOperations(new_behaviors=made, reinforcements=again)
 
 
 def install(memory: Any) -> PlainMind:

@@ -7,33 +7,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.traits.laws.records import SeenMemory, SeenTrait
+from phronesis.traits.laws.records import MemoryInput, TraitInput
 
 START = datetime(2025, 3, 1, 8, tzinfo=UTC)
 
 
-def memory(n: int, content: str, **fields: Any) -> SeenMemory:
+def memory(n: int, content: str, **fields: Any) -> MemoryInput:
     """Give the ``n``-th memory: two in each session, a week apart."""
     given: dict[str, Any] = {
         "kind": "episodic",
         "at": START + timedelta(days=7 * (n // 2), minutes=n),
         "session_id": f"s{n // 2}",
     }
-    return SeenMemory(id=f"m{n:03d}", content=content, **given | fields)
+    return MemoryInput(id=f"m{n:03d}", content=content, **given | fields)
 
 
-def memories(*texts: str, **fields: Any) -> list[SeenMemory]:
+def memories(*texts: str, **fields: Any) -> list[MemoryInput]:
     """Give memories, each in a session of its own."""
     return [memory(2 * n, text, **fields) for n, text in enumerate(texts)]
 
 
-def trait(content: str, supporting: Sequence[str] = (), **fields: Any) -> SeenTrait:
+def trait(content: str, supporting: Sequence[str] = (), **fields: Any) -> TraitInput:
     """Give a behaviour that was found before."""
     given: dict[str, Any] = {"id": "t1", "stage": "emerging", "subtype": "behavior", "confidence": 0.5}
-    return SeenTrait(content=content, supporting=tuple(supporting), **given | fields)
+    return TraitInput(content=content, supporting=tuple(supporting), **given | fields)
 
 
-def ids(seen: Sequence[SeenMemory]) -> set[str]:
+def ids(seen: Sequence[MemoryInput]) -> set[str]:
     """Give the ids of memories."""
     return {one.id for one in seen}
 

@@ -11,7 +11,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import Item, Trust
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.store.lane_view import LaneView
 
 SHELVE = "test.shelve"
@@ -88,10 +88,10 @@ def _recorded(view: LaneView, entry: Entry) -> dict[str, Any]:
 HANDLERS = (Handler(verb=SHELVE, apply=apply_shelved, quick=True),)
 
 
-def shelve(memory: Memory, uri: str, title: str, sections: Mapping[str, str], *, user_id: str = "alice") -> Written:
+def shelve(memory: Memory, uri: str, title: str, sections: Mapping[str, str], *, user_id: str = "alice") -> WriteResult:
     """Keep a document of these sections, by heading."""
     payload = {"uri": uri, "title": title, "sections": [[heading, text] for heading, text in sections.items()]}
-    written: Written = memory.admin.components.writer.write(
+    written: WriteResult = memory.admin.components.writer.write(
         memory.admin.tenant, LaneName("user", user_id), verb=SHELVE, payload=payload, actor="tester"
     )
     return written

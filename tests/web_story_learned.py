@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from phronesis import Memory
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
-from phronesis.traits.laws.records import Contradicted, Wishes
+from phronesis.traits.laws.records import ProposedOperations, TraitContradiction
 from phronesis.traits.laws.strength import TRAIT
 from plain_mind import install
 from pug_server import NAMES, ROWS
@@ -99,7 +99,9 @@ def _traits(memory: Memory) -> None:
         traits = past.get_all(user_id=RUNNER, kinds=[TRAIT])
         (runs,) = (one.id for one in traits if one.content == RAN)
         against = told("I skipped the run: my knee hurts, and the pool is warmer.", 6)
-        mind.then.append(Wishes(contradictions=[Contradicted(trait_id=runs, contradicting_evidence_ids=[against])]))
+        mind.then.append(
+            ProposedOperations(contradictions=[TraitContradiction(trait_id=runs, contradicting_evidence_ids=[against])])
+        )
         past.reflect(RUNNER, force=True)
         told(RAN, 7)
         past.reflect(RUNNER, force=True)

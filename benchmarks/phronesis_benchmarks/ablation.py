@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phronesis.recall.scoring.weights import A12, B12
-from phronesis_benchmarks.candidates import Asked, as_vector, mean_scores
+from phronesis_benchmarks.candidates import CandidateQuestion, as_vector, mean_scores
 from phronesis_benchmarks.refit import METRICS
 
 WHOLE = "(nothing left out)"
@@ -34,7 +34,7 @@ class AblationReport:
         return f"{self.formula}\n\n" + "\n".join(lines)
 
 
-def ablate(asked: Sequence[Asked], *, dense: bool) -> AblationReport:
+def ablate(asked: Sequence[CandidateQuestion], *, dense: bool) -> AblationReport:
     """Leave out each feature of the shipped formula in turn; there must be at least one question."""
     formula = B12 if dense else A12
     figures: dict[str, dict[str, dict[str, float]]] = {}

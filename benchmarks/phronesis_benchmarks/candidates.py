@@ -18,7 +18,7 @@ from phronesis import Memory
 from phronesis.models.embedder import Embedder
 from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.ranking import CANDIDATES
-from phronesis.recall.scoring.weights import diversified
+from phronesis.recall.scoring.weights import diversify
 from phronesis_benchmarks.datasets import Conversation
 from phronesis_benchmarks.metrics import score
 from phronesis_benchmarks.systems import BENCH_SCOPE, fill
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CandidateQuestion:
     """One question with its candidates: their turns and sessions, and features, (candidates, features) as in ``NAMES``.
 
     ``group`` is the file it comes from; ``split`` its part of that, if any.
@@ -48,9 +48,7 @@ class Asked:
         """Return the metrics of the ranking that weights make; of equals, the one that comes first stays first."""
         sums = self.features @ weights
         order = np.argsort(-sums, kind="stable")
-        picked = diversified(
-            sums[order].tolist(), [self.sessions[n] for n in order], crowding=crowding, limit=len(order)
-        )
+        picked = diversify(sums[order].tolist(), [self.sessions[n] for n in order], crowding=crowding, limit=len(order))
         return score([self.turns[order[position]] for position, _ in picked], self.evidence)
 
 
@@ -59,9 +57,9 @@ def collect(
     conversations: Sequence[Conversation],
     embedder: Embedder | None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> list[Asked]:
+) -> list[CandidateQuestion]:
     """Return every question of some conversations with its candidates; ``embedder`` None measures words alone."""
-    out: list[Asked] = []
+    out: list[CandidateQuestion] = []
     policy: dict[str, Any] = {"ranking": {"words": _ONES, "dense": _ONES}}
     if embedder is None:
         policy["embedder"] = "none"
@@ -80,7 +78,7 @@ def collect(
                 turns_found = tuple(str(one.item.message_id) for one in found)
                 table = np.array([[(one.why or {}).get(name, 0.0) for name in NAMES] for one in found])
                 out.append(
-                    Asked(
+                    CandidateQuestion(
                         group,
                         f"{group}/{conversation.id}",
                         question.split,
@@ -101,7 +99,7 @@ def as_vector(weights: Mapping[str, float]) -> Floats:
 
 
 def mean_scores(
-    asked: Sequence[Asked], weights: Floats, metrics: Sequence[str], *, crowding: float = 0.0
+    asked: Sequence[CandidateQuestion], weights: Floats, metrics: Sequence[str], *, crowding: float = 0.0
 ) -> dict[str, float]:
     """Return the mean of some metrics over questions; there must be at least one."""
     rows = [one.scores(weights, crowding) for one in asked]

@@ -83,7 +83,7 @@ class ComposeReport:
         )
 
 
-class _Timed(HashingEmbedder):
+class _TimedEmbedder(HashingEmbedder):
     """The hashing encoder, with what its queries took since it was last asked."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ def run_compose_scale(
     """
     if items < _MESSAGES or sections < 0 or calls <= WARM:
         raise InputError(f"items must be at least {_MESSAGES}, sections 0, calls more than {WARM}", field="items")
-    encoder = _Timed()
+    encoder = _TimedEmbedder()
     bench = _Bench(random.Random(seed), encoder, on_progress)  # noqa: S311 - repeatable text, no secret
     with _place(url) as where, Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
         spent = bench.talk(memory, items)
@@ -157,7 +157,7 @@ class _Bench:
     """Talk and documents, the same for one seed, and the calls that are timed on them."""
 
     draw: random.Random
-    encoder: _Timed
+    encoder: _TimedEmbedder
     on_progress: Progress
     _sentences: int = field(default=0)
 

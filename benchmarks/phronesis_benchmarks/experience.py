@@ -59,7 +59,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LessonRecall:
     """Shares of questions, by how they were asked, that a system answered with a lesson of the same task."""
 
     system: str
@@ -77,7 +77,7 @@ class ExperienceReport:
     tasks: int
     asked_tasks: int
     questions: int
-    found: Sequence[Found]
+    found: Sequence[LessonRecall]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -138,7 +138,7 @@ def run_experience(
     asked = [(task, lesson) for task, said in lessons.items() if len(said) > 1 for lesson in said]
     latest = {trial.task: trial.reflection for trial in sorted(every, key=lambda one: one.number)}
     floor = _by_words(every, asked)
-    found = [Found("BM25", floor, floor, None, None)]
+    found = [LessonRecall("BM25", floor, floor, None, None)]
     for name, embedder in embedders.items():
         on_progress(f"encoding for {name}", 0, 1)
         with tempfile.TemporaryDirectory() as place, _opened(Path(place), embedder, trials) as memory:
@@ -183,7 +183,7 @@ def _measured(
     asked: Sequence[tuple[str, str]],
     latest: Mapping[str, str],
     on_progress: Callable[[str, int, int], object],
-) -> Found:
+) -> LessonRecall:
     hits = {"situation": 0, "goal": 0}
     for n, (task, lesson) in enumerate(asked):
         on_progress(f"asking {name}", n, len(asked))
@@ -195,7 +195,7 @@ def _measured(
         for field in firsts:
             first = _events(_asked(memory, field, task, 1))[0]
             firsts[field] += (first.situation, first.reflection) == (task, lesson)
-    return Found(
+    return LessonRecall(
         name,
         hits["situation"] / len(asked),
         hits["goal"] / len(asked),

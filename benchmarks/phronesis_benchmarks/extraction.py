@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.conversation.extracting.memory_types import folded
+from phronesis.conversation.extracting.memory_types import fold_key
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.core.proposals import Proposal
 from phronesis.core.timestamps import parse_moment
@@ -110,10 +110,10 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
 
 def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: datetime) -> bool:
     """Return whether a proposal is what a label asks for."""
-    same = (proposal.kind, folded(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
+    same = (proposal.kind, fold_key(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
     if same != (
         label["kind"],
-        folded(label["key"]),
+        fold_key(label["key"]),
         _bare(label["subject"]),
         label.get("act", "assert"),
         bool(label.get("done")),

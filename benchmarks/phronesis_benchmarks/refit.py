@@ -8,7 +8,7 @@ import numpy as np
 
 from phronesis.errors import InputError
 from phronesis.recall.scoring.weights import A12, B12, Formula
-from phronesis_benchmarks.candidates import NAMES, Asked, Floats, as_vector, mean_scores
+from phronesis_benchmarks.candidates import NAMES, CandidateQuestion, Floats, as_vector, mean_scores
 
 METRICS: Final = ("recall@10", "recall@1", "ndcg@10")
 L2: Final = 2.0
@@ -54,7 +54,7 @@ class _Softmax:
         return loss, gradient, hessian
 
 
-def fit(asked: Sequence[Asked], prior: Mapping[str, float], *, l2: float = L2) -> Floats:
+def fit(asked: Sequence[CandidateQuestion], prior: Mapping[str, float], *, l2: float = L2) -> Floats:
     """Return weights for the features of ``prior`` (others 0), in the order of ``NAMES``.
 
     Softmax cross-entropy with L2.
@@ -93,7 +93,7 @@ def fit(asked: Sequence[Asked], prior: Mapping[str, float], *, l2: float = L2) -
     return out
 
 
-def _target(one: Asked) -> Floats:
+def _target(one: CandidateQuestion) -> Floats:
     gold = np.array([turn in one.evidence for turn in one.turns], dtype=np.float64)
     return np.asarray(gold / gold.sum())
 
@@ -136,7 +136,7 @@ class RefitReport:
         return "\n".join([*lines, "", f"Fitted: {weights}."])
 
 
-def refit(asked: Sequence[Asked], *, dense: bool, l2: float = L2, more: Sequence[str] = ()) -> RefitReport:
+def refit(asked: Sequence[CandidateQuestion], *, dense: bool, l2: float = L2, more: Sequence[str] = ()) -> RefitReport:
     """Fit the features of the shipped formula, and ``more`` from 0, and say how that does beside the shipped weights.
 
     Questions of a ``test`` part are never fitted on. InputError when nothing is left to fit.

@@ -18,7 +18,7 @@ from phronesis.config.policy_sections import SensitiveRules
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.sensitive_topics.tables import NONE, Model
 from phronesis.errors import InputError
-from phronesis.models.text_features import folded, language_of, rows_of
+from phronesis.models.text_features import language_of, normalise_text, rows_of
 from phronesis_benchmarks.hashed_rows import matrix_of
 from phronesis_benchmarks.optional import import_optional
 
@@ -91,7 +91,7 @@ def run_sensitive(data: Sequence[Path], *, out: Path | None = None) -> Sensitive
         models = fit(others) if others else None
         known = Guard(SensitiveRules()) if models is None else Guard(SensitiveRules(), models=models)
         for language in LANGUAGES:
-            read = [one for one in own if language_of(folded(one.text)) == language]
+            read = [one for one in own if language_of(normalise_text(one.text)) == language]
             if read:
                 scores.append(_score(path.name, language, read, known))
     if out is not None:
@@ -126,7 +126,7 @@ def fit(texts: Sequence[Text]) -> Mapping[str, Model]:
     """
     models: dict[str, Model] = {}
     for language in LANGUAGES:
-        own = [(seen, one.topic) for one in texts if language_of(seen := folded(one.text)) == language]
+        own = [(seen, one.topic) for one in texts if language_of(seen := normalise_text(one.text)) == language]
         if len({topic for _, topic in own} - {UNNAMED}) > 1:
             models[language] = _fitted([seen for seen, _ in own], [topic for _, topic in own])
     return models

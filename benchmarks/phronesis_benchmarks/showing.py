@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phronesis.core.timestamps import parse_moment
-from phronesis.models.text_features import BUCKETS, folded, language_of, rows_of
-from phronesis.traits.by_rules.reading import Reading, read
-from phronesis.traits.by_rules.showing import MAX_READ, SHOWN, Floats, Models, Showing, marks_of, weighed
+from phronesis.models.text_features import BUCKETS, language_of, normalise_text, rows_of
+from phronesis.traits.by_rules.reading import MemoryFeatures, read
+from phronesis.traits.by_rules.showing import MAX_READ, SHOWN, BehaviourClassifier, Floats, Models, marks_of, with_odds
 from phronesis.traits.by_rules.voices import voice_of
-from phronesis.traits.laws.records import SeenMemory
+from phronesis.traits.laws.records import MemoryInput
 from phronesis_benchmarks.hashed_rows import matrix_of
 from phronesis_benchmarks.optional import import_optional
 from phronesis_benchmarks.traits import load_users
@@ -34,10 +34,10 @@ _LARGEST: Final = 127
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UserMemories:
     """The memories of one user as they are read, and which are members of a trait."""
 
-    readings: Sequence[Reading]
+    readings: Sequence[MemoryFeatures]
     shows: Sequence[bool]
 
 
@@ -87,10 +87,10 @@ def run_showing(data: Sequence[Path], *, out: Path | None = None) -> ShowingRepo
     return ShowingReport(tuple(scores))
 
 
-def told_of(user: Mapping[str, Any], *, kind: str | None = None) -> Told:
+def told_of(user: Mapping[str, Any], *, kind: str | None = None) -> UserMemories:
     """Read the memories of a labelled user, all as of one ``kind`` where it is given."""
     seen = [
-        SeenMemory(
+        MemoryInput(
             id=one["id"],
             content=one["text"],
             kind=kind or one["kind"],
@@ -101,7 +101,7 @@ def told_of(user: Mapping[str, Any], *, kind: str | None = None) -> Told:
     ]
     voice = voice_of(seen)
     members = {id_ for trait in user["traits"] for id_ in trait["members"]}
-    return Told([read(one, voice) for one in seen], [one.id in members for one in seen])
+    return UserMemories([read(one, voice) for one in seen], [one.id in members for one in seen])
 
 
 def fit(users: Sequence[Mapping[str, Any]]) -> Models:
@@ -121,13 +121,13 @@ def fit(users: Sequence[Mapping[str, Any]]) -> Models:
     return models
 
 
-def _learned(told: Sequence[Told], language: str) -> tuple[list[list[int]], list[Floats], list[bool]]:
+def _learned(told: Sequence[UserMemories], language: str) -> tuple[list[list[int]], list[Floats], list[bool]]:
     """Return the pieces and the marks of all memories in a language, and which show a behaviour."""
     found = [
         (rows_of(seen), marks, member)
         for user in told
         for one, marks, member in zip(user.readings, marks_of(user.readings), user.shows, strict=True)
-        if language_of(seen := folded(one.text[:MAX_READ])) == language
+        if language_of(seen := normalise_text(one.text[:MAX_READ])) == language
     ]
     return [rows for rows, _, _ in found], [marks for _, marks, _ in found], [member for _, _, member in found]
 
@@ -141,14 +141,14 @@ def _weights(rows: Sequence[Sequence[int]], marks: Floats, shows: Sequence[bool]
     return learner.coef_[0], float(learner.intercept_[0])
 
 
-def _stored(weights: Floats, bias: float) -> Showing:
+def _stored(weights: Floats, bias: float) -> BehaviourClassifier:
     unit = float(np.abs(weights[:BUCKETS]).max()) / _LARGEST
     pieces = np.rint(weights[:BUCKETS] / unit).astype(np.int8)
-    return Showing(pieces, unit, np.round(weights[BUCKETS:] * MARKS_WEIGHT, 4), round(bias, 4))
+    return BehaviourClassifier(pieces, unit, np.round(weights[BUCKETS:] * MARKS_WEIGHT, 4), round(bias, 4))
 
 
-def _score(data: str, told: Sequence[Told], models: Models | None) -> ShowingScore:
-    odds = np.array([one.odds for user in told for one in weighed(user.readings, models)])
+def _score(data: str, told: Sequence[UserMemories], models: Models | None) -> ShowingScore:
+    odds = np.array([one.odds for user in told for one in with_odds(user.readings, models)])
     shows = np.array([one for user in told for one in user.shows], np.bool_)
     return ShowingScore(
         data=data,

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.vectors import normalised
+from phronesis.core.vectors import normalise_rows
 from phronesis.experience.lesson_map import map_for
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Floats
@@ -40,7 +40,7 @@ class StandIn:
         for row, text in zip(own, texts, strict=True):
             drawn = np.frombuffer(b"".join(map(self._drawn, tokenize(text))), np.uint16)
             np.add.at(row, (drawn >> 1) % self.dimension, np.where(drawn & 1, np.float32(1.0), np.float32(-1.0)))
-        return normalised(self._share * normalised(own) + self._centre)
+        return normalise_rows(self._share * normalise_rows(own) + self._centre)
 
     def _drawn(self, term: str) -> bytes:
         """Return where a term stands, two bytes a place, of which one bit is the sign."""

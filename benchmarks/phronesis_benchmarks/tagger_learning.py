@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from phronesis.conversation.extracting.tagging.network import NORM, PLACES, REACHES, SHAPES, TABLES, Encoded, Floats
+from phronesis.conversation.extracting.tagging.network import NORM, PLACES, REACHES, SHAPES, TABLES, EncodedText, Floats
 from phronesis_benchmarks.optional import import_optional
 
 SIGNS: Final = 3
@@ -38,7 +38,7 @@ Weights = dict[str, Any]
 class Example:
     """A message: its tokens, the number of the tag of each, its signs, and where these count."""
 
-    seen: Encoded
+    seen: EncodedText
     tags: Sequence[int]
     signs: Floats
     counts: Floats

@@ -20,7 +20,7 @@ from phronesis.conversation.extracting.memory_types import load_memory_types
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.conversation.extracting.tagging.network import (
     MAX_READ,
-    Encoded,
+    EncodedText,
     Floats,
     Network,
     Vocabulary,
@@ -37,7 +37,7 @@ from phronesis.conversation.extracting.tagging.opinion import (
     OUTSIDE,
     SUBJECT,
     WORD,
-    SecondOpinion,
+    TaggerReranker,
     second_opinion,
 )
 from phronesis.errors import InputError
@@ -115,7 +115,7 @@ def run_tagger(
         if not turns:
             raise InputError(f"the files hold no turns in {language!r} of the split dev", field="data")
         network = fit(turns, pieces=pieces or load_pieces(language), rounds=rounds)
-        opinion = SecondOpinion(lambda code: network if code == language else load_network(code))
+        opinion = TaggerReranker(lambda code: network if code == language else load_network(code))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             out.joinpath(f"{language}.npz").write_bytes(network.to_bytes())
@@ -213,7 +213,7 @@ def _kind_of(label: Mapping[str, Any]) -> tuple[str, str]:
     return label["kind"], label["key"].partition(".")[0]
 
 
-def _example(seen: Encoded, turn: Mapping[str, Any], named: dict[str, int]) -> Example:
+def _example(seen: EncodedText, turn: Mapping[str, Any], named: dict[str, int]) -> Example:
     tags = [OUTSIDE] * len(seen)
     signs, counts = np.zeros((len(seen), SIGNS), np.float32), np.zeros(len(seen), np.float32)
     low = turn["text"].casefold()

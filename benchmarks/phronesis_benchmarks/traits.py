@@ -25,7 +25,7 @@ from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
 from phronesis.models.embedders import Embedders
 from phronesis.traits.by_rules import Cosine, reflect
-from phronesis.traits.laws.records import SeenMemory, SeenTrait
+from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.text_similarity import seen_twice
 
 SESSIONS: Final = 3
@@ -38,7 +38,7 @@ _CONFIDENCE: Final = 0.4
 
 
 @dataclass(slots=True)
-class Held:
+class ReplayedTrait:
     """A trait while it is replayed."""
 
     content: str
@@ -151,11 +151,11 @@ def load_users(path: Path) -> list[dict[str, Any]]:
 
 def replayed(
     user: Mapping[str, Any], embedders: Embedders | None, *, sessions: int = SESSIONS, guard: Guard | None = None
-) -> list[Held]:
+) -> list[ReplayedTrait]:
     """Return the traits that reflections find in a user's memories, with their evidence."""
     memories = sorted(
         (
-            SeenMemory(
+            MemoryInput(
                 id=one["id"],
                 content=one["text"],
                 kind=one["kind"],
@@ -172,7 +172,7 @@ def replayed(
     cosine = None if own is None else cosines_of(memories, own, beside)
     said = {one.id: one.content for one in memories}
     order = list(dict.fromkeys(one.session_id for one in memories))
-    held: list[Held] = []
+    held: list[ReplayedTrait] = []
 
     def sensitive(text: str) -> bool:
         return guard is not None and guard.of_trait(text, ()) is not None
@@ -190,15 +190,15 @@ def replayed(
         for against in wishes.contradictions:
             held[int(against.trait_id)].contradicting.extend(against.contradicting_evidence_ids)
         held += [
-            Held(one.content, one.context, [*one.evidence_ids])
+            ReplayedTrait(one.content, one.context, [*one.evidence_ids])
             for one in wishes.new_behaviors
             if guard is None or guard.of_trait(one.content, [said[id_] for id_ in one.evidence_ids]) is None
         ]
     return held
 
 
-def _seen(n: int, one: Held) -> SeenTrait:
-    return SeenTrait(
+def _seen(n: int, one: ReplayedTrait) -> TraitInput:
+    return TraitInput(
         id=str(n),
         content=one.content,
         stage="candidate",
@@ -210,7 +210,7 @@ def _seen(n: int, one: Held) -> SeenTrait:
     )
 
 
-def cosines_of(memories: Sequence[SeenMemory], own: Embedder, beside: Embedder | None = None) -> Cosine:
+def cosines_of(memories: Sequence[MemoryInput], own: Embedder, beside: Embedder | None = None) -> Cosine:
     """Return the function that says how near the vectors of memories are, by one encoder or by two."""
     texts = [one.content for one in memories]
     vectors = own.embed_documents(texts)
@@ -225,11 +225,11 @@ def cosines_of(memories: Sequence[SeenMemory], own: Embedder, beside: Embedder |
     return cosine
 
 
-def compared(user: Mapping[str, Any], held: Sequence[Held]) -> dict[str, Any]:
+def compared(user: Mapping[str, Any], held: Sequence[ReplayedTrait]) -> dict[str, Any]:
     """Count what is right of the traits found with one user."""
     gold = user["traits"]
     never: Counter[str] = Counter()
-    taken: dict[int, Held] = {}
+    taken: dict[int, ReplayedTrait] = {}
     duplicates = 0
     for one in held:
         evidence = set(one.supporting)
@@ -265,7 +265,7 @@ def compared(user: Mapping[str, Any], held: Sequence[Held]) -> dict[str, Any]:
     }
 
 
-def _names(one: Held, against: Sequence[str]) -> bool:
+def _names(one: ReplayedTrait, against: Sequence[str]) -> bool:
     """Return whether a trait was contradicted by one of the memories that do, and by none of them supported."""
     return bool(set(against).intersection(one.contradicting)) and not set(against).intersection(one.supporting)
 

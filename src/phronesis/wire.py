@@ -20,7 +20,7 @@ from phronesis.reasoning.laws.records import REASONING
 from phronesis.traits.laws.records import Trait
 from phronesis.traits.laws.strength import TRAIT
 
-__all__ = ["RECORD_OF_KIND", "as_json", "decoded", "decoded_item", "schema_of"]
+__all__ = ["RECORD_OF_KIND", "as_json", "decode_record", "decoded_item", "schema_of"]
 
 RECORD_OF_KIND: Final[Mapping[str, type[Item]]] = types.MappingProxyType(
     {TRAIT: Trait, L1: L1Event, PATTERN: Pattern, PRINCIPLE: Principle, REASONING: ReasoningItem}
@@ -48,7 +48,7 @@ def schema_of(record: Any, *, ref_template: str = "#/$defs/{model}") -> dict[str
     return schema
 
 
-def decoded(record: Any, value: Any) -> Any:
+def decode_record(record: Any, value: Any) -> Any:
     """Return the record of plain JSON values. Members that are no field are passed over: a newer server may say more.
 
     Raises:
@@ -64,7 +64,7 @@ def decoded(record: Any, value: Any) -> Any:
 
 def decoded_item(value: Mapping[str, Any]) -> Item:
     """Return the item of plain JSON values, as the record of its kind."""
-    return decoded(RECORD_OF_KIND.get(value.get("kind", ""), Item), value)  # type: ignore[no-any-return]
+    return decode_record(RECORD_OF_KIND.get(value.get("kind", ""), Item), value)  # type: ignore[no-any-return]
 
 
 @cache

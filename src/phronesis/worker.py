@@ -46,7 +46,7 @@ class Fault:
     rounds: int
 
 
-class Visitor(Protocol):
+class BackgroundTask(Protocol):
     """Background learning of one kind in a lane, when due."""
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
@@ -166,7 +166,9 @@ class Worker:
         failures, last = self._failed.get(place, (0, now))
         return now - last < pause_after(failures)
 
-    def _visit(self, visitors: Sequence[Visitor], tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
+    def _visit(
+        self, visitors: Sequence[BackgroundTask], tenant: str, lane: Lane, now: datetime, made: list[bool]
+    ) -> None:
         writer = self._memory.admin.components.writer
         made.extend(visitor.visit(writer, tenant, lane, now) for visitor in visitors)
 

@@ -51,24 +51,14 @@ _SQL = re.compile(
 )
 _VAGUE_NAME = re.compile(r"^_*(utils?|helpers?)$|_(utils?|helpers?)$|^_*(utils?|helpers?)_|Manager|^_*Base[A-Z]")
 _UNSEARCHABLE = frozenset(
-    [
-        "told",
-        "said",
-        "given",
-        "shown",
-        "kept",
-        "held",
-        "once",
-        "one",
-        "how",
-        "aside",
-        "standing",
-        "saying",
-        "telling",
-        "keeping",
-    ]
+    """
+    told said given shown kept held once one how aside standing saying telling keeping
+    asked wanted found drawn seen looked taken beside alone behind
+    """.split()
 )
-"""Names of modules that nobody would search for: a module is a noun of its field."""
+"""Names of modules, classes and functions that nobody would search for: a module or class is a noun of its field, a
+function a verb and its object.
+"""
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -168,11 +158,19 @@ def exceptions_are_named(module: Module) -> Iterator[str]:
 def names_say_what_things_do(module: Module) -> Iterator[str]:
     """A name that fits anything attracts everything."""
     for part in PurePosixPath(module.path).with_suffix("").parts:
-        if _VAGUE_NAME.search(part) or part in _UNSEARCHABLE:
+        if _VAGUE_NAME.search(part) or _is_unsearchable(part):
             yield f"{module.path}: the name {part!r} says nothing"
     for node in ast.walk(module.tree):
         if isinstance(node, Function | ast.ClassDef) and _VAGUE_NAME.search(node.name):
             yield f"{module.path}:{node.lineno} the name {node.name!r} says nothing"
+    for node in module.tree.body:
+        private = isinstance(node, Function) and node.name.startswith("_")
+        if isinstance(node, Function | ast.ClassDef) and not private and _is_unsearchable(node.name):
+            yield f"{module.path}:{node.lineno} nobody would search for {node.name!r}"
+
+
+def _is_unsearchable(name: str) -> bool:
+    return name.strip("_").lower() in _UNSEARCHABLE
 
 
 def nothing_is_left_for_later(module: Module) -> Iterator[str]:

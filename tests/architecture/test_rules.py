@@ -50,6 +50,9 @@ BAD: list[tuple[Rule, str, str]] = [
     (rules.packages_say_what_belongs_there, "core/__init__.py", "x = 1"),
     (rules.names_say_what_things_do, "helpers/a.py", ""),
     (rules.names_say_what_things_do, "core/a.py", "class LaneManager: ..."),
+    (rules.names_say_what_things_do, "core/a.py", "class Told: ..."),
+    (rules.names_say_what_things_do, "core/a.py", "class _Kept: ..."),
+    (rules.names_say_what_things_do, "core/a.py", "def said(text): ..."),
     (rules.names_say_what_things_do, "core/a.py", "class _BaseStore: ..."),
     (rules.names_say_what_things_do, "core/a.py", "def parse_helper(): ..."),
     (rules.nothing_is_left_for_later, "core/a.py", "x = 1  # TODO: more"),
@@ -77,6 +80,7 @@ GOOD: list[tuple[Rule, str, str]] = [
     (rules.exceptions_are_named, "worker.py", "try:\n    f()\nexcept BaseException:\n    undo()\n    raise"),
     (rules.names_say_what_things_do, "core/a.py", "class Baseline: ...\nclass Database: ...\ndef manage(): ..."),
     (rules.names_say_what_things_do, "core/a.py", "class Settings(BaseModel): ..."),
+    (rules.names_say_what_things_do, "core/a.py", "class HeldStatement: ...\ndef found_items(): ..."),
     (rules.packages_say_what_belongs_there, "core/a.py", "x = 1"),
     (rules.nothing_is_left_for_later, "engine/a.py", "MARKERS = ('TODO', 'FIXME')  # words that name a task"),
 ]

@@ -9,7 +9,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.batch import Batch, RowResult
-from phronesis.reasoning.learning import Learning
+from phronesis.reasoning.learning import LearnPreparer
 
 OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
 CLAIM = {
@@ -83,7 +83,7 @@ def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(Learning, "_outcomes", fail)
+        broken.setattr(LearnPreparer, "_outcomes", fail)
         [told, other] = run(memory, row(1), row(2, learn=False))
     assert (told.run_id, told.error and told.error["code"], other.error) == ("r1", "entry.failed", None)
     [again] = run(memory, row(1))

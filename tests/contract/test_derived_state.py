@@ -14,11 +14,11 @@ from phronesis.core.entries import ConversationRows, MessageRow, RefRow, Session
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.core.scope import LaneName
-from phronesis.core.serialization import rounded
+from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import StorageRefused
 from phronesis.experience.laws.records import L1
-from phronesis.store import conversations, documents, embedding_models, experience, relations, schema
+from phronesis.store import conversations, documents, experience, lanes, relations, schema
 from phronesis.store.database import Database, Unit, connect
 from phronesis.store.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
 from phronesis.store.documents import DocumentRow
@@ -241,7 +241,7 @@ _JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False, allow_infinity=False).map(rounded)
+    | st.floats(allow_nan=False, allow_infinity=False).map(round_stored)
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
     max_leaves=8,
@@ -287,24 +287,24 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         documents.put_vectors(unit, lane.lane_id, "m", rows)
         documents.put_vectors(unit, lane.lane_id, "m", [("d0", vectors[1])])
         documents.put_vectors(unit, lane.lane_id, "other", [("d0", np.ones(3, dtype=np.float32))])
-        embedding_models.put_model(unit, "m", dimension=384, prefix_scheme="none", active=True)
+        lanes.put_model(unit, "m", dimension=384, prefix_scheme="none", active=True)
     with database.transaction("t", "read") as unit:
         found = {row.document_id: row.embedding for row in documents.read_vectors(unit, lane.lane_id, "m")}
         some = documents.read_vectors(unit, lane.lane_id, "m", ["d3", "missing"])
         ids, stored = experience.read_halves(unit, lane.lane_id, L1, "m", ["d7", "missing", "d0"])
         none = experience.read_halves(unit, lane.lane_id, L1, "m", ["missing"])
-        assert embedding_models.active_model(unit) == ("m", 384)
+        assert lanes.active_model(unit) == ("m", 384)
         assert documents.read_vectors(unit, lane.lane_id, "other")[0].embedding.tolist() == [1, 1, 1]
     assert found["d0"].dtype == np.float32
     np.testing.assert_array_equal(found["d0"], halves[1])
     for n in range(1, 40):
         np.testing.assert_array_equal(found[f"d{n}"], halves[n])
-    np.testing.assert_array_equal(documents.stacked(some), halves[3:4])
+    np.testing.assert_array_equal(documents.stack_embeddings(some), halves[3:4])
     assert stored.dtype == np.float16
     np.testing.assert_array_equal(stored, halves[[{"d7": 7, "d0": 1}[one] for one in ids]])
     assert list(none.document_ids) == []
     with database.transaction("t", "derive") as unit:
-        embedding_models.drop_other_models(unit, {"other"})
+        lanes.drop_other_models(unit, {"other"})
         assert documents.read_vectors(unit, lane.lane_id, "m") == []
         documents.delete_stray_vectors(unit, lane.lane_id)
         assert documents.read_vectors(unit, lane.lane_id, "other") == []

@@ -16,7 +16,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError
 from phronesis.store.database import Database, connect
-from phronesis.store.eligible import Wanted, eligible_ids
+from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.filters import FILTERABLE, OPERATORS, compile_filters
 from phronesis.store.items import insert_items, read_where
 from phronesis.store.lanes import Lane, ensure_lane
@@ -309,9 +309,9 @@ def test_eligible_reads_leave_out_what_ended_unless_filters_ask(store: tuple[Dat
     with database.transaction("t", "derive") as unit:
         insert_items(unit, lane.lane_id, [_item(106, status="archived")])
     with database.transaction("t", "read") as unit:
-        ordinary = eligible_ids(unit, lane, Wanted(attributes={"run_id": "r/1"}))
-        asked = eligible_ids(unit, lane, Wanted(filters={"OR": [{"status": "archived"}, {"run_id": "r/1"}]}))
-        past = eligible_ids(unit, lane, Wanted(as_of=MOMENT + 2))
-        held = eligible_ids(unit, lane, Wanted(filters={"quarantine": "instruction"}))
+        ordinary = eligible_ids(unit, lane, ReadConditions(attributes={"run_id": "r/1"}))
+        asked = eligible_ids(unit, lane, ReadConditions(filters={"OR": [{"status": "archived"}, {"run_id": "r/1"}]}))
+        past = eligible_ids(unit, lane, ReadConditions(as_of=MOMENT + 2))
+        held = eligible_ids(unit, lane, ReadConditions(filters={"quarantine": "instruction"}))
     # 0105 is archived and in quarantine: no filter brings it out.
     assert (ordinary, asked, past, held) == ({"0102"}, {"0102", "0106"}, {"0000", "0001", "0002"}, set())

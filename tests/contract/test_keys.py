@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from phronesis import Memory
 from phronesis.core.api_keys import Role, Token, parse_token
 from phronesis.errors import InputError, NotFound, Unauthenticated
-from phronesis.interfaces.authentication import Admission
+from phronesis.interfaces.authentication import Authenticator
 from phronesis.store.side_tables import api_keys
 
 
@@ -80,11 +80,11 @@ def test_keys_are_of_a_tenant_and_no_part_of_its_memory(memory: Memory, tmp_path
 
 
 def test_admission_gives_a_caller_of_the_keys_tenant(memory: Memory) -> None:
-    admission = Admission(memory, keys_required=False)
+    admission = Authenticator(memory, keys_required=False)
     anybody = admission.admit(None)
     assert (anybody.memory, anybody.role, anybody.actor, anybody.key) == (memory, Role.ADMIN, "agent", None)
     with pytest.raises(Unauthenticated):
-        Admission(memory, keys_required=True).admit(None)
+        Authenticator(memory, keys_required=True).admit(None)
     token, key = memory.for_tenant("rival").admin.keys.create("read", label="x", actor="bob")
     guest = admission.admit(token)
     assert (guest.memory.admin.tenant, guest.role, guest.actor, guest.key) == ("rival", Role.READ, "bob", key)
@@ -103,7 +103,7 @@ def test_admission_gives_a_caller_of_the_keys_tenant(memory: Memory) -> None:
 
 def test_those_who_come_are_remembered_up_to_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phronesis.interfaces.authentication.MOST_RECENT", 2)
-    admission = Admission(memory, keys_required=True, seconds=60)
+    admission = Authenticator(memory, keys_required=True, seconds=60)
     tokens = [memory.admin.keys.create("read", label=f"{n}")[0] for n in range(3)]
     for token in tokens:
         assert admission.recent(token) is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from phronesis.core.reports import ModelCall, Spent, day_of
+from phronesis.core.reports import ModelCall, ModelUsage, day_of
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import StorageReadOnly
 from phronesis.memory import Memory
@@ -46,11 +46,11 @@ def test_what_was_spent_since_a_moment_by_tenant_and_role(database: Database) ->
     ledger.record("acme", dataclasses.replace(CALL, call_id="c2", role="rerank", at=NOON + timedelta(seconds=1)))
     ledger.record("acme", dataclasses.replace(CALL, call_id="c3", at=NOON - timedelta(days=1)))
     ledger.record("other", CALL)
-    assert ledger.spent("acme", since=NOON) == Spent(2, 2_020, 0.5)
-    assert ledger.spent("acme", since=NOON, role="rerank") == Spent(1, 1_010, 0.25)
-    assert ledger.spent("acme", since=NOON + timedelta(hours=1)) == Spent()
-    assert ledger.spent("other", since=day_of(NOON)) == Spent(1, 1_010, 0.25)
-    assert ledger.spent("nobody", since=day_of(NOON)) == Spent(0, 0, 0.0)
+    assert ledger.spent("acme", since=NOON) == ModelUsage(2, 2_020, 0.5)
+    assert ledger.spent("acme", since=NOON, role="rerank") == ModelUsage(1, 1_010, 0.25)
+    assert ledger.spent("acme", since=NOON + timedelta(hours=1)) == ModelUsage()
+    assert ledger.spent("other", since=day_of(NOON)) == ModelUsage(1, 1_010, 0.25)
+    assert ledger.spent("nobody", since=day_of(NOON)) == ModelUsage(0, 0, 0.0)
 
 
 def test_calls_are_written_when_they_are_settled_and_counted_before(database: Database) -> None:
@@ -58,11 +58,11 @@ def test_calls_are_written_when_they_are_settled_and_counted_before(database: Da
     ledger, other = StoredLedger(database, wake=lambda: woken.append(True)), StoredLedger(database)
     ledger.record("acme", CALL)
     ledger.record("rival", CALL)
-    assert (len(woken), ledger.spent("acme", since=NOON)) == (2, Spent(1, 1_010, 0.25))
-    assert other.spent("acme", since=NOON) == Spent()
+    assert (len(woken), ledger.spent("acme", since=NOON)) == (2, ModelUsage(1, 1_010, 0.25))
+    assert other.spent("acme", since=NOON) == ModelUsage()
     assert ledger.settle(patient=False)
     for one in (ledger, other):
-        assert one.spent("acme", since=NOON) == one.spent("rival", since=NOON) == Spent(1, 1_010, 0.25)
+        assert one.spent("acme", since=NOON) == one.spent("rival", since=NOON) == ModelUsage(1, 1_010, 0.25)
     assert ledger.settle()
 
 
@@ -104,9 +104,9 @@ def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(databas
     ]
     assert len(rows_of(database)) == 5
     assert len(rows_of(database, "rival")) == 1
-    assert ledger.spent("acme", since=day_of(NOON)) == first.plus(Spent(4, 4_040, 1.0))
-    assert ledger.spent("acme", since=day_of(NOON), role="embed") == Spent(15, 15_150, 3.75)
-    assert ledger.spent("acme", since=day_of(NOON) + timedelta(days=2)) == Spent(2, 2_020, 0.5)
+    assert ledger.spent("acme", since=day_of(NOON)) == first.plus(ModelUsage(4, 4_040, 1.0))
+    assert ledger.spent("acme", since=day_of(NOON), role="embed") == ModelUsage(15, 15_150, 3.75)
+    assert ledger.spent("acme", since=day_of(NOON) + timedelta(days=2)) == ModelUsage(2, 2_020, 0.5)
 
 
 class Watched:
@@ -127,13 +127,13 @@ class Watched:
 
 
 def test_a_call_that_is_being_written_is_counted_once(database: Database) -> None:
-    seen: list[Spent] = []
+    seen: list[ModelUsage] = []
     watched: Any = Watched(database)
     ledger = StoredLedger(watched)
     watched.then = lambda: seen.append(ledger.spent("acme", since=NOON))
     ledger.record("acme", CALL)
     assert ledger.settle()
-    assert seen == [Spent(1, 1_010, 0.25)]
+    assert seen == [ModelUsage(1, 1_010, 0.25)]
 
 
 def test_calls_that_cannot_be_written_wait_and_count(database: Database) -> None:
@@ -142,11 +142,11 @@ def test_calls_that_cannot_be_written_wait_and_count(database: Database) -> None
     watched.failing = StorageReadOnly("no")
     ledger.record("acme", CALL)
     assert ledger.settle()  # nobody is in the way: it is not worth a new try before the next call
-    assert ledger.spent("acme", since=NOON) == Spent(1, 1_010, 0.25)
+    assert ledger.spent("acme", since=NOON) == ModelUsage(1, 1_010, 0.25)
     watched.failing = None
     ledger.record("acme", dataclasses.replace(CALL, call_id="c2"))
     ledger.settle()
-    assert StoredLedger(database).spent("acme", since=NOON) == Spent(2, 2_020, 0.5)
+    assert StoredLedger(database).spent("acme", since=NOON) == ModelUsage(2, 2_020, 0.5)
 
 
 @pytest.mark.both_databases
@@ -165,12 +165,12 @@ def test_calls_wait_for_no_other_writer(database: Database) -> None:
         assert begun.wait(20)
         ledger.record("acme", CALL)
         assert ledger.settle(patient=False) is (database.dialect != "sqlite")  # which has one writer at a time
-        assert ledger.spent("acme", since=NOON) == Spent(1, 1_010, 0.25)
+        assert ledger.spent("acme", since=NOON) == ModelUsage(1, 1_010, 0.25)
     finally:
         go.set()
         writer.join()
     assert ledger.settle()
-    assert StoredLedger(database).spent("acme", since=NOON) == Spent(1, 1_010, 0.25)
+    assert StoredLedger(database).spent("acme", since=NOON) == ModelUsage(1, 1_010, 0.25)
 
 
 @pytest.mark.parametrize("how", ["thread", "flush", "close"])

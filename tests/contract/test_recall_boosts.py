@@ -17,7 +17,7 @@ from phronesis.core.relations import Edge
 from phronesis.core.results import SearchResult
 from phronesis.core.timestamps import isoformat
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.recall.scoring.weights import WORDS as SCALE
 from phronesis.store.lane_view import LaneView
 from set_clock import Clock
@@ -80,7 +80,7 @@ def make(memory: Memory, *stages: str | None, data: Mapping[str, Any] | None = N
     ]
 
 
-def _made(written: Written) -> str:
+def _made(written: WriteResult) -> str:
     assert written.applied is not None
     [item] = written.applied.settled.created
     return item.id

@@ -63,10 +63,10 @@ def test_the_keys_of_an_answer_are_there() -> None:
         "contradictions": reflection_answer.ContradictionForm,
         "upgrades": reflection_answer.UpgradeForm,
     }
-    assert list(told) == members(reflection_answer.Reflected) == list(forms)
+    assert list(told) == members(reflection_answer.ReflectionAnswer) == list(forms)
     assert told == {key: members(form) for key, form in forms.items()}
     for name in (
-        *members(reflection_answer.Special),
+        *members(reflection_answer.RevisionAnswer),
         *members(reflection_answer.SideForm),
         *members(reflection_answer.Questions),
         *get_args(Action),

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from phronesis.interfaces.cli.output import Progress, waiting
+from phronesis.interfaces.cli.output import Progress, show_waiting
 
 
 class Terminal(io.StringIO):
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress() as progress, waiting("working"):
+    with Progress() as progress, show_waiting("working"):
         progress("encoding", 1, 2)
     assert capsys.readouterr() == ("", "")
 
@@ -36,6 +36,6 @@ def test_a_terminal_sees_a_bar_for_each_thing_done(monkeypatch: pytest.MonkeyPat
 def test_a_terminal_sees_what_is_waited_for_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with waiting("replaying"):
+    with show_waiting("replaying"):
         assert terminal.getvalue() == "replaying …"
     assert terminal.getvalue().endswith("\r\x1b[K")

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from phronesis import Memory
 from phronesis.config.server import Serving
-from phronesis.interfaces.http.dependencies import segmented
+from phronesis.interfaces.http.dependencies import segment_path
 from phronesis.interfaces.server_process import make_server_app
 from told_traits import USER, telling
 
@@ -165,8 +165,8 @@ def test_experience(api: TestClient) -> None:
 
 def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:
     for raw, given in ((None, "/api/v1/users/a%2Fb"), (b"/elsewhere", "/api/v1/users/a%2Fb")):
-        assert segmented({"path": given, "raw_path": raw}) == "/api/v1/users/a%252Fb"
-    assert segmented({"path": "/memories/a%b", "raw_path": b"/memories/a%25b"}) == "/memories/a%b"  # the pages' own
+        assert segment_path({"path": given, "raw_path": raw}) == "/api/v1/users/a%252Fb"
+    assert segment_path({"path": "/memories/a%b", "raw_path": b"/memories/a%25b"}) == "/memories/a%b"  # the pages' own
 
 
 def test_documents_and_plans(api: TestClient) -> None:

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from phronesis.interfaces.server_process import Later
+from phronesis.interfaces.server_process import LazyApp
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Maker:
         return Starlette(routes=[Route("/", lambda _request: PlainTextResponse("here"))], lifespan=lifespan)
 
 
-def _get(later: Later) -> "asyncio.Future[httpx2.Response]":
+def _get(later: LazyApp) -> "asyncio.Future[httpx2.Response]":
     async def ask() -> httpx2.Response:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(later), base_url="http://later") as client:
             return await client.get("/")
@@ -51,7 +51,7 @@ def test_all_who_ask_first_wait_for_one_and_it_ends_with_the_server() -> None:
     maker = Maker()
 
     async def lived() -> list[str]:
-        later = Later(maker)
+        later = LazyApp(maker)
         async with later.lasting():
             asked = [_get(later) for _ in range(3)]
             await asyncio.sleep(0.05)
@@ -73,7 +73,7 @@ def test_a_failure_is_told_and_the_next_one_tries_again() -> None:
     maker.go.set()
 
     async def lived() -> str:
-        later = Later(maker)
+        later = LazyApp(maker)
         async with later.lasting():
             with pytest.raises(RuntimeError, match="no such package"):
                 await _get(later)
@@ -87,7 +87,7 @@ def test_a_server_that_stops_does_not_wait_for_what_is_being_made() -> None:
     maker = Maker()
 
     async def lived() -> None:
-        later = Later(maker)
+        later = LazyApp(maker)
         async with later.lasting():
             asked = _get(later)
             await asyncio.sleep(0.05)

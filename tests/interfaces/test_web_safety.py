@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 from app_routes import routes
 from phronesis import Memory
-from phronesis.interfaces.authentication import Admission
+from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.mounting import mount
-from phronesis.interfaces.web.rendering import embedded
+from phronesis.interfaces.web.rendering import embed_json
 
 HOSTILE = """<script>alert("1")</script> it's </script><img src=x onerror=alert(2)>"""
 NOBODY = "01900000-0000-7000-8000-000000000000"
@@ -108,7 +108,7 @@ def site(memory: Memory) -> Iterator[Site]:
         f"Tried: {HOSTILE}\nResult: it worked {HOSTILE}", source_type="manual"
     )
     app = FastAPI(openapi_url=None)
-    mount(app, Admission(memory, keys_required=False))
+    mount(app, Authenticator(memory, keys_required=False))
     with TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False) as browser:
         yield Site(
             memory,
@@ -191,7 +191,7 @@ def test_hostile_words_are_shown_as_words(site: Site) -> None:
 
 
 def test_data_for_charts_cannot_end_its_element() -> None:
-    text = str(embedded({HOSTILE: [HOSTILE, "\u2028&"]}))
+    text = str(embed_json({HOSTILE: [HOSTILE, "\u2028&"]}))
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {HOSTILE: [HOSTILE, "\u2028&"]}
 

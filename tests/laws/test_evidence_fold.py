@@ -11,13 +11,13 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.experience.laws.evidence_fold import STANDINGS, borne, members_of, sides, success_rate
 from phronesis.experience.laws.feedback_weights import (
-    Drawn,
-    Voices,
+    FeedbackWeights,
+    ImpliedPairs,
+    confidence_after_feedback,
     echoes,
     heard,
-    judged,
-    merged,
-    parted,
+    link_events,
+    separate_parts,
     usefulness,
 )
 
@@ -48,11 +48,11 @@ def test_evidence_and_judgements_give_exact_confidences() -> None:
     assert borne(0, 0) == 0.0
     assert borne(3, 0) == 0.75
     assert borne(1, 2) == 0.25
-    assert judged(0.5, Voices(correct=2.0)) == 0.75
-    assert judged(0.5, Voices(incorrect=3.0)) == 0.2
-    assert usefulness(Voices()) == 0.5
-    assert usefulness(Voices(useful=3.0)) == 0.8
-    assert usefulness(Voices(not_useful=2.0)) == 0.25
+    assert confidence_after_feedback(0.5, FeedbackWeights(correct=2.0)) == 0.75
+    assert confidence_after_feedback(0.5, FeedbackWeights(incorrect=3.0)) == 0.2
+    assert usefulness(FeedbackWeights()) == 0.5
+    assert usefulness(FeedbackWeights(useful=3.0)) == 0.8
+    assert usefulness(FeedbackWeights(not_useful=2.0)) == 0.25
 
 
 def test_of_an_actor_on_one_matter_the_latest_counts_and_a_person_counts_three_times() -> None:
@@ -63,12 +63,12 @@ def test_of_an_actor_on_one_matter_the_latest_counts_and_a_person_counts_three_t
         row("not_useful", "b", at=1),
         row("support", "c"),
     ]
-    assert heard(rows) == Voices(useful=1.0, not_useful=1.0, incorrect=3.0)
-    assert heard([]) == Voices()
+    assert heard(rows) == FeedbackWeights(useful=1.0, not_useful=1.0, incorrect=3.0)
+    assert heard([]) == FeedbackWeights()
     assert heard(rows).doubted
-    assert not Voices(correct=1.0, incorrect=1.0).doubted
-    assert Voices(incorrect=2.0).credence == 0.5
-    assert Voices().to_data() is None
+    assert not FeedbackWeights(correct=1.0, incorrect=1.0).doubted
+    assert FeedbackWeights(incorrect=2.0).credence == 0.5
+    assert FeedbackWeights().to_data() is None
     assert heard(rows).to_data() == {"useful": 1.0, "not_useful": 1.0, "incorrect": 3.0}
     told = heard([row("label", at=1, grade="failure"), row("label", "anna", at=2, grade="success", origin="human")])
     assert (told.label, told.by, told.human) == ("success", "anna", True)
@@ -84,17 +84,17 @@ def test_a_judgement_on_an_event_reaches_its_patterns_unless_it_is_about_use_or_
 
 
 def test_merging_and_parting_keep_the_pairs_consistent() -> None:
-    linked = merged(["c", "a", "b"], Drawn(apart=frozenset({("a", "c"), ("a", "z")})))
-    assert linked == Drawn(frozenset({("a", "b"), ("b", "c")}), frozenset({("a", "z")}))
+    linked = link_events(["c", "a", "b"], ImpliedPairs(apart=frozenset({("a", "c"), ("a", "z")})))
+    assert linked == ImpliedPairs(frozenset({("a", "b"), ("b", "c")}), frozenset({("a", "z")}))
     assert linked.ids == {"a", "b", "c", "z"}
-    assert parted([["a"], ["c", "d"]], Drawn(frozenset({("a", "b"), ("b", "c")}))) == Drawn(
+    assert separate_parts([["a"], ["c", "d"]], ImpliedPairs(frozenset({("a", "b"), ("b", "c")}))) == ImpliedPairs(
         frozenset({("b", "c"), ("c", "d")}), frozenset({("a", "c")})
     )
-    even = parted([["a"], ["c"]], Drawn(frozenset({("a", "b"), ("b", "c")})))
-    assert even == Drawn(frozenset({("a", "b")}), frozenset({("a", "c")}))
-    whole = parted([["b"], ["a"]], Drawn(frozenset({("a", "b"), ("x", "y")})))
-    assert whole == Drawn(frozenset({("x", "y")}), frozenset({("a", "b")}))
-    joined = parted([["a", "b"], ["c"]], Drawn(frozenset({("x", "y"), ("y", "a")})))
+    even = separate_parts([["a"], ["c"]], ImpliedPairs(frozenset({("a", "b"), ("b", "c")})))
+    assert even == ImpliedPairs(frozenset({("a", "b")}), frozenset({("a", "c")}))
+    whole = separate_parts([["b"], ["a"]], ImpliedPairs(frozenset({("a", "b"), ("x", "y")})))
+    assert whole == ImpliedPairs(frozenset({("x", "y")}), frozenset({("a", "b")}))
+    joined = separate_parts([["a", "b"], ["c"]], ImpliedPairs(frozenset({("x", "y"), ("y", "a")})))
     assert joined.together == {("x", "y"), ("y", "a"), ("a", "b")}
 
 

@@ -18,16 +18,16 @@ from phronesis.experience.laws.constraints import (
     as_texts,
     bans_of,
     clauses_of,
-    liking,
+    preference_score,
 )
 from phronesis.experience.laws.graph_traversal import Link, Node, walk
-from phronesis.experience.laws.ranking import Signals, length_of, outstanding, relevance_of, shares_of, usual
+from phronesis.experience.laws.ranking import Signals, length_of, relevance_of, shares_of, standardise_cosines, usual
 from phronesis.experience.laws.recommendations import (
-    Found,
+    RankedRecord,
     advise,
     contrary_conflict,
     counter_conflict,
-    opposed,
+    opposed_events,
     outcome_conflicts,
     sides,
 )
@@ -121,7 +121,7 @@ def test_few_cosines_have_the_usual_deviation_and_four_deviations_count_fully() 
     assert usual(few).deviation == 0.15
     enough = [np.array([0.0, 1.0] * 4, np.float32)]
     assert usual(enough).deviation == pytest.approx(0.5)
-    found = outstanding(np.array([-1.0, 0.0, 2.0, 4.0, 9.0], np.float32), Spread(0.0, 1.0))
+    found = standardise_cosines(np.array([-1.0, 0.0, 2.0, 4.0, 9.0], np.float32), Spread(0.0, 1.0))
     assert found.tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
 
 
@@ -223,14 +223,14 @@ def other(cls: Any, name: str, **given: Any) -> Any:
     return cls(id=name, kind=name, content="x", entry_id="e", recorded_at=NOW, updated_at=NOW, **given)
 
 
-def advised(*found: Found, limit: int = 9, bans: Sequence[Ban] = ()) -> tuple[list[str], list[str], list[str]]:
+def advised(*found: RankedRecord, limit: int = 9, bans: Sequence[Ban] = ()) -> tuple[list[str], list[str], list[str]]:
     out = advise(found, bans, words, limit=limit)
     recommended, avoid, left = out.recommended, out.avoid, out.excluded
     return [one.attempt for one in recommended], [one.attempt for one in avoid], [one.attempt for one in left]
 
 
-def found(record: Any, score: float = 1.0, relevance: float | None = None, **given: Any) -> Found:
-    return Found(record=record, score=score, relevance=score if relevance is None else relevance, **given)
+def found(record: Any, score: float = 1.0, relevance: float | None = None, **given: Any) -> RankedRecord:
+    return RankedRecord(record=record, score=score, relevance=score if relevance is None else relevance, **given)
 
 
 def test_a_success_and_a_failure_oppose_where_attempt_and_place_are_the_same() -> None:
@@ -244,15 +244,15 @@ def test_a_success_and_a_failure_oppose_where_attempt_and_place_are_the_same() -
         ("a b c d", "p x y z", False),
     ]:
         bad = event("b", "failure", attempt=attempt, situation=place)
-        assert bool(opposed([bad, good], words)) is opposes, (attempt, place)
-    assert opposed([good, event("x", "unknown", attempt="a b c d", situation="p q r")], words) == []
+        assert bool(opposed_events([bad, good], words)) is opposes, (attempt, place)
+    assert opposed_events([good, event("x", "unknown", attempt="a b c d", situation="p q r")], words) == []
     nothing = [event("g", attempt=""), event("b", "failure", attempt="")]
-    assert opposed(nothing, words) == []
+    assert opposed_events(nothing, words) == []
     bare = [event("g", attempt="a"), event("b", "failure", attempt="a")]
-    assert opposed(bare, words) == [(bare[0], bare[1])]
+    assert opposed_events(bare, words) == [(bare[0], bare[1])]
     many = [*(event(str(n), attempt="z") for n in range(59)), event("b", "failure", attempt="z")]
-    assert len(opposed(many, words)) == 59
-    assert opposed([event("first", attempt="z"), *many], words) == []
+    assert len(opposed_events(many, words)) == 59
+    assert opposed_events([event("first", attempt="z"), *many], words) == []
 
 
 def test_conflicts_name_both_sides() -> None:
@@ -345,6 +345,6 @@ def test_what_cannot_be_read_or_is_no_rule_is_said() -> None:
 
 
 def test_preferences_weigh_the_same() -> None:
-    assert liking(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
-    assert liking(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
-    assert liking([], words)(clauses_of("uv", words)) == 0.0
+    assert preference_score(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
+    assert preference_score(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
+    assert preference_score([], words)(clauses_of("uv", words)) == 0.0

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from phronesis.core.items import Trust
 from phronesis.forgetting.laws import (
-    Fading,
-    Figures,
     Law,
+    RetentionFields,
+    RetentionFigures,
     Rule,
     brought_back,
     fields_of,
@@ -21,7 +21,7 @@ from phronesis.forgetting.laws import (
     next_action,
     protection,
     retention,
-    used,
+    usage_field,
     why_faded,
 )
 
@@ -29,8 +29,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def item(**fields: Any) -> Fading:
-    return Fading(**{"id": "i", "kind": "fact", "recorded_at": NOW, **fields})
+def item(**fields: Any) -> RetentionFields:
+    return RetentionFields(**{"id": "i", "kind": "fact", "recorded_at": NOW, **fields})
 
 
 def test_the_parameters_of_a_rule_are_the_documented_ones_and_survive_the_log() -> None:
@@ -54,40 +54,40 @@ def test_the_parameters_of_a_rule_are_the_documented_ones_and_survive_the_log() 
 @pytest.mark.parametrize(
     ("figures", "expected"),
     [
-        (Figures(age_days=100), 0.5),
-        (Figures(age_days=-5), 1.0),
-        (Figures(age_days=200, uses=1), 0.5),
-        (Figures(age_days=300, uses=3), 0.5),
-        (Figures(age_days=50, usefulness=0.0), 0.5),
-        (Figures(age_days=200, importance=7), 0.5),
-        (Figures(age_days=50, importance=5, usual=7), 0.5),
-        (Figures(age_days=50, human=False), 0.5),
-        (Figures(age_days=100, counter=0.5), 0.25),
-        (Figures(age_days=0, counter=1.0), 0.0),
+        (RetentionFigures(age_days=100), 0.5),
+        (RetentionFigures(age_days=-5), 1.0),
+        (RetentionFigures(age_days=200, uses=1), 0.5),
+        (RetentionFigures(age_days=300, uses=3), 0.5),
+        (RetentionFigures(age_days=50, usefulness=0.0), 0.5),
+        (RetentionFigures(age_days=200, importance=7), 0.5),
+        (RetentionFigures(age_days=50, importance=5, usual=7), 0.5),
+        (RetentionFigures(age_days=50, human=False), 0.5),
+        (RetentionFigures(age_days=100, counter=0.5), 0.25),
+        (RetentionFigures(age_days=0, counter=1.0), 0.0),
     ],
 )
 def test_retention_halves_after_a_half_life_that_use_importance_and_trust_lengthen(
-    figures: Figures, expected: float
+    figures: RetentionFigures, expected: float
 ) -> None:
     assert retention(figures, 100) == pytest.approx(expected)
 
 
 @given(st.floats(0, 1000), st.floats(0, 1000))
 def test_retention_depends_on_elapsed_time_only(first: float, second: float) -> None:
-    both = retention(Figures(age_days=first), 90) * retention(Figures(age_days=second), 90)
-    assert retention(Figures(age_days=first + second), 90) == pytest.approx(both)
+    both = retention(RetentionFigures(age_days=first), 90) * retention(RetentionFigures(age_days=second), 90)
+    assert retention(RetentionFigures(age_days=first + second), 90) == pytest.approx(both)
 
 
 def test_an_item_younger_than_the_youngest_days_cannot_fall_below_a_threshold() -> None:
     rule = Rule(half_life_days=80, downweight_below=0.5, archive_below=0.25)
     assert rule.youngest_days == pytest.approx(80 * 0.5 * 0.5 * 2**-2)
-    weakest = Figures(age_days=rule.youngest_days, usefulness=0.0, human=False, importance=1)
+    weakest = RetentionFigures(age_days=rule.youngest_days, usefulness=0.0, human=False, importance=1)
     assert retention(weakest, 80) == pytest.approx(0.5)
     assert Rule(downweight_below=0, archive_below=0).youngest_days == float("inf")
 
 
 def test_figures_are_told_rounded() -> None:
-    told = Figures(age_days=1.23456, uses=2, human=False, importance=3).to_data(0.5)
+    told = RetentionFigures(age_days=1.23456, uses=2, human=False, importance=3).to_data(0.5)
     assert told == {
         "retention": 0.5,
         "age_days": 1.23,
@@ -97,11 +97,11 @@ def test_figures_are_told_rounded() -> None:
         "source": "machine",
         "importance": 3,
     }
-    assert Figures(age_days=0).to_data(1)["source"] == "human"
-    assert Fading(id="i", kind="fact", recorded_at=NOW).importance == 5
-    assert not Fading(id="i", kind="fact", recorded_at=NOW).pinned
-    assert Fading.members(None) == {}
-    assert Fading.members({"weight": 1, "other": 2}) == {"weight": 1}
+    assert RetentionFigures(age_days=0).to_data(1)["source"] == "human"
+    assert RetentionFields(id="i", kind="fact", recorded_at=NOW).importance == 5
+    assert not RetentionFields(id="i", kind="fact", recorded_at=NOW).pinned
+    assert RetentionFields.members(None) == {}
+    assert RetentionFields.members({"weight": 1, "other": 2}) == {"weight": 1}
 
 
 def test_a_person_is_whoever_is_trusted_as_a_user() -> None:
@@ -153,17 +153,17 @@ def test_thresholds_decide_what_happens_to_an_active_item(kept: float, before: s
 @pytest.mark.parametrize(
     ("figures", "action", "why"),
     [
-        (Figures(age_days=900), "archive", "low use"),
-        (Figures(age_days=900, uses=1), "archive", "decay"),
-        (Figures(age_days=0, counter=1.0), "archive", "contradicted"),
-        (Figures(age_days=100, counter=0.6), "downweight", "contradicted"),
-        (Figures(age_days=101, counter=0.1), "downweight", "low use"),
-        (Figures(age_days=101, counter=0.6), "archive", "contradicted"),
-        (Figures(age_days=100), "downweight", "low use"),
+        (RetentionFigures(age_days=900), "archive", "low use"),
+        (RetentionFigures(age_days=900, uses=1), "archive", "decay"),
+        (RetentionFigures(age_days=0, counter=1.0), "archive", "contradicted"),
+        (RetentionFigures(age_days=100, counter=0.6), "downweight", "contradicted"),
+        (RetentionFigures(age_days=101, counter=0.1), "downweight", "low use"),
+        (RetentionFigures(age_days=101, counter=0.6), "archive", "contradicted"),
+        (RetentionFigures(age_days=100), "downweight", "low use"),
     ],
 )
 def test_counter_evidence_is_the_reason_only_where_time_alone_would_not_have_done_it(
-    figures: Figures, action: Any, why: str
+    figures: RetentionFigures, action: Any, why: str
 ) -> None:
     assert why_faded(figures, Rule(half_life_days=100), action) == why
 
@@ -178,7 +178,7 @@ def test_the_fields_of_each_action() -> None:
     assert fields_of("downweight", told, NOW, weighed=False) == lowered
     gone = {"data.forgetting": {"action": "archive", **done}, "status": "archived"}
     assert fields_of("archive", told, NOW) == {**gone, "data.weight": 0.5}
-    assert used(3, NOW) == {"data.use": {"count": 3, "last": "2026-01-01T00:00:00Z"}}
+    assert usage_field(3, NOW) == {"data.use": {"count": 3, "last": "2026-01-01T00:00:00Z"}}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.experience.laws.outcome_labels import Labelling, label_of
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
 
 SAID, MEASURED = 0.8, 0.95
 
@@ -37,7 +37,7 @@ SAID, MEASURED = 0.8, 0.95
     ],
 )
 def test_a_signal_decides(observed: Any, label: str, signal: str, confidence: float) -> None:
-    assert label_of(observed) == Labelling(label, (signal,), confidence)  # type: ignore[arg-type]
+    assert label_of(observed) == OutcomeLabel(label, (signal,), confidence)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_signal_decides(observed: Any, label: str, signal: str, confidence: fl
     ],
 )
 def test_without_a_signal_the_label_is_unknown(observed: Any) -> None:
-    assert label_of(observed) == Labelling("unknown", (), 0.5)
+    assert label_of(observed) == OutcomeLabel("unknown", (), 0.5)
 
 
 def test_the_largest_number_that_is_read() -> None:
@@ -78,16 +78,16 @@ def test_the_largest_number_that_is_read() -> None:
 
 def test_contradicting_signals_give_unknown_with_one_of_each_side_first() -> None:
     found = label_of({"rc": 0, "ok": True, "failed": 1}, "failed")
-    assert found == Labelling("unknown", ("1 failed", "exit code 0", "ok is true", "failed"), 0.5)
+    assert found == OutcomeLabel("unknown", ("1 failed", "exit code 0", "ok is true", "failed"), 0.5)
 
 
 def test_what_the_caller_gives_overrides() -> None:
-    assert label_of({"rc": 0}, given="failure") == Labelling("failure", ("given",), 1.0)
+    assert label_of({"rc": 0}, given="failure") == OutcomeLabel("failure", ("given",), 1.0)
     assert label_of({"rc": 0}, given="nonsense").label == "success"
 
 
 def test_the_strongest_of_several_signals_counts_and_each_is_listed_once() -> None:
-    assert label_of(["passed", "passed", {"rc": 0}]) == Labelling("success", ("passed", "exit code 0"), MEASURED)
+    assert label_of(["passed", "passed", {"rc": 0}]) == OutcomeLabel("success", ("passed", "exit code 0"), MEASURED)
     many = label_of([{"rc": code} for code in range(1, 40)])
     assert len(many.signals) == 20
 

@@ -5,17 +5,33 @@ from typing import Any
 
 import pytest
 
-from phronesis.experience.laws.principle_text import Wording, describe, is_chinese, narrowed, said, say, word
-from phronesis.experience.laws.principles import Worth, cost_of, material, references, risk_of, seconds_of, standing
+from phronesis.experience.laws.principle_text import (
+    Wording,
+    describe,
+    first_sentences,
+    is_chinese,
+    narrow_wording,
+    say,
+    word,
+)
+from phronesis.experience.laws.principles import (
+    PrincipleThresholds,
+    cost_of,
+    evidence_counts,
+    material,
+    references,
+    risk_of,
+    seconds_of,
+)
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
-    Drawn,
-    SeenPattern,
+    PatternInput,
+    PrincipleDraft,
     Slot,
     denies,
-    differing,
+    distinguishing_slot,
     draw,
-    grouped,
+    group_topics,
     independent_sources,
     is_confirmed,
 )
@@ -28,10 +44,10 @@ def event(name: str, label: str = "success", **given: Any) -> L1Event:
     return L1Event(id=name, kind="l1", entry_id="e", updated_at=AT, label=label, **made)
 
 
-def pattern(name: str, outcome: str = "success", size: int = 3, **given: Any) -> SeenPattern:
+def pattern(name: str, outcome: str = "success", size: int = 3, **given: Any) -> PatternInput:
     own = given.pop("own", {})
     events = given.pop("events", [event(f"{name}{n}", outcome, **own) for n in range(size)])
-    return SeenPattern(**{"id": name, "outcome": outcome, "events": events, "summary": f"sum {name}", **given})
+    return PatternInput(**{"id": name, "outcome": outcome, "events": events, "summary": f"sum {name}", **given})
 
 
 def terms(text: str) -> list[str]:
@@ -44,16 +60,16 @@ def terms(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("drawn", "begins"),
     [
-        (Drawn(support=[pattern("a", size=3)]), True),
-        (Drawn(support=[pattern("a", size=2)]), False),
-        (Drawn(support=[pattern("a", size=2), pattern("b", size=1)]), True),
-        (Drawn(support=[pattern("a", size=3)], counter=[event("x", "failure"), event("y", "failure")]), True),
-        (Drawn(support=[pattern("a", size=3)], counter=[event(name, "failure") for name in "xyz"]), False),
+        (PrincipleDraft(support=[pattern("a", size=3)]), True),
+        (PrincipleDraft(support=[pattern("a", size=2)]), False),
+        (PrincipleDraft(support=[pattern("a", size=2), pattern("b", size=1)]), True),
+        (PrincipleDraft(support=[pattern("a", size=3)], counter=[event("x", "failure"), event("y", "failure")]), True),
+        (PrincipleDraft(support=[pattern("a", size=3)], counter=[event(name, "failure") for name in "xyz"]), False),
     ],
 )
-def test_a_principle_begins_with_enough_support(drawn: Drawn, *, begins: bool) -> None:
-    assert Worth().lets_begin(drawn) is begins
-    assert Worth().lets_begin(Drawn(support=[pattern("a", size=1)]), refines=True) is True
+def test_a_principle_begins_with_enough_support(drawn: PrincipleDraft, *, begins: bool) -> None:
+    assert PrincipleThresholds().lets_begin(drawn) is begins
+    assert PrincipleThresholds().lets_begin(PrincipleDraft(support=[pattern("a", size=1)]), refines=True) is True
 
 
 def test_a_principle_is_reworded_when_a_quarter_of_its_events_changed() -> None:
@@ -72,15 +88,24 @@ def test_a_principle_is_reworded_when_a_quarter_of_its_events_changed() -> None:
 def test_standing_risk_and_cost_are_those_of_the_action() -> None:
     good = pattern("g", own={"observations": {"seconds": 4}, "episode_id": "e", "seq": 5})
     bad, against = pattern("b", "failure", size=2), pattern("x", "failure", size=1)
-    drawn = Drawn(support=[good, bad], against=[against], counter=[event("y", "failure"), event("z", "unknown")])
-    assert standing(drawn) == {"patterns": 2, "events": 5, "successes": 3, "failures": 2, "sources": 1, "contra": 3}
+    drawn = PrincipleDraft(
+        support=[good, bad], against=[against], counter=[event("y", "failure"), event("z", "unknown")]
+    )
+    assert evidence_counts(drawn) == {
+        "patterns": 2,
+        "events": 5,
+        "successes": 3,
+        "failures": 2,
+        "sources": 1,
+        "contra": 3,
+    }
     risk = risk_of(drawn)
     assert (risk["successes"], risk["trials"]) == (2, 5)
     cost = cost_of(drawn)
     assert (cost.seconds, cost.timed, cost.attempts, cost.episodes) == (4.0, 3, 5, 1)
-    bare = cost_of(Drawn(support=[pattern("g", own={"episode_id": "e"})]))
+    bare = cost_of(PrincipleDraft(support=[pattern("g", own={"episode_id": "e"})]))
     assert (bare.seconds, bare.timed, bare.attempts) == (None, 0, 3)
-    none = cost_of(Drawn(support=[pattern("g")]))
+    none = cost_of(PrincipleDraft(support=[pattern("g")]))
     assert (none.attempts, none.episodes) == (None, 0)
     many = [event(str(n), source_ref=f"r{n // 2}") for n in range(20)]
     assert references(many) == ["r0", "r1", "r2", "r3", "r4"]
@@ -135,23 +160,25 @@ def test_a_slot_explains_what_three_quarters_have_and_a_quarter_at_most_of_the_o
         return [event(f"c{n}", family=family) for n, family in enumerate(families)]
 
     plain = [event(f"s{n}") for n in range(4)]
-    assert differing(counter("x", "x", "x", None), plain, terms) == Slot("family", "x")
-    assert differing(counter("x", "x", None, None), plain, terms) is None
-    assert differing(counter("x"), plain, terms) is None
-    assert differing(counter("x", "x"), [*plain[:3], event("s", family="x")], terms) == Slot("family", "x")
-    assert differing(counter("x", "x"), [*plain[:1], event("s", family="x")], terms) is None
+    assert distinguishing_slot(counter("x", "x", "x", None), plain, terms) == Slot("family", "x")
+    assert distinguishing_slot(counter("x", "x", None, None), plain, terms) is None
+    assert distinguishing_slot(counter("x"), plain, terms) is None
+    assert distinguishing_slot(counter("x", "x"), [*plain[:3], event("s", family="x")], terms) == Slot("family", "x")
+    assert distinguishing_slot(counter("x", "x"), [*plain[:1], event("s", family="x")], terms) is None
     where = [event(f"w{n}", situation="on linux", source_type="t") for n in range(2)]
-    assert differing(where, plain, terms) == Slot("situation", "linux")
+    assert distinguishing_slot(where, plain, terms) == Slot("situation", "linux")
     files = [event(f"f{n}", artifacts=["file:a.py"]) for n in range(2)]
-    assert differing(files, plain, terms) == Slot("artifact", "a.py")
-    assert differing([event(f"t{n}", source_type="t") for n in range(2)], plain, terms) == Slot("source_type", "t")
-    assert differing(where, [], terms) == Slot("situation", "linux")
+    assert distinguishing_slot(files, plain, terms) == Slot("artifact", "a.py")
+    assert distinguishing_slot([event(f"t{n}", source_type="t") for n in range(2)], plain, terms) == Slot(
+        "source_type", "t"
+    )
+    assert distinguishing_slot(where, [], terms) == Slot("situation", "linux")
 
 
 def test_patterns_with_one_action_and_two_outcomes_oppose_each_other() -> None:
     good, bad = pattern("g", size=4), pattern("b", "failure", size=2)
 
-    def drawn(alike: float, events: int) -> list[Drawn]:
+    def drawn(alike: float, events: int) -> list[PrincipleDraft]:
         return draw([good, bad], {(f"b{n}", "g"): alike for n in range(events)}, terms)
 
     assert drawn(0.7, 1)[0].against == [bad]
@@ -170,8 +197,8 @@ def test_topics_are_joined_at_the_threshold() -> None:
     import numpy as np  # noqa: PLC0415
 
     square = np.array([[1, 1.0, 0.2], [1.0, 1, 0.6], [0.2, 0.6, 1]], np.float32)
-    assert grouped(square) == [[0, 1], [2]]
-    assert grouped(square[:0, :0]) == []
+    assert group_topics(square) == [[0, 1], [2]]
+    assert group_topics(square[:0, :0]) == []
     assert denies("did not restart")
     assert not denies("restart")
     assert denies("x" * 490 + " without")
@@ -192,13 +219,13 @@ def test_a_text_is_chinese_with_as_many_han_characters_as_words() -> None:
 
 
 def test_first_sentences_fit_into_240_characters() -> None:
-    assert said(" One.  Two. ") == "One. Two."
-    assert said("一。二。three") == "一。二。 three"
-    assert said("x" * 240) == "x" * 240
-    assert said("x" * 241) == "x" * 239 + "…"
-    assert said(f"{'x' * 100}. {'y' * 137}.") == f"{'x' * 100}. {'y' * 137}."
-    assert said(f"{'x' * 100}. {'y' * 140}. Last.") == f"{'x' * 100}."
-    assert said("") == ""
+    assert first_sentences(" One.  Two. ") == "One. Two."
+    assert first_sentences("一。二。three") == "一。二。 three"
+    assert first_sentences("x" * 240) == "x" * 240
+    assert first_sentences("x" * 241) == "x" * 239 + "…"
+    assert first_sentences(f"{'x' * 100}. {'y' * 137}.") == f"{'x' * 100}. {'y' * 137}."
+    assert first_sentences(f"{'x' * 100}. {'y' * 140}. Last.") == f"{'x' * 100}."
+    assert first_sentences("") == ""
 
 
 def test_a_pattern_is_described_by_its_centre_and_what_half_share() -> None:
@@ -235,7 +262,7 @@ def test_a_principle_is_said_with_its_evidence() -> None:
     good = pattern("g", goal="ship.", artifacts=["file:x"], own={"reflection": "ask", "observations": {"seconds": 120}})
     bad = pattern("b", "failure", size=2)
     against = pattern("x", "failure", events=[event(f"x{n}", "failure", result=f"r{n}") for n in range(6)])
-    drawn = Drawn(support=[good, bad], against=[against], slots={"x": Slot("family", "oom")})
+    drawn = PrincipleDraft(support=[good, bad], against=[against], slots={"x": Slot("family", "oom")})
     wording = word(drawn)
     assert (wording.condition, wording.action, wording.reason) == ("the goal is: ship; it is about x", "try g0", "ask")
     told = say(drawn, wording)
@@ -253,9 +280,9 @@ def test_a_principle_is_said_with_its_evidence() -> None:
     whole = told.content(chinese=False).splitlines()
     assert whole[0] == f"If {told.condition}, then try g0, because {told.because}."
     assert whole[1] == f"Watch out: {told.watch_out}."
-    few = say(Drawn(support=[good], counter=[event("y", "failure")]), wording)
+    few = say(PrincipleDraft(support=[good], counter=[event("y", "failure")]), wording)
     assert "more" not in few.watch_out
-    warning = Drawn(
+    warning = PrincipleDraft(
         support=[pattern("b", "failure")], counter=[event("y", result="it ran", occurred_at=AT + timedelta(1))]
     )
     assert word(warning).condition == "you are about to: try b0"
@@ -268,20 +295,21 @@ def test_a_principle_is_said_with_its_evidence() -> None:
 
 def test_a_condition_names_what_half_of_the_patterns_share_and_its_slot() -> None:
     one, two = pattern("a", terms=["t", "u"], families=["f"]), pattern("b", terms=["t"])
-    assert word(Drawn(support=[one, two])).condition == "it is about f, t, u"
-    assert word(Drawn(support=[one, two, pattern("c")])).condition == "it is about t"
+    assert word(PrincipleDraft(support=[one, two])).condition == "it is about f, t, u"
+    assert word(PrincipleDraft(support=[one, two, pattern("c")])).condition == "it is about t"
     placed = pattern("a", situation="on linux", terms=["t"])
-    assert word(Drawn(support=[placed])).condition == "on linux"
+    assert word(PrincipleDraft(support=[placed])).condition == "on linux"
     many = pattern("a", terms=list("tuvwx"))
-    assert word(Drawn(support=[many])).condition == "it is about t, u, v, w"
-    slot = Drawn(support=[placed], slot=Slot("source_type", "ci"))
+    assert word(PrincipleDraft(support=[many])).condition == "it is about t, u, v, w"
+    slot = PrincipleDraft(support=[placed], slot=Slot("source_type", "ci"))
     assert word(slot).condition == "on linux; it is reported by ci"
     wording = Wording(condition="on linux.", action="x")
-    assert narrowed(slot, wording).condition == "on linux; it is reported by ci"
-    assert narrowed(Drawn(support=[placed], slot=Slot("family", "LINUX")), wording) is wording
+    assert narrow_wording(slot, wording).condition == "on linux; it is reported by ci"
+    assert narrow_wording(PrincipleDraft(support=[placed], slot=Slot("family", "LINUX")), wording) is wording
     assert (
-        narrowed(Drawn(support=[placed], slot=Slot("family", "oom")), wording).condition == "on linux; oom plays a part"
+        narrow_wording(PrincipleDraft(support=[placed], slot=Slot("family", "oom")), wording).condition
+        == "on linux; oom plays a part"
     )
-    assert narrowed(Drawn(support=[placed]), wording) is wording
+    assert narrow_wording(PrincipleDraft(support=[placed]), wording) is wording
     chinese = pattern("a", summary="重启", terms=["服务"])
-    assert word(Drawn(support=[chinese])).condition == "涉及服务"
+    assert word(PrincipleDraft(support=[chinese])).condition == "涉及服务"

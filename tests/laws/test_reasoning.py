@@ -7,14 +7,22 @@ from typing import Any
 
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.reasoning.laws.block_format import claim_text, core_sentence, member_of, parse, prose_of, render, told
+from phronesis.reasoning.laws.block_format import (
+    claim_text,
+    core_sentence,
+    member_of,
+    parse,
+    prose_of,
+    readable_block,
+    render,
+)
 from phronesis.reasoning.laws.block_rules import read_draft, structure_violations
 from phronesis.reasoning.laws.claim_status import (
     CLAIMS_FOLD,
     current_block,
     limitation_from,
     plain_limitation,
-    rewritten,
+    replaced_fields,
     status_of,
     written_of,
 )
@@ -64,11 +72,11 @@ def test_a_current_block_has_the_folded_states() -> None:
     assert (first.status, first.support.count, first.contra.count) == ("conclusion", 2, 1)
     assert second == claim("c2")
     assert (status_of(held, "c1"), status_of(held, "c9")) == ("conclusion", "")
-    assert rewritten(held, current_block(held)) == {}
-    changed = rewritten(held, ReasoningBlock(topic="t", claims=(claim(inference="y"), claim("c2"))))
+    assert replaced_fields(held, current_block(held)) == {}
+    changed = replaced_fields(held, ReasoningBlock(topic="t", claims=(claim(inference="y"), claim("c2"))))
     assert set(changed) == {"data.claims"}
     assert [one["support"]["count"] for one in changed["data.claims"]] == [0, 0]
-    kept = rewritten(held, ReasoningBlock(topic="u", claims=current_block(held).claims))
+    kept = replaced_fields(held, ReasoningBlock(topic="u", claims=current_block(held).claims))
     assert kept == {"data.topic": "u"}
 
 
@@ -91,7 +99,7 @@ def test_an_edit_that_changes_one_count_starts_the_claim_anew() -> None:
     held = item(ReasoningBlock(claims=(claim(),)), c1=standing)
     [shown] = current_block(held).claims
     edited = replace(shown, contra=Tally(count=2, run_ids=("b",)))
-    [stored] = rewritten(held, ReasoningBlock(claims=(edited,)))["data.claims"]
+    [stored] = replaced_fields(held, ReasoningBlock(claims=(edited,)))["data.claims"]
     assert (stored["support"]["count"], stored["contra"]["count"]) == (1, 2)
 
 
@@ -164,7 +172,7 @@ def test_a_block_comes_back_as_it_was_written() -> None:
     assert parse(render(parsed)) == parsed
     assert "\\u2028" in render(parsed)
     assert prose_of(parsed) == "t\nx\nk"
-    assert told(parsed) == "t\nc (fact, 2 for and 0 against): x k (conditions: d) (limitations: l)"
+    assert readable_block(parsed) == "t\nc (fact, 2 for and 0 against): x k (conditions: d) (limitations: l)"
     bare = member_of(parse(block(GOOD)).claims[0])
     assert "allow_positive" not in bare
     assert "test" not in bare

@@ -15,12 +15,12 @@ from phronesis.core.results import Evidence
 from phronesis.recall.scoring import packed_features, weights
 from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.lane_arrays import make_layout
-from phronesis.recall.scoring.ranking import at_the_time, coarse_scores, rank, supported
+from phronesis.recall.scoring.ranking import at_the_time, coarse_scores, rank, supported_places
 from phronesis.recall.scoring.signals import (
+    DayRange,
     LaneInput,
     Properties,
     Question,
-    Stretch,
     Wording,
     date_fit,
     read_signals,
@@ -147,7 +147,7 @@ def test_results_without_any_signal_get_the_least_score_that_supports() -> None:
 
 
 def fits(first: int, last: int, *days: int) -> list[float]:
-    found = date_fit([Stretch(DAY + first, DAY + last)], rows(*(DAY + day for day in days)))
+    found = date_fit([DayRange(DAY + first, DAY + last)], rows(*(DAY + day for day in days)))
     return [round(float(one), 2) for one in found]
 
 
@@ -262,7 +262,7 @@ def feature(name: str, question: Question, **given_input: Any) -> list[float]:
     ],
 )
 def test_each_feature_reads_its_place_or_the_one_beside_it(name: str, expected: list[float]) -> None:
-    assert feature(name, Question([9], times=[Stretch(DAY, DAY)], asks_when=True)) == expected
+    assert feature(name, Question([9], times=[DayRange(DAY, DAY)], asks_when=True)) == expected
 
 
 def test_features_of_what_was_not_asked_are_nothing() -> None:
@@ -301,23 +301,23 @@ def test_places_near_a_match_are_candidates_and_shares_add_up() -> None:
 def test_a_key_a_name_a_window_or_a_time_supports_and_lifts() -> None:
     marked = floats(0, 1, 0, 0, 0)
     plain = coarse_scores(ranked(Question([99]))[0])
-    assert not supported(ranked(Question([99]))[0]).any()
+    assert not supported_places(ranked(Question([99]))[0]).any()
     for given_input, gain in (({"key": marked}, 100.0), ({"mention": marked}, 1.0)):
         signals, _ = ranked(Question([99]), **given_input)
-        assert supported(signals).tolist() == [False, True, False, False, False]
+        assert supported_places(signals).tolist() == [False, True, False, False, False]
         np.testing.assert_allclose(coarse_scores(signals) - plain, [0, gain, 0, 0, 0])
     spoken, _ = ranked(Question([99]), speaker=marked)
-    assert not supported(spoken).any()
-    assert supported(ranked(Question([99]), speaker=marked, by_name=True)[0])[1]
-    day = Stretch(DAY + 40, DAY + 41)
+    assert not supported_places(spoken).any()
+    assert supported_places(ranked(Question([99]), speaker=marked, by_name=True)[0])[1]
+    day = DayRange(DAY + 40, DAY + 41)
     window, _ = ranked(Question([99], window=day))
-    assert supported(window).tolist() == [False, True, False, False, False]
+    assert supported_places(window).tolist() == [False, True, False, False, False]
     np.testing.assert_allclose(coarse_scores(window) - plain, [0.0, 1.0, 0.0, 0.0, 0.0], atol=1e-6)
     time, found = ranked(Question([99], times=[day], others=1))
-    assert supported(time).tolist() == [False, True, False, False, False]
+    assert supported_places(time).tolist() == [False, True, False, False, False]
     np.testing.assert_allclose(coarse_scores(time) - plain, [0.0, 5.5, 0.0, 0.0, 0.0], atol=1e-6)
     assert found.shares["happened"].tolist() == [5.5]
-    half, _ = ranked(Question([99], times=[Stretch(DAY + 41, DAY + 50)]))
+    half, _ = ranked(Question([99], times=[DayRange(DAY + 41, DAY + 50)]))
     assert half.happened is not None
     assert half.happened.tolist() == [0.0, 0.5, 0.0, 0.0, 0.0]
 

@@ -10,30 +10,30 @@ from hypothesis import strategies as st
 
 from phronesis.experience.laws import neighbour_graph
 from phronesis.experience.laws.clustering import (
-    Belonging,
-    Bonds,
     Grouper,
-    beside,
+    MembershipThresholds,
+    PairConstraints,
     cohesion,
-    crossed,
+    distinct_groups,
     finer,
+    intersect_groups,
     view_groups,
     view_of,
 )
-from phronesis.experience.laws.lexical_similarity import Bags, Growing, TermCosine
+from phronesis.experience.laws.lexical_similarity import GrowableArray, TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours, average_link, candidate_pairs, weights_of
 from phronesis.experience.laws.similarity import (
     AtLeast,
     Clusters,
     Cosine,
+    DisjointSets,
     EditDistance,
     Link,
-    Listed,
+    ListedPairs,
     Nearest,
     Sets,
     SideBySide,
     Term,
-    Unlike,
     WeightedSum,
     centre_of,
     in_a_row,
@@ -99,7 +99,7 @@ def test_sets_and_marks_are_compared_as_sets() -> None:
         [1.0, pytest.approx(1 / 3), 0.0],
         [pytest.approx(1 / 3), 1.0, 0.0],
     ]
-    unlike = Unlike([{"a"}, {"b"}, {"a", "b"}, set(), {"a"}])
+    unlike = DisjointSets([{"a"}, {"b"}, {"a", "b"}, set(), {"a"}])
     assert unlike.matrix(rows(0, 3)).tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
     assert unlike.matrix(rows(1), rows(0, 4)).tolist() == [[1, 1]]
     assert (unlike.size, Sets([set()]).size, EditDistance(["a"]).size) == (5, 1, 1)
@@ -152,8 +152,8 @@ def test_edges_join_what_reaches_the_threshold() -> None:
     assert linked(Nearest(1)) == [(0, 1), (0, 2), (2, 3)]
     assert linked(Nearest(1, 0.5)) == [(0, 1), (0, 2)]
     assert linked(Nearest(2, 0.2)) == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
-    assert linked(Listed([(2, 0), (0, 2), (3, 0), (1, 3)], 0.2)) == [(0, 2), (1, 3)]
-    assert linked(Listed([(2, 0), (1, 3)], 0.0), 0, 2, 3) == [(0, 2)]
+    assert linked(ListedPairs([(2, 0), (0, 2), (3, 0), (1, 3)], 0.2)) == [(0, 2), (1, 3)]
+    assert linked(ListedPairs([(2, 0), (1, 3)], 0.0), 0, 2, 3) == [(0, 2)]
     assert linked(Clusters([[0, 1, 2], [3]])) == [(0, 1), (0, 2)]
     assert linked(Clusters([[3, 2, 1]]), 1, 2, 3) == [(1, 2), (2, 3)]
     assert linked(Clusters([[0, 1]]), 0, 2) == []
@@ -164,8 +164,8 @@ def test_edges_join_what_reaches_the_threshold() -> None:
 # Words.
 
 
-def bags(documents: list[dict[int, int]]) -> Bags:
-    return Bags.of([(np.array(list(one), np.int32), floats(list(one.values()))) for one in documents])
+def bags(documents: list[dict[int, int]]) -> TermBags:
+    return TermBags.of([(np.array(list(one), np.int32), floats(list(one.values()))) for one in documents])
 
 
 def reckoned(documents: list[dict[int, int]], *, scaled: float, counted: bool, background: int = 0) -> Any:
@@ -245,7 +245,7 @@ def test_many_events_are_compared_through_postings_with_the_same_result() -> Non
 
 
 def test_rows_are_added_with_little_copying() -> None:
-    held = Growing(np.float32)
+    held = GrowableArray(np.float32)
     held.add(floats([[1, 2]] * 16))
     assert held._held.shape == (17, 2)
     before = held._held
@@ -348,12 +348,12 @@ def test_a_large_matrix_is_clustered_like_a_small_one(size: int, threshold: floa
 
 
 def test_how_similar_two_events_must_be() -> None:
-    plain = Belonging(shared=0.2, threshold=0.5, alone=0.8)
+    plain = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8)
     assert (plain.by_itself(10), plain.likeness_unit) == (0.8, 0.5)
-    assert Belonging(shared=0.2, threshold=0.5, alone=0.8, unit=0.6).likeness_unit == 0.6
-    early = Belonging(shared=0.2, threshold=0.5, alone=0.8, early=0.6, rising=0.1)
+    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, unit=0.6).likeness_unit == 0.6
+    early = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6, rising=0.1)
     assert [round(early.by_itself(size), 6) for size in (2, 30, 60, 120, 9999)] == [0.6, 0.6, 0.7, 0.8, 0.8]
-    assert Belonging(shared=0.2, threshold=0.5, alone=0.8, early=0.6).by_itself(9999) == 0.6
+    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6).by_itself(9999) == 0.6
     alike, shared = floats([0.4, 0.8]), floats([0.5, 0.0])
     np.testing.assert_allclose(plain.units(alike, shared, 100), [1.0, 1.6])
     np.testing.assert_allclose(plain.units(alike, shared, 900), [1.0, 1.6])
@@ -366,11 +366,11 @@ def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
     assert view_of({"situation": 1.5, "attempt": 1.6, "goal": 1.49}) == "situation+attempt"
     assert view_of({"goal": 0.2, "result": 0.3}) == "result"
     assert view_of({"goal": 0.0}) == view_of({}) == "attempt+result"
-    assert crossed([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
-    assert crossed([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []
+    assert intersect_groups([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
+    assert intersect_groups([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []
     assert finer([[4, 3, 2, 1]], [[1, 2, 3, 4, 5]]) == []
     assert finer([[3, 2, 1], [1, 2, 3]], [[1, 2, 3, 4, 5]]) == [[1, 2, 3]]
-    assert beside([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]]) == [[7, 8, 9]]
+    assert distinct_groups([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]]) == [[7, 8, 9]]
     matrix = np.full((7, 7), 0.1)
     matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
     assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]
@@ -380,15 +380,15 @@ def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
 def test_groups_follow_similarity_and_what_people_said() -> None:
     matrix = np.full((6, 6), 0.1)
     matrix[:3, :3] = matrix[3:, 3:] = 0.9
-    belonging = Belonging(shared=0.0, threshold=0.5, alone=0.5)
+    belonging = MembershipThresholds(shared=0.0, threshold=0.5, alone=0.5)
 
-    def groups(bonds: Bonds = Bonds(), *among: int) -> list[list[int]]:  # noqa: B008
+    def groups(bonds: PairConstraints = PairConstraints(), *among: int) -> list[list[int]]:  # noqa: B008
         grouper = Grouper(Neighbours(Given(matrix), np.zeros(6, np.int64)), belonging, bonds)
         return grouper.groups(rows(*(among or range(6))))
 
     assert groups() == [[0, 1, 2], [3, 4, 5]]
-    assert groups(Bonds(), 5, 4, 0) == [[4, 5]]
-    assert groups(Bonds(apart=((0, 1), (0, 2)))) == [[1, 2], [3, 4, 5]]
-    assert groups(Bonds(together=((0, 3),)), 0, 3) == [[0, 3]]
-    assert groups(Bonds(together=((0, 3),)), 0, 4) == []
-    assert Bonds(((0, 3),), ((3, 5), (0, 1))).among(rows(3, 5, 0)) == Bonds(((2, 0),), ((0, 1),))
+    assert groups(PairConstraints(), 5, 4, 0) == [[4, 5]]
+    assert groups(PairConstraints(apart=((0, 1), (0, 2)))) == [[1, 2], [3, 4, 5]]
+    assert groups(PairConstraints(together=((0, 3),)), 0, 3) == [[0, 3]]
+    assert groups(PairConstraints(together=((0, 3),)), 0, 4) == []
+    assert PairConstraints(((0, 3),), ((3, 5), (0, 1))).among(rows(3, 5, 0)) == PairConstraints(((2, 0),), ((0, 1),))

@@ -7,7 +7,7 @@ import pytest
 
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.traits.laws.records import cycle_of, not_due, told, trait_of
+from phronesis.traits.laws.records import cycle_of, evidence_record, not_due, trait_of
 from phronesis.traits.laws.strength import TRAITS_FOLD
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,7 +52,7 @@ def test_the_record_of_a_trait() -> None:
     assert faded.confidence == pytest.approx(0.4 * 2.718281828 ** (-0.005 * 100), abs=1e-6)
     ended = trait_of(trait(ended="dissolved"), day(100))
     assert ended.stage == "dissolved"
-    assert told(row("contra", 1)).memory_id == "m1"
+    assert evidence_record(row("contra", 1)).memory_id == "m1"
 
 
 def test_the_record_of_a_reflection() -> None:

@@ -11,7 +11,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
 from phronesis.engine.edits import Call
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.experience.laws.records import L1Event
 from phronesis.memory import Memory
 from phronesis.reasoning import handlers
@@ -61,7 +61,7 @@ class EngineStore:
         assert made.item is not None
         return made.item
 
-    def judge(self, run_id: str, item: Item | str, **judgements: str) -> Written:
+    def judge(self, run_id: str, item: Item | str, **judgements: str) -> WriteResult:
         item_id = item if isinstance(item, str) else item.id
         rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
         return handlers.record_verdict(self.writer, self.call, self.lane, run_id=run_id, judgements=rows)
@@ -74,10 +74,10 @@ class EngineStore:
             for _ in range(times)
         ]
 
-    def reflect(self) -> Written:
+    def reflect(self) -> WriteResult:
         """Reflect whatever is new; gives what was written, with the cycle among what it made."""
         seen = self.memory._runtime._components.reflector.seen(self.memory.admin.tenant, self.lane)
-        written: Written = self.writer.write(
+        written: WriteResult = self.writer.write(
             self.call.tenant, self.lane, verb="reflect", payload={"force": True, **seen}, actor="tester"
         )
         return written
@@ -87,9 +87,9 @@ class EngineStore:
         full = {"attempt": attempt, "label": label, "source_ref": f"log:{number}", **given}
         return self.memory.ingest(full, user_id=USER)[0][0]
 
-    def aggregate(self, *, full: bool = False) -> Written:
+    def aggregate(self, *, full: bool = False) -> WriteResult:
         payload = {"full": True} if full else {}
-        written: Written = self.writer.write(
+        written: WriteResult = self.writer.write(
             self.call.tenant, self.lane, verb="aggregate", payload=payload, actor="tester"
         )
         return written
@@ -117,12 +117,12 @@ def block(*claims: str | Mapping[str, Any], topic: str = "", scope: str | None =
     return "\n".join([*lines, "CLAIMS_JSON=" + json.dumps([usual | one for one in full], ensure_ascii=False)])
 
 
-def made(written: Written) -> list[Item]:
+def made(written: WriteResult) -> list[Item]:
     assert written.applied is not None
     return [item for item in written.applied.settled.created if item.kind not in BESIDE]
 
 
-def deltas(written: Written) -> int:
+def deltas(written: WriteResult) -> int:
     assert written.applied is not None
     settled = written.applied.settled
     beside = {item.id for item in settled.created if item.kind in BESIDE}

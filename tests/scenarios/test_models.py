@@ -16,7 +16,7 @@ import pytest
 import model_server as servers
 from model_server import Behaviour, ModelServer, Reply
 from phronesis.conversation.extracting.rules import RULES_VERSION
-from phronesis.core.reports import Spent
+from phronesis.core.reports import ModelUsage
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
 from phronesis.store.log import read_outcomes
@@ -93,7 +93,7 @@ def roles_of(memory: Memory, entry_id: str) -> dict[str, int]:
     return found
 
 
-def spent(memory: Memory, role: str) -> Spent:
+def spent(memory: Memory, role: str) -> ModelUsage:
     return memory.admin.components.ledger.spent(memory.admin.tenant, since=LONG_AGO, role=role)
 
 

@@ -19,7 +19,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.experience.aggregation import Aggregating
+from phronesis.experience.aggregation import AggregationPreparer
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.experience.pattern_handlers import handlers as patterns_handlers
@@ -296,7 +296,7 @@ def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 @pytest.fixture
 def taught(tmp_path: Path) -> Iterator[Memory]:
     """Give a store with patterns of successes and failures in alice's lane, and a verb that makes principles."""
-    handlers = [Handler(verb="lesson", apply=_principle), *patterns_handlers(Aggregating(Embedders(None)))]
+    handlers = [Handler(verb="lesson", apply=_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
     with open_with(f"sqlite:///{tmp_path / 'e.db'}", handlers) as memory:
         numbers = ("one", "two", "three")
         memory.ingest(
@@ -407,7 +407,7 @@ _ACTS = st.lists(
 def test_every_answer_reaches_events_or_says_so(
     tmp_path_factory: pytest.TempPathFactory, acts: Any, asked: str
 ) -> None:
-    handlers = [Handler(verb="lesson", apply=_principle), *patterns_handlers(Aggregating(Embedders(None)))]
+    handlers = [Handler(verb="lesson", apply=_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
     with open_with(f"sqlite:///{tmp_path_factory.mktemp('e') / 'e.db'}", handlers) as memory:
         told = memory.ingest(
             [{**TRIED[n % 3], "attempt": f"{TRIED[n % 3]['attempt']} {n}", "source_ref": f"r/{n}"} for n in range(9)],

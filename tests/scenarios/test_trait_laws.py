@@ -27,16 +27,16 @@ from phronesis.traits.laws.records import (
     CONTEXTS,
     MEMORY_KINDS,
     Action,
-    Contradicted,
     Facet,
     NewBehavior,
     NewTrend,
-    Reconsidered,
+    ProposedOperations,
     ReflectionCycle,
     Reinforcement,
-    Side,
+    TraitContradiction,
+    TraitRevision,
+    TraitSide,
     Upgrade,
-    Wishes,
 )
 from phronesis.traits.laws.strength import stage_at, strength_of
 from phronesis.traits.strategies import StrategyResult
@@ -71,7 +71,7 @@ class Whim(PlainMind):
         """Give what a test set."""
         if self.fails:
             return StrategyResult(made_by=self.name, error="model.answer")
-        self.then = self.then or [Wishes()]
+        self.then = self.then or [ProposedOperations()]
         return super().wishes(bench, entry, material)
 
 
@@ -187,7 +187,7 @@ class Reflections(RuleBasedStateMachine):
 
     # --- what is wished ----------------------------------------------------------------------------------------------
 
-    def wished(self, chance: Random) -> Wishes:
+    def wished(self, chance: Random) -> ProposedOperations:
         """Wishes of which most may be lawful, and some cannot be."""
         living = self.traits()
         every = [item.id for item in self.traits(live=False)]
@@ -214,7 +214,7 @@ class Reflections(RuleBasedStateMachine):
             return [*fitting[-3:], *([named()] if often(0.2) else [])], cast("Subtype", made)
 
         upgrades = [(pair(), words()) for _ in range(chance.randint(0, 2))]
-        return Wishes(
+        return ProposedOperations(
             new_trends=[
                 NewTrend(
                     content=words(),
@@ -233,7 +233,8 @@ class Reflections(RuleBasedStateMachine):
                 for _ in range(chance.randint(0, 4))
             ],
             contradictions=[
-                Contradicted(trait_id=named(), contradicting_evidence_ids=ids(1)) for _ in range(chance.randint(0, 2))
+                TraitContradiction(trait_id=named(), contradicting_evidence_ids=ids(1))
+                for _ in range(chance.randint(0, 2))
             ],
             upgrades=[
                 Upgrade(
@@ -247,18 +248,18 @@ class Reflections(RuleBasedStateMachine):
             ],
         )
 
-    def reconsidered(self, chance: Random) -> Reconsidered | None:
+    def reconsidered(self, chance: Random) -> TraitRevision | None:
         if chance.random() < 0.2:
             return None
         sides = [
-            Side(
+            TraitSide(
                 content=chance.choice([*ODD, "At work", "With friends"]),
                 context=chance.choice(PLACES),
                 evidence_ids=chance.sample([*self.memories, GHOST], chance.choice([0, 0, 3])),
             )
             for _ in range(chance.randint(1, 3))
         ]
-        return Reconsidered(
+        return TraitRevision(
             action=chance.choice(ACTIONS), reasoning="so", new_content=f"Does {chance.randrange(9)}", sides=sides
         )
 

@@ -10,7 +10,7 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.reports import Page
 from phronesis.core.results import Evidence, SearchResult, Source
 from phronesis.errors import InputError
-from phronesis.wire import RECORD_OF_KIND, decoded, decoded_item
+from phronesis.wire import RECORD_OF_KIND, decode_record, decoded_item
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ITEM = Item(id="i1", kind="fact", content="茶 is tea", entry_id="e1", recorded_at=NOW, updated_at=NOW, trust=Trust.TOOL)
@@ -31,9 +31,9 @@ def test_an_item_is_the_record_of_its_kind() -> None:
 
 def test_results_read_back() -> None:
     found = Evidence(item=ITEM, score=0.5, sources=(Source("e1", quote="茶"),), why={"words": 0.5})
-    back = decoded(SearchResult, SearchResult((found,), abstained=True).to_dict())
+    back = decode_record(SearchResult, SearchResult((found,), abstained=True).to_dict())
     assert (back.abstained, back[0].item, back[0].sources[0].quote) == (True, ITEM, "茶")
-    page = decoded(Page[Item], Page((ITEM,), "next").to_dict())
+    page = decode_record(Page[Item], Page((ITEM,), "next").to_dict())
     assert (list(page), page.next_cursor) == ([ITEM], "next")
 
 

@@ -17,7 +17,7 @@ from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
-from phronesis.store.named_items import Asked, NamedRow
+from phronesis.store.named_items import NamedRow, RowPage
 
 # Output of the memory tool: files, directories and edited texts.
 
@@ -31,7 +31,7 @@ _AROUND: Final = 2
 _DEPTH: Final = 2
 
 
-def numbered(path: str, text: str, view_range: Sequence[int] | None = None) -> str:
+def number_lines(path: str, text: str, view_range: Sequence[int] | None = None) -> str:
     """Return the lines of a text with their numbers.
 
     All, or from the first to the last of ``view_range``, -1 the end.
@@ -46,13 +46,13 @@ def numbered(path: str, text: str, view_range: Sequence[int] | None = None) -> s
     return _shown(lines[first - 1 : last], first)
 
 
-def edited(text: str, line: int) -> str:
+def edited_excerpt(text: str, line: int) -> str:
     """Return the numbered lines around a line, counted from 0."""
     first = max(0, line - _AROUND)
     return _shown(text.split("\n")[first : line + _AROUND + 1], first + 1)
 
 
-def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
+def replace_text(path: str, text: str, old: str, new: str) -> tuple[str, int]:
     """Return the text with its single ``old`` replaced, and its line, from 0; InputError unless it occurs once."""
     places = list(_places(text, old))
     if not places:
@@ -69,7 +69,7 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
     return text.replace(old, new), text.count("\n", 0, places[0])
 
 
-def placed(text: str, line: int, words: str) -> str:
+def insert_text(text: str, line: int, words: str) -> str:
     """Return the text with ``words`` inserted after a line, 0 for its beginning; the last line ends with LF."""
     lines = text.split("\n")
     if lines[-1] == "":
@@ -84,7 +84,7 @@ def placed(text: str, line: int, words: str) -> str:
     return whole if whole.endswith("\n") else f"{whole}\n"
 
 
-def listing(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[str]:
+def list_directory(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[str]:
     """Yield a directory with its total size, and its content two levels deep; ``sizes`` are in bytes."""
     yield f"{human(sum(sizes.values()))}\t{given}"
     tree: dict[str, Any] = {}
@@ -240,13 +240,13 @@ class MemoryFiles:
         path = _checked(given)
         item = self._items.find(path)
         if item is not None:
-            shown = numbered(given, _text(item), command.get("view_range"))
+            shown = number_lines(given, _text(item), command.get("view_range"))
             return f"Here's the content of {given} with line numbers:\n{shown}"
         sizes = {one.metadata["path"]: _size(one) for one in self._below(path)}
         if not sizes and path != ROOT:
             raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
         header = f"Here're the files and directories up to 2 levels deep in {given}, excluding hidden items:"
-        return "\n".join([header, *listing(given, path, sizes)])
+        return "\n".join([header, *list_directory(given, path, sizes)])
 
     def _create(self, command: Mapping[str, Any]) -> str:
         given = command["path"]
@@ -258,13 +258,13 @@ class MemoryFiles:
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
         given, item = self._edited(command)
-        text, line = replaced(given, _text(item), command["old_str"], command["new_str"])
+        text, line = replace_text(given, _text(item), command["old_str"], command["new_str"])
         self._edit(item, text)
-        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{edited(text, line)}"  # noqa: E501
+        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{edited_excerpt(text, line)}"  # noqa: E501
 
     def _insert(self, command: Mapping[str, Any]) -> str:
         given, item = self._edited(command)
-        self._edit(item, placed(_text(item), command["insert_line"], command["insert_text"]))
+        self._edit(item, insert_text(_text(item), command["insert_line"], command["insert_text"]))
         return f"The file {given} has been edited."
 
     def _delete(self, command: Mapping[str, Any]) -> str:
@@ -323,7 +323,7 @@ class MemoryFiles:
 
     def _below(self, path: str, most: int | None = None) -> list[NamedRow]:
         """Return the files of a directory: "0" is the character after "/"."""
-        return self._items.between(f"{path}/", f"{path}0", Asked(most))
+        return self._items.between(f"{path}/", f"{path}0", RowPage(most))
 
     def _put(self, path: str, text: str) -> None:
         self._items.put(path, *_kept(path, text))

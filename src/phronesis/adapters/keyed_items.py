@@ -17,7 +17,7 @@ from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems
-from phronesis.store.named_items import EVERY, Asked, NamedRow
+from phronesis.store.named_items import EVERY, NamedRow, RowPage
 
 KIND: Final = "fact"
 _PAGE: Final = 1_000
@@ -90,14 +90,14 @@ class KeyedItems:
             found.setdefault(item.metadata[self.naming.member], item)
         return list(found.values())
 
-    def between(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
+    def between(self, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
         """Return the items whose names are in [``low``, ``high``), most recently changed first."""
         span = self._span(low, high)
         odd = self.odd(low, high)
         if not odd:
             return self._named.rows(*span, asked)
         found = {self._name(row): row for row in odd} | {
-            self._name(row): row for row in self._named.rows(*span, Asked(inside=asked.inside))
+            self._name(row): row for row in self._named.rows(*span, RowPage(inside=asked.inside))
         }
         rows = [row for row in found.values() if asked.meets is None or asked.meets(row)]
         rows.sort(key=lambda row: (row.updated_at, row.id), reverse=True)

@@ -18,7 +18,7 @@ from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError, MissingExtra
 from phronesis.memory import Memory
 from phronesis.store.filters import is_key
-from phronesis.store.named_items import Asked, Compared, Inside, NamedRow, Order
+from phronesis.store.named_items import MemberComparison, MemberConditions, NamedRow, Order, RowPage
 
 try:
     from langgraph.store import base
@@ -130,9 +130,9 @@ class PhronesisStore(base.BaseStore):
         inside = _compared(wanted)
         meets = (lambda row: _meets(row, wanted)) if wanted else None
         if not (op.query and op.query.strip()):
-            page = self._items.between(*span, Asked(limit, first, inside, meets))
+            page = self._items.between(*span, RowPage(limit, first, inside, meets))
             return [base.SearchItem(**_fields_of(row), score=None) for row in page]
-        rows = {row.id: row for row in self._items.between(*span, Asked(inside=inside, meets=meets))}
+        rows = {row.id: row for row in self._items.between(*span, RowPage(inside=inside, meets=meets))}
         scores = self._scores(op.query, op.namespace_prefix, rows) if rows else {}
         order = [*scores, *(item_id for item_id in rows if item_id not in scores)]
         shown = order[first : first + limit]
@@ -200,19 +200,19 @@ def _ahead(condition: Any) -> tuple[str, ...]:
     return tuple(takewhile("*".__ne__, path))
 
 
-def _compared(wanted: Mapping[str, Any]) -> Inside | None:
+def _compared(wanted: Mapping[str, Any]) -> MemberConditions | None:
     """Return the part of a filter that the database can evaluate; its results are filtered again."""
-    found: list[Compared] = []
+    found: list[MemberComparison] = []
     for member, one in wanted.items():
         for name, operand in (one if isinstance(one, Mapping) else {"$eq": one}).items():
             if name not in _COMPARED or not is_key(member):
                 continue
             if name == "$eq" and isinstance(operand, str):
-                found += [Compared(member, "eq", operand)] if is_storable(operand) else []
+                found += [MemberComparison(member, "eq", operand)] if is_storable(operand) else []
             elif (number := _number(operand, of=(int, float) if name == "$eq" else object)) is not None:
                 order, beyond = _COMPARED[name]
-                found.append(Compared(member, order, math.nextafter(number, beyond) if beyond else number))
-    return Inside("value", tuple(found)) if found else None
+                found.append(MemberComparison(member, order, math.nextafter(number, beyond) if beyond else number))
+    return MemberConditions("value", tuple(found)) if found else None
 
 
 def _number(operand: Any, *, of: Any) -> float | None:

@@ -16,7 +16,7 @@ from phronesis.errors import Conflict, InputError, PhronesisError
 from phronesis.log.inputs import flag
 from phronesis.log.recorder import MAX_PAYLOAD_BYTES
 from phronesis.reasoning.handlers import feedback_payload, run_payload
-from phronesis.reasoning.laws.block_rules import Unreadable, read_json
+from phronesis.reasoning.laws.block_rules import UnreadableBlock, read_json
 from phronesis.reasoning.laws.records import Run
 
 # Results of rows, and their summary.
@@ -51,14 +51,14 @@ class RowResult(Record):
     error: Mapping[str, Any] | None = None
 
 
-def failed(line: int, run_id: str | None, error: PhronesisError) -> RowResult:
+def failed_row(line: int, run_id: str | None, error: PhronesisError) -> RowResult:
     """Return the result of a row that failed."""
     said = {"code": error.code, "field": error.field, "message": error.message}
     return RowResult(line=line, run_id=run_id, error=said)
 
 
 @dataclass(slots=True)
-class Summary:
+class BatchSummary:
     """Counts over the rows of a batch (of learns, those not already known), and the first failed rows in full."""
 
     rows: int = 0
@@ -100,7 +100,7 @@ _QUOTED: Final = re.compile(rb'["\\\n]')
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RowSource:
     """The bytes of one row, its first line (from 1), and the number of bytes of the file up to its end.
 
     ``fault`` says why it cannot be read.
@@ -112,7 +112,7 @@ class Piece:
     fault: str | None = None
 
 
-def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[Piece]:
+def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[RowSource]:
     """Yield a file's rows unparsed; blank lines and a byte order mark are skipped.
 
     A file whose first character is ``[`` holds a list. A row of more than ``most`` bytes is discarded and reported as a
@@ -130,16 +130,16 @@ def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[Piec
     else:
         return
     if not body.lstrip().startswith(b"["):
-        yield from _lines(stream, body, Piece(line, b"", end), most)
+        yield from _lines(stream, body, RowSource(line, b"", end), most)
         return
-    cutter = _Cutter(most, line, end - len(body))
+    cutter = _ListSplitter(most, line, end - len(body))
     yield from cutter.feed(body)
     while chunk := stream.read(_CHUNK):
         yield from cutter.feed(chunk)
     yield from cutter.rest()
 
 
-def _lines(stream: BinaryIO, head: bytes, at: Piece, most: int) -> Iterator[Piece]:
+def _lines(stream: BinaryIO, head: bytes, at: RowSource, most: int) -> Iterator[RowSource]:
     line, end = at.line, at.end
     while head:
         whole = len(head) <= most or head.endswith(b"\n")
@@ -148,16 +148,16 @@ def _lines(stream: BinaryIO, head: bytes, at: Piece, most: int) -> Iterator[Piec
             tail = b"" if whole else stream.readline(_CHUNK)
             end += 0 if whole else len(tail)
         if not whole:
-            yield Piece(line, b"", end, _too_long(most))
+            yield RowSource(line, b"", end, _too_long(most))
         elif body.strip():
-            yield Piece(line, body, end)
+            yield RowSource(line, body, end)
         line += 1
         head = stream.readline(most + 1)
         end += len(head)
 
 
 @dataclass(slots=True)
-class _Cutter:
+class _ListSplitter:
     """Splits a JSON list into its members without parsing them: it tracks strings and brackets only."""
 
     most: int
@@ -172,7 +172,7 @@ class _Cutter:
     _closed: bool = False
     _behind: bool = False
 
-    def feed(self, chunk: bytes) -> Iterator[Piece]:
+    def feed(self, chunk: bytes) -> Iterator[RowSource]:
         """Consume bytes and yield the members that end in them."""
         start, at = 0, self._skip  # skip the character escaped by a backslash at the end of the last chunk
         while not self._closed and (found := self._marks().search(chunk, at)) is not None:
@@ -200,12 +200,12 @@ class _Cutter:
             self._keep(chunk[start:])
         self.end += len(chunk)
 
-    def rest(self) -> Iterator[Piece]:
+    def rest(self) -> Iterator[RowSource]:
         """Yield text after the list's end, or after its last complete member, as a fault."""
         if not self._closed:
-            yield Piece(self._place(), b"", self.end, "the list is not closed: nothing behind this place was read")
+            yield RowSource(self._place(), b"", self.end, "the list is not closed: nothing behind this place was read")
         elif self._behind:
-            yield Piece(self.line, b"", self.end, "something stands behind the list's end; it was not read")
+            yield RowSource(self.line, b"", self.end, "something stands behind the list's end; it was not read")
 
     def _marks(self) -> re.Pattern[bytes]:
         return _QUOTED if self._quoted else _OUTSIDE
@@ -220,12 +220,12 @@ class _Cutter:
         else:
             self._body += more
 
-    def _cut(self, last: bytes, end: int) -> Iterator[Piece]:
+    def _cut(self, last: bytes, end: int) -> Iterator[RowSource]:
         self._keep(last)
         if self._long:
-            yield Piece(self._began, b"", end, _too_long(self.most))
+            yield RowSource(self._began, b"", end, _too_long(self.most))
         elif self._body.strip():
-            yield Piece(self._place(), bytes(self._body), end)
+            yield RowSource(self._place(), bytes(self._body), end)
         self._body.clear()
         self._long, self._began = False, self.line
 
@@ -245,7 +245,7 @@ _ABOUT: Final = frozenset({"run_id", "feedback", "learn"})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BatchRow:
     """A validated row: the payload of its run (None for a known run) and of its feedback."""
 
     line: int
@@ -256,7 +256,7 @@ class Row:
     learn: bool
 
 
-def read_row(piece: Piece) -> Row:
+def read_row(piece: RowSource) -> BatchRow:
     """Parse a row; InputError names the wrong field.
 
     ``{run_id?, output, raw, trace, memory_ids, feedback?, learn?}``; without output and raw it is about a known run.
@@ -271,14 +271,14 @@ def read_row(piece: Piece) -> Row:
         if feedback is None and not learn:
             raise InputError("the row names no run, no feedback and no learn; there is nothing to do", field="row")
         run_id = check_id(members.get("run_id"), field="run_id")
-        return Row(piece.line, piece.end, run_id, None, feedback, learn)
+        return BatchRow(piece.line, piece.end, run_id, None, feedback, learn)
     run = run_payload({name: value for name, value in members.items() if name not in _ABOUT or name == "run_id"})
     if "run_id" not in run:
         run = {"run_id": derived_id("batch", "run", digest([run, feedback])), **run}
-    return Row(piece.line, piece.end, run["run_id"], run, feedback, learn)
+    return BatchRow(piece.line, piece.end, run["run_id"], run, feedback, learn)
 
 
-def named_in(piece: Piece) -> str | None:
+def named_in(piece: RowSource) -> str | None:
     """Return the run id of a row that may be otherwise invalid; None if it cannot be read."""
     try:
         return check_id(_members(piece).get("run_id"), field="run_id")
@@ -286,14 +286,14 @@ def named_in(piece: Piece) -> str | None:
         return None
 
 
-def _members(piece: Piece) -> Mapping[str, Any]:
+def _members(piece: RowSource) -> Mapping[str, Any]:
     if piece.fault is not None:
         raise InputError(piece.fault, field="row")
     try:
         value = read_json(piece.body.decode().strip())
     except UnicodeDecodeError as error:
         raise InputError(f"the row is not UTF-8: byte {error.start + 1} of it", field="row") from error
-    except Unreadable as error:
+    except UnreadableBlock as error:
         raise InputError(f"the row cannot be read: {error}", field="row") from error
     if not isinstance(value, dict):
         raise InputError(f"a row must be a JSON object, not {type(value).__name__}", field="row")

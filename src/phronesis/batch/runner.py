@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Final
 
 from phronesis.batch.rows import (
+    BatchRow,
     Done,
-    Piece,
-    Row,
     RowResult,
+    RowSource,
     another,
-    failed,
+    failed_row,
     key_of,
     named_in,
     read_pieces,
@@ -40,13 +40,13 @@ from phronesis.log.reader import fit
 from phronesis.memory import Memory
 from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.records import Run, checked_feedback
-from phronesis.reasoning.learning import LEARN, Foretold, foretell
+from phronesis.reasoning.learning import LEARN, LearnForecast, foretell
 
 # Dry run: the result of each row, without writing.
 
 
 @dataclass(slots=True)
-class _Seen:
+class _PriorRun:
     """A run before a row: its item (None: not recorded yet), its digest, and what this file did with it."""
 
     item: str | None
@@ -57,14 +57,14 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class Foresight:
+class BatchForecast:
     """Predicts the results of a batch. It keeps each run of the file by its fields and its last feedback."""
 
     memory: Memory
     lane: LaneName
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, _PriorRun] = field(default_factory=dict)
 
-    def of(self, row: Row) -> RowResult:
+    def of(self, row: BatchRow) -> RowResult:
         """Return the predicted result of one row; raises what recording it would raise."""
         seen = self._seen.get(row.run_id) or self._stored(row.run_id)
         run: Done | None = None if row.run is None else "known" if seen is not None else "missing"
@@ -72,7 +72,7 @@ class Foresight:
             if row.run is None:
                 raise unknown(row.run_id, self.lane)
             given = handlers.recorded_run(fit(row.run))
-            seen = _Seen(None, said_of(given), given)
+            seen = _PriorRun(None, said_of(given), given)
         elif row.run is not None and said_of(handlers.recorded_run(fit(row.run))) != seen.said:
             raise another(row.run_id)
         feedback: Done | None = None
@@ -80,7 +80,7 @@ class Foresight:
             feedback = "known" if row.feedback == seen.feedback else self._done(seen, handlers.FEEDBACK, row.feedback)
         effective = row.feedback or seen.feedback
         learn = self._done(seen, LEARN, effective) if row.learn else None
-        counts = Foretold(0, 0)
+        counts = LearnForecast(0, 0)
         if learn == "missing" and effective is not None:
             counts = foretell(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
         if feedback == "missing":
@@ -97,13 +97,13 @@ class Foresight:
             dropped=counts.dropped,
         )
 
-    def _stored(self, run_id: str) -> _Seen | None:
+    def _stored(self, run_id: str) -> _PriorRun | None:
         """Return a run that is in the lane, or pending there."""
         book, tenant = self.memory.admin.components.runs, self.memory.admin.tenant
         held = book.find(tenant, self.lane, run_id)
         if held is not None:
             run = handlers.run_of(held)
-            return _Seen(held.id, said_of(run), run, held.data.get("feedback"))
+            return _PriorRun(held.id, said_of(run), run, held.data.get("feedback"))
         known = self.memory.admin.components.writer.recorder.known(
             tenant, key_of(self.lane, handlers.RUN, run_id, None)
         )
@@ -115,9 +115,9 @@ class Foresight:
         if not book.waits(tenant, entry):
             raise taken_back(run_id)
         run = handlers.recorded_run(fit(entry.payload))
-        return _Seen(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
+        return _PriorRun(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
 
-    def _done(self, seen: _Seen, verb: str, feedback: Mapping[str, Any] | None) -> Done:
+    def _done(self, seen: _PriorRun, verb: str, feedback: Mapping[str, Any] | None) -> Done:
         """Return whether the store, or an earlier row, already has this part of a run."""
         act = (verb, digest(feedback))
         if act in seen.done:
@@ -152,10 +152,10 @@ OF_A_ROW: Final = (InputError, NotFound, Conflict, EntryFailed, StorageRefused)
 
 
 @dataclass(slots=True)
-class _Job:
+class _PendingRow:
     """A recorded row that is not interpreted yet: its run's item, its entries in order, and what was done, by verb."""
 
-    row: Row
+    row: BatchRow
     item_id: str
     entries: dict[str, Entry] = field(default_factory=dict)
     told: dict[str, Done] = field(default_factory=dict)
@@ -187,43 +187,43 @@ class Batch:
 
         A wrong row yields an error, and the batch continues.
         """
-        waiting: list[_Job | RowResult] = []
+        waiting: list[_PendingRow | RowResult] = []
         begun = done = 0
         for piece in read_pieces(stream):
             row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
-            again = isinstance(row, Row) and any(
-                isinstance(one, _Job) and one.row.run_id == row.run_id for one in waiting
+            again = isinstance(row, BatchRow) and any(
+                isinstance(one, _PendingRow) and one.row.run_id == row.run_id for one in waiting
             )
             if again or len(waiting) >= self.window or done - begun > WINDOW_BYTES:
                 yield from self._finished(waiting, done)
                 waiting, begun = [], done
             if not waiting:
                 self._catch_up()
-            waiting.append(self._recorded(row) if isinstance(row, Row) else row)
+            waiting.append(self._recorded(row) if isinstance(row, BatchRow) else row)
             done = piece.end
         yield from self._finished(waiting, done)
 
     def foresee(self, stream: BinaryIO) -> Iterator[RowResult]:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
-        foresight = Foresight(self.memory, self._lane)
+        foresight = BatchForecast(self.memory, self._lane)
         for piece in read_pieces(stream):
             row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
             try:
-                yield foresight.of(row) if isinstance(row, Row) else row
+                yield foresight.of(row) if isinstance(row, BatchRow) else row
             except OF_A_ROW as error:
-                yield failed(row.line, row.run_id, error)
+                yield failed_row(row.line, row.run_id, error)
             self.on_bytes(piece.end)
 
-    def _recorded(self, row: Row) -> _Job | RowResult:
+    def _recorded(self, row: BatchRow) -> _PendingRow | RowResult:
         """Record a row as pending entries."""
         try:
             return self._job(row)
         except OF_A_ROW as error:
-            return failed(row.line, row.run_id, error)
+            return failed_row(row.line, row.run_id, error)
 
-    def _job(self, row: Row) -> _Job:
+    def _job(self, row: BatchRow) -> _PendingRow:
         held = self._find(row.run_id)
-        job = _Job(row, "" if held is None else held.id)
+        job = _PendingRow(row, "" if held is None else held.id)
         if row.run is not None:
             held = self._record_run(job, row.run, held)
         elif held is None:
@@ -239,7 +239,7 @@ class Batch:
             self._write(job, LEARN, row.feedback or said, {**about, "read": read})
         return job
 
-    def _record_run(self, job: _Job, run: Mapping[str, Any], held: Item | None) -> Item | None:
+    def _record_run(self, job: _PendingRow, run: Mapping[str, Any], held: Item | None) -> Item | None:
         """Record a row's run, unless it is held; return the held item, None while the run is pending."""
         if held is None:
             entry = self._write(job, handlers.RUN, None, run)
@@ -254,7 +254,7 @@ class Batch:
             job.item_id, job.told[handlers.RUN] = held.id, "known"
         return held
 
-    def _write(self, job: _Job, verb: str, content: Any, payload: Mapping[str, Any]) -> Entry:
+    def _write(self, job: _PendingRow, verb: str, content: Any, payload: Mapping[str, Any]) -> Entry:
         """Record an entry, or return the existing one with the same content."""
         stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         key = key_of(self._lane, verb, job.row.run_id if verb == handlers.RUN else job.item_id, content)
@@ -273,11 +273,11 @@ class Batch:
         job.entries[verb], job.told[verb] = entry, "known" if repeated else "recorded"
         return entry
 
-    def _finished(self, waiting: list[_Job | RowResult], done: int) -> Iterator[RowResult]:
+    def _finished(self, waiting: list[_PendingRow | RowResult], done: int) -> Iterator[RowResult]:
         """Interpret a window's entries in order, and yield the results of its rows."""
         for one in waiting:
-            yield self._finish(one) if isinstance(one, _Job) else one
-            if isinstance(one, _Job):
+            yield self._finish(one) if isinstance(one, _PendingRow) else one
+            if isinstance(one, _PendingRow):
                 self.on_bytes(one.row.end)
         if waiting:
             stages = self.memory.admin.components
@@ -285,7 +285,7 @@ class Batch:
                 stages.vectorizer.run(self.memory.admin.tenant)
             self.on_bytes(done)
 
-    def _finish(self, job: _Job) -> RowResult:
+    def _finish(self, job: _PendingRow) -> RowResult:
         row, told = job.row, job.told
         try:
             retried = [entry for entry in job.entries.values() if not self._interpreted(entry)]
@@ -298,7 +298,7 @@ class Batch:
             learn = None if retried else job.entries.get(LEARN)
             counts: dict[str, Any] = {} if learn is None else self._counts(learn)
         except OF_A_ROW as error:
-            return failed(row.line, row.run_id, error)
+            return failed_row(row.line, row.run_id, error)
         return RowResult(
             line=row.line,
             run_id=row.run_id,
@@ -344,11 +344,11 @@ class Batch:
         return self.memory.admin.components.runs.find(self.memory.admin.tenant, self._lane, run_id)
 
 
-def _read(piece: Piece, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Row | RowResult:
+def _read(piece: RowSource, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> BatchRow | RowResult:
     """Parse a row in its recorded form, or return its error."""
     try:
         row = read_row(piece)
         run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
         return replace(row, run=run, feedback=feedback)
     except InputError as error:
-        return failed(piece.line, named_in(piece), error)
+        return failed_row(piece.line, named_in(piece), error)

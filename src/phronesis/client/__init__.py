@@ -25,7 +25,7 @@ from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
 from phronesis.memory.runs import Runs
 from phronesis.memory.runtime import Verbs
-from phronesis.wire import decoded, decoded_item
+from phronesis.wire import decode_record, decoded_item
 
 __all__ = ["Client"]
 
@@ -192,7 +192,7 @@ class Client(RemoteVerbs[Memory]):
         answer = self._transport.send(
             "DELETE", path, query=query, headers=_headers({"expected_version": expected_version}), repeatable=False
         )
-        certificate: ErasureCertificate = decoded(ErasureCertificate, answer)
+        certificate: ErasureCertificate = decode_record(ErasureCertificate, answer)
         return certificate
 
     def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
@@ -292,4 +292,4 @@ def _part(name: str, value: Any) -> str:
 
 def _result(method: Callable[..., Any], answer: Any) -> Any:
     gives = get_type_hints(method)["return"]
-    return decoded_item(answer) if gives is Item else decoded(gives, answer)
+    return decoded_item(answer) if gives is Item else decode_record(gives, answer)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from phronesis.compose.composer import compose, shown_core
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, bearing_procedures, core_memory, has_procedures
-from phronesis.compose.disputes import outweighed, side_by_side
+from phronesis.compose.disputes import outweighed_items, side_by_side
 from phronesis.compose.evidence_selection import InCoreMemory, choose_evidence
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
@@ -33,7 +33,7 @@ from phronesis.recall.retrievers import MEMORY
 from phronesis.recall.search import Query
 from phronesis.recall.search_options import Encodings, SearchOptions
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
 from phronesis.store.resources import has_documents
 from phronesis.uuid7 import new_id
@@ -53,7 +53,7 @@ class Request:
     scope: Scope
     budget: Budget
     agent_state: Mapping[str, Any]
-    wanted: Wanted
+    wanted: ReadConditions
     now: datetime
     plan: RetrievalPlan | None = None
 
@@ -173,7 +173,7 @@ def limit_of(budget: Budget) -> int:
 # Masking secrets and personal numbers in a context's candidates.
 
 
-def masked(candidates: Candidates) -> Candidates:
+def mask_secrets(candidates: Candidates) -> Candidates:
     """Replace each secret and personal number in the candidates by a marker; the user's own message is unchanged."""
     return replace(
         candidates,
@@ -215,7 +215,7 @@ CHARACTERS_PER_TOKEN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedContent:
     """The content that is loaded before any search."""
 
     core: CoreMemory
@@ -280,7 +280,7 @@ class Assembler:
         own = request.scope.write_lane
         return package, next((lane.head_seq for lane in lanes if (lane.kind, lane.name) == (own.kind, own.name)), 0)
 
-    def _loaded(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _Loaded:
+    def _loaded(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _LoadedContent:
         budget, wanted = request.budget, request.wanted
         turns = recent_turns(unit, lanes, request.session_id, last=budget.recent_turn_count, as_of=wanted.as_of)
         # A session that is shown whole needs no summary. The budget counts messages; a turn has several.
@@ -301,7 +301,7 @@ class Assembler:
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
         names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
         secret, own = find_secret(unit), request.scope.write_lane
-        return _Loaded(
+        return _LoadedContent(
             core,
             turns,
             summary,
@@ -313,7 +313,7 @@ class Assembler:
         )
 
     def _candidates(
-        self, tenant: str, request: Request, loaded: _Loaded, found: PlannedEvidence
+        self, tenant: str, request: Request, loaded: _LoadedContent, found: PlannedEvidence
     ) -> tuple[Candidates, dict[str, Any]]:
         """Return the candidates (evidence with its disputes), and the reasons for leaving out the other results."""
         standing = self._masked(
@@ -338,7 +338,7 @@ class Assembler:
                 lanes = visible_lanes(unit, request.scope)
                 evidence = side_by_side(unit, lanes, evidence, request.wanted, apart=apart)
                 if not self.core.shows_disputes(request.wanted):
-                    weaker = outweighed(unit, lanes, [one.item.id for one in evidence], request.wanted)
+                    weaker = outweighed_items(unit, lanes, [one.item.id for one in evidence], request.wanted)
                     evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
                 derived = [one.item.id for one in evidence if one.item.kind != "message"]
                 for lane in lanes:
@@ -373,10 +373,10 @@ class Assembler:
         return candidates, reasons
 
     def _masked(self, candidates: Candidates) -> Candidates:
-        return masked(candidates) if self.masks else candidates
+        return mask_secrets(candidates) if self.masks else candidates
 
 
-def scaled(budget: Budget, total: int) -> Budget:
+def scale_budget(budget: Budget, total: int) -> Budget:
     """Return a budget of another total, with its token slots in the same proportions."""
     share = total / budget.total
     slots = ("system_blocks", "working_summary", "recent_turns", "evidence")

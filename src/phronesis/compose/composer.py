@@ -9,11 +9,11 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
-from phronesis.compose.citations import aliases, shortened
-from phronesis.compose.selection import Ledger, Selection
+from phronesis.compose.item_wording import aliases, shorten_heading
+from phronesis.compose.selection import Selection, SlotLedger
 from phronesis.compose.snippets import (
     Count,
-    Piece,
+    RenderedPiece,
     citation_of,
     group_of,
     is_due,
@@ -98,7 +98,7 @@ class Layout:
     introduced: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
 
-    def text(self, pieces: Sequence[Piece]) -> str:
+    def text(self, pieces: Sequence[RenderedPiece]) -> str:
         """Return the prompt as one text, each part under its title."""
         stable = self.stable(pieces)
         turns = [self._turn(piece) for piece in _pieces_of(pieces, "recent_turns")]
@@ -109,7 +109,7 @@ class Layout:
         ]
         return "\n\n".join([*parts, f"{TITLES['user_message']}\n{self.user_message}"])
 
-    def messages(self, pieces: Sequence[Piece]) -> list[dict[str, str]]:
+    def messages(self, pieces: Sequence[RenderedPiece]) -> list[dict[str, str]]:
         """Return the messages: at most one system message, the turns, at most one data message, the user's message."""
         stable, changing = self.stable(pieces), "\n\n".join(self._changing(pieces))
         return [
@@ -119,7 +119,7 @@ class Layout:
             {"role": "user", "content": self.user_message},
         ]
 
-    def stable(self, pieces: Sequence[Piece]) -> str:
+    def stable(self, pieces: Sequence[RenderedPiece]) -> str:
         """Return the common beginning of both renderings: the same for every question, as long as its items are."""
         lasting = [piece for piece in pieces if not piece.due]
         return "\n\n".join(
@@ -130,14 +130,14 @@ class Layout:
             ]
         )
 
-    def _changing(self, pieces: Sequence[Piece]) -> list[str]:
+    def _changing(self, pieces: Sequence[RenderedPiece]) -> list[str]:
         """Return the due items and the evidence for the message."""
         due = [piece for piece in pieces if piece.due]
         lines = "\n".join(map(self._line, _pieces_of(pieces, "evidence")))
         evidence = [f"{TITLES['evidence']}\n{self.boundary.memory(lines)}"] if lines else []
         return [*self._blocks(due, "system_blocks", DUE_TITLE, labelled=False), *evidence]
 
-    def _blocks(self, pieces: Sequence[Piece], slot: str, title: str, *, labelled: bool = True) -> list[str]:
+    def _blocks(self, pieces: Sequence[RenderedPiece], slot: str, title: str, *, labelled: bool = True) -> list[str]:
         shown = []
         for (name, fenced), group in groupby(in_order(pieces, slot), key=lambda piece: group_of(_block(piece))):
             texts = list(map(self._line, group))
@@ -147,29 +147,29 @@ class Layout:
                 shown.append(f"{label(name)}:\n{framed}" if labelled and name is not None else framed)
         return [f"{title}\n" + "\n\n".join(shown)] if shown else []
 
-    def _line(self, piece: Piece) -> str:
-        return f"{shortened(piece.heading, self.aliases)} {piece.text}".strip()
+    def _line(self, piece: RenderedPiece) -> str:
+        return f"{shorten_heading(piece.heading, self.aliases)} {piece.text}".strip()
 
-    def _turn(self, piece: Piece) -> str:
+    def _turn(self, piece: RenderedPiece) -> str:
         return self.boundary.turn(speaker(_block(piece)), piece.text)
 
-    def _turn_message(self, piece: Piece) -> dict[str, str]:
+    def _turn_message(self, piece: RenderedPiece) -> dict[str, str]:
         block = _block(piece)
         if not keeps_its_role(block):
             return {"role": "user", "content": self._turn(piece)}
         return {"role": block.role, "content": message_prefix(block) + piece.text}
 
 
-def headings_in_order(pieces: Sequence[Piece]) -> list[str]:
+def headings_in_order(pieces: Sequence[RenderedPiece]) -> list[str]:
     """Return the headings with citations, in display order."""
     blocks = sorted(in_order(pieces, "system_blocks") + in_order(pieces, "working_summary"), key=lambda one: one.due)
     return [piece.heading for piece in (*blocks, *_pieces_of(pieces, "evidence"))]
 
 
-def in_order(pieces: Sequence[Piece], slot: str) -> list[Piece]:
+def in_order(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
     """Return the pieces of a block slot in display order: unlabelled first, then group by group."""
 
-    def order(piece: Piece) -> tuple[int, str, bool, int, int]:
+    def order(piece: RenderedPiece) -> tuple[int, str, bool, int, int]:
         block = _block(piece)
         title = block.label or ""
         rank = -1 if block.label is None else LABELS.index(title) if title in LABELS else len(LABELS)
@@ -178,11 +178,11 @@ def in_order(pieces: Sequence[Piece], slot: str) -> list[Piece]:
     return sorted((piece for piece in pieces if piece.slot == slot), key=order)
 
 
-def _pieces_of(pieces: Sequence[Piece], slot: str) -> list[Piece]:
+def _pieces_of(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
     return sorted((piece for piece in pieces if piece.slot == slot), key=lambda piece: piece.index)
 
 
-def _block(piece: Piece) -> Block:
+def _block(piece: RenderedPiece) -> Block:
     if not isinstance(piece.source, Block):
         raise TypeError(f"{piece.slot} holds blocks")
     return piece.source
@@ -263,13 +263,13 @@ def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter)
     return frozenset(one for block in _blocks(selection.chosen, "system_blocks") for one in block.citations)
 
 
-def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, Ledger]:
+def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, SlotLedger]:
     """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
     taken = _minimum(layout, budget.total, counter, count) + _frame(candidates, layout.language, count)
     available = budget.total - taken
-    return layout, Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
+    return layout, SlotLedger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
 
 
 def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
@@ -329,7 +329,7 @@ def _frame(candidates: Candidates, language: str, count: Count) -> int:
     return count(preamble(language, SAMPLE)) + titles + fence + 2 * MESSAGE_OVERHEAD
 
 
-def _shown(chosen: Sequence[Piece]) -> Iterator[str]:
+def _shown(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
     for piece in chosen:
         yield piece.text
         yield piece.heading
@@ -337,19 +337,19 @@ def _shown(chosen: Sequence[Piece]) -> Iterator[str]:
             yield speaker(piece.source)
 
 
-def _of(chosen: Sequence[Piece], slot: str) -> list[Piece]:
+def _of(chosen: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
     return sorted((piece for piece in chosen if piece.slot == slot), key=lambda piece: piece.index)
 
 
-def _blocks(chosen: Sequence[Piece], slot: str) -> list[Block]:
+def _blocks(chosen: Sequence[RenderedPiece], slot: str) -> list[Block]:
     return [piece.source for piece in _of(chosen, slot) if isinstance(piece.source, Block)]
 
 
-def _evidence(chosen: Sequence[Piece]) -> list[Evidence]:
+def _evidence(chosen: Sequence[RenderedPiece]) -> list[Evidence]:
     return [piece.source for piece in _of(chosen, "evidence") if isinstance(piece.source, Evidence)]
 
 
-def _conflicts(chosen: Sequence[Piece]) -> list[dict[str, Any]]:
+def _conflicts(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
     shown = {citation_of(piece.source) for piece in chosen}
     return [
         {"citation": evidence.item.citation, "disputed_by": f"mem:{other}", "shown": f"mem:{other}" in shown}
@@ -358,7 +358,7 @@ def _conflicts(chosen: Sequence[Piece]) -> list[dict[str, Any]]:
     ]
 
 
-def _shortened(chosen: Sequence[Piece]) -> list[dict[str, Any]]:
+def _shortened(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
     ordered = sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
     return [
         {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}

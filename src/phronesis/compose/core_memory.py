@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from phronesis.compose.citations import CITATIONS_SHOWN
-from phronesis.compose.disputes import live_disputes, outweighed
-from phronesis.compose.item_wording import days_of_items, words_of
+from phronesis.compose.disputes import live_disputes, outweighed_items
+from phronesis.compose.item_wording import CITATIONS_SHOWN, days_of_items, words_of
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
-from phronesis.core.prospective import COMING, in_words, lapsed
+from phronesis.core.prospective import COMING, in_words, is_lapsed
 from phronesis.core.results import Evidence, SearchResult
 from phronesis.recall.as_of import drawn_by
 from phronesis.recall.browse import items_of
@@ -21,11 +20,11 @@ from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
 from phronesis.recall.user_aliases import is_about, names_of_user, near_user, told_names
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import read_edges
-from phronesis.traits.laws.strength import recalled
+from phronesis.traits.laws.strength import is_recalled
 
 # Procedural memory: the user's preferred way of doing the requested task (requirement NM-15).
 
@@ -41,7 +40,7 @@ It excludes procedures that only share a word with a long message.
 """
 
 
-def has_procedures(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> bool:
+def has_procedures(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions) -> bool:
     """Return whether a user's own lane holds any procedure; without one the search is skipped."""
     own = [lane for lane in lanes if lane.user_id is not None]
     return bool(items_of(unit, own, dataclasses.replace(wanted, kinds=(PROCEDURE,)), limit=1))
@@ -73,7 +72,7 @@ def _bears(one: Evidence, found: SearchResult) -> bool:
 # The valid remainder of a statement of which another memory has superseded a part.
 
 
-def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: Wanted) -> dict[str, str]:
+def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: ReadConditions) -> dict[str, str]:
     """Return, by id, the key and value to show for items whose text states more than still holds.
 
     "I work in Lyon as a nurse" still states the job after the home has changed, and must not be read as the current
@@ -127,7 +126,7 @@ class CorePolicy:
         """
         return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
-    def shows_disputes(self, wanted: Wanted) -> bool:
+    def shows_disputes(self, wanted: ReadConditions) -> bool:
         """Return whether both sides of a dispute are shown; reads of the past always show them."""
         return self.disputes == "both" or wanted.past
 
@@ -145,7 +144,9 @@ class CoreMemory:
     words: Mapping[str, str]
 
 
-def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
+def core_memory(
+    unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: ReadConditions, *, now: datetime
+) -> CoreMemory:
     """Return a scope's core memory at a time.
 
     Any item may be pinned by hand. Otherwise it holds items about the user or about nobody, and of other people items
@@ -155,9 +156,9 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     The requested attributes narrow all of it, pinned items included. Policies are the team's, whichever agent asks.
     """
     asked = dataclasses.replace(wanted, recalled=True)
-    found = {item.id: item for item in _items(unit, lanes, policy, asked) if recalled(item)}
+    found = {item.id: item for item in _items(unit, lanes, policy, asked) if is_recalled(item)}
     names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
-    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][: policy.due]
+    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not is_lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
     near = near_user(unit, lanes, [item for item in found.values() if policy.cares(item)], names, wanted)
     held = [item for item in found.values() if item.pinned or is_about(item, names) or item.id in near]
@@ -168,7 +169,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     held = [*first, *due, *held[len(first) :]]
     ids = [item.id for item in held]
     if not policy.shows_disputes(wanted):
-        weaker = outweighed(unit, lanes, ids, wanted)
+        weaker = outweighed_items(unit, lanes, ids, wanted)
         held = [item for item in held if item.pinned or item.id not in weaker]
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
     # An item is shown by its key and value if its text states more than still holds.
@@ -198,7 +199,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
                 place=places.get(item.id, 0),
             )
         )
-    return CoreMemory(once(blocks), {item.id: item.content for item in held})
+    return CoreMemory(merge_blocks(blocks), {item.id: item.content for item in held})
 
 
 def _rank(item: Item, policy: CorePolicy, names: AbstractSet[str]) -> tuple[object, ...]:
@@ -214,7 +215,7 @@ def _words(item: Item, names: AbstractSet[str]) -> str:
     return words if whose.casefold() in words.casefold() else f"{whose} · {words}"
 
 
-def once(blocks: Iterable[Block]) -> list[Block]:
+def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
     """Merge blocks with the same text under one heading into one with all their citations.
 
     One clause may give several memories ("我在杭州做前端": where, and what), and its text is shown once.
@@ -228,7 +229,7 @@ def once(blocks: Iterable[Block]) -> list[Block]:
     return list(found.values())
 
 
-def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> list[Item]:
+def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: ReadConditions) -> list[Item]:
     kinds = list(dict.fromkeys([*policy.kinds, *(one for one in policy.pin if one in KINDS)]))
     keys = [one for one in policy.pin if one not in KINDS]
 

@@ -4,25 +4,25 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
-from phronesis.compose.citations import CITATIONS_SHOWN
+from phronesis.compose.item_wording import CITATIONS_SHOWN
 from phronesis.core.results import Evidence
 from phronesis.core.timestamps import to_micros
 from phronesis.recall.as_of import drawn_by, live_at
 from phronesis.recall.browse import items_by_id
 from phronesis.recall.evidence import sources_of
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.relations import contradicting
-from phronesis.traits.laws.strength import recalled
+from phronesis.store.relations import contradicting_pairs
+from phronesis.traits.laws.strength import is_recalled
 
 MAX_FETCHED: Final = 24
 """Maximum number of items read because a result is in conflict with them."""
 
 
 def side_by_side(
-    unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], wanted: Wanted, *, apart: frozenset[str]
+    unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], wanted: ReadConditions, *, apart: frozenset[str]
 ) -> list[Evidence]:
     """Return evidence with each disputing item directly after it: moved up if it was found, else read.
 
@@ -44,24 +44,28 @@ def side_by_side(
     return list(out.values())
 
 
-def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> dict[str, list[str]]:
+def live_disputes(
+    unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: ReadConditions
+) -> dict[str, list[str]]:
     """Return the ids of the live items that contradict each of these at the requested time.
 
     Items with other attributes are left out.
     """
     found: dict[str, list[str]] = {}
     for lane in lanes if item_ids else ():
-        for one, other, _ in drawn_by(unit, lane.lane_id, contradicting(unit, lane.lane_id), wanted.as_of):
+        for one, other, _ in drawn_by(unit, lane.lane_id, contradicting_pairs(unit, lane.lane_id), wanted.as_of):
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
     found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
     others = [other for named in found.values() for other in named]
     live = [item for lane in lanes if others for item in live_at(unit, lane, others, wanted.as_of).values()]
-    shown = {item.id for item in live if recalled(item) and wanted.carries(item)}
+    shown = {item.id for item in live if is_recalled(item) and wanted.carries(item)}
     return {item_id: sorted({*named} & shown) for item_id, named in found.items()}
 
 
-def outweighed(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> frozenset[str]:
+def outweighed_items(
+    unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: ReadConditions
+) -> frozenset[str]:
     """Return the items that a live, eligible item disputes and outweighs: by more trust, then by a later time.
 
     Of two that are equal in both, the one with the later id wins.
@@ -93,11 +97,13 @@ def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
     return out
 
 
-def _fetched(unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: Wanted) -> dict[str, Evidence]:
+def _fetched(unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: ReadConditions) -> dict[str, Evidence]:
     out: dict[str, Evidence] = {}
     for lane in lanes if ids else ():
         items = [
-            item for item in items_by_id(unit, [lane], ids, wanted).values() if recalled(item) and wanted.carries(item)
+            item
+            for item in items_by_id(unit, [lane], ids, wanted).values()
+            if is_recalled(item) and wanted.carries(item)
         ]
         sources = sources_of(unit, lane.lane_id, items, as_of=wanted.as_of)
         out |= {item.id: Evidence(item, 0.0, sources=tuple(sources[item.id])) for item in items}

@@ -90,7 +90,7 @@ class InCoreMemory:
 
 
 @dataclass(slots=True)
-class _Choosing:
+class _SelectionState:
     asked: str
     origins: Mapping[str, Collection[str]]
     shown: list[Evidence] = field(default_factory=list)
@@ -125,7 +125,7 @@ def choose_evidence(
         tools: whether a tool's output may be shown verbatim.
         documents: whether the message asks for a document: the order then stays that of ``found``.
     """
-    work = _Choosing(asked, origins or {}, list(found[:first]))
+    work = _SelectionState(asked, origins or {}, list(found[:first]))
     held = [frozenset(tokenize(text)) for text in core.words]
     words = set(tokenize(asked))
     bearing = [one for one in found[first:] if _bears(one, work, abstaining, tools=tools)]
@@ -153,7 +153,7 @@ def choose_evidence(
     return EvidenceChoice(lines, work.left_out)
 
 
-def _bears(one: Evidence, work: _Choosing, abstaining: Collection[Store], *, tools: bool) -> bool:
+def _bears(one: Evidence, work: _SelectionState, abstaining: Collection[Store], *, tools: bool) -> bool:
     reason = _unfit(one, work.asked, abstaining, tools=tools)
     if reason is not None:
         work.leave(one, reason)
@@ -249,7 +249,7 @@ def _is_asked_key(one: Evidence) -> bool:
     return (one.why or {}).get("key", 0.0) > 0
 
 
-def _told_by(one: Evidence, work: _Choosing) -> int | None:
+def _told_by(one: Evidence, work: _SelectionState) -> int | None:
     """Return the index of a shown line with the same content: the source message, or a repetition of it."""
     if one.item.kind == SECTION or one.conflicts or one.item.ended:
         return None

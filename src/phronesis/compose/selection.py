@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from phronesis.compose.snippets import (
     Count,
-    Piece,
+    RenderedPiece,
     block_piece,
     citation_of,
     evidence_piece,
@@ -36,7 +36,7 @@ def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
     return {slot: cap * room // total for slot, cap in wanted.items()}
 
 
-class Ledger:
+class SlotLedger:
     """The allowance and use of each slot, in tokens. It only counts; the caller asks before it spends."""
 
     def __init__(self, available: int, caps: Mapping[str, int], *, total: int | None = None) -> None:
@@ -100,8 +100,8 @@ class Selection:
     message. Sizes are estimates, each piece counted by itself.
     """
 
-    def __init__(self, candidates: Candidates, *, budget: Budget, ledger: Ledger, count: Count) -> None:
-        self.chosen: list[Piece] = []
+    def __init__(self, candidates: Candidates, *, budget: Budget, ledger: SlotLedger, count: Count) -> None:
+        self.chosen: list[RenderedPiece] = []
         self.dropped: list[dict[str, Any]] = []
         self._candidates = candidates
         self._budget = budget
@@ -194,7 +194,7 @@ class Selection:
             else:
                 self._take(piece)
 
-    def _piece(self, slot: str, index: int, block: Block, room: int) -> Piece | None:
+    def _piece(self, slot: str, index: int, block: Block, room: int) -> RenderedPiece | None:
         first = block.label is None or (slot, group_of(block)) not in self._groups
         cut = slot == "working_summary"
         return block_piece(slot, index, block, room=room, cut=cut, first=first, count=self._count)
@@ -259,7 +259,7 @@ class Selection:
             if self._repeats(piece.source):
                 self._release(piece, SHOWN_ALREADY)
 
-    def _take(self, piece: Piece) -> None:
+    def _take(self, piece: RenderedPiece) -> None:
         self._ledger.use(piece.slot, piece.tokens)
         self.chosen.append(piece)
         source = piece.source
@@ -270,7 +270,7 @@ class Selection:
         elif not piece.shortened and isinstance(source, Evidence) and source.item.kind == "message":
             self._quoted.add(source.item.citation)
 
-    def _release(self, piece: Piece, reason: str) -> None:
+    def _release(self, piece: RenderedPiece, reason: str) -> None:
         self.chosen.remove(piece)
         self._ledger.release(piece.slot, piece.tokens)
         self._drop(piece.slot, piece.index, piece.source, reason)
@@ -282,7 +282,7 @@ class Selection:
 _VALUE: Final = {"evidence": 0, "recent_turns": 1, "working_summary": 2, "system_blocks": 3}
 
 
-def _value(piece: Piece) -> tuple[float, int]:
+def _value(piece: RenderedPiece) -> tuple[float, int]:
     # Due items are dropped after the evidence and before the turns.
     value = 0.5 if piece.due else _VALUE[piece.slot]
     return value, piece.index if piece.slot == "recent_turns" else -piece.index

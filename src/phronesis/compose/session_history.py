@@ -16,7 +16,7 @@ from sys import maxsize
 from typing import Any, Final
 
 from phronesis.compose.item_wording import days_of_items, said_at, told_days, words_of
-from phronesis.compose.snippets import opening
+from phronesis.compose.snippets import first_sentence
 from phronesis.core.context import Block
 from phronesis.core.data_delimiters import own_text
 from phronesis.core.entries import Entry, SummaryRow, is_erased
@@ -29,8 +29,8 @@ from phronesis.log.reader import load_listed
 from phronesis.recall.browse import items_of, turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
-from phronesis.store.items import ItemState, OfSession, live_of_session, read_items, read_states
+from phronesis.store.eligible import ReadConditions
+from phronesis.store.items import ItemState, SessionItems, live_of_session, read_items, read_states
 from phronesis.store.lanes import Lane
 from phronesis.store.log import read_entries
 
@@ -176,7 +176,7 @@ def working_summary(
     unit: Unit,
     lane: Lane,
     session_id: str,
-    wanted: Wanted,
+    wanted: ReadConditions,
     *,
     apart: AbstractSet[str] = frozenset(),
     policy: SummaryPolicy = SummaryPolicy(),
@@ -187,7 +187,7 @@ def working_summary(
     Items ``apart`` are shown elsewhere.
     """
     row = _stored(unit, lane, session_id, wanted)
-    meant = OfSession(NOTED_KINDS, policy.noted), OfSession(("message",), policy.said, "user")
+    meant = SessionItems(NOTED_KINDS, policy.noted), SessionItems(("message",), policy.said, "user")
     noted, said = _of_session(unit, lane, session_id, wanted, meant)
     batches = _batches(noted, said)
     noted = [item for item in _whole(noted, batches, most=policy.noted) if item.id not in apart]
@@ -210,7 +210,7 @@ def working_summary(
 
 
 def _of_session(
-    unit: Unit, lane: Lane, session_id: str, wanted: Wanted, meant: Sequence[OfSession]
+    unit: Unit, lane: Lane, session_id: str, wanted: ReadConditions, meant: Sequence[SessionItems]
 ) -> Sequence[Sequence[Item]]:
     """Return the session's items for each of the requested kinds, the newest first."""
     if not wanted.past:
@@ -229,7 +229,7 @@ def _of_session(
     ]
 
 
-def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryRow | None:
+def _stored(unit: Unit, lane: Lane, session_id: str, wanted: ReadConditions) -> SummaryRow | None:
     row = find_summary(unit, lane.lane_id, session_id)
     if row is None or wanted.valid_at is not None:
         return None
@@ -294,7 +294,7 @@ def _said(
     newest = max(batches.values(), default=0)
     blocks = []
     for item in items:
-        text = opening(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
+        text = first_sentence(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
         if not text:
             continue
         days = told_days(text, said_at(item, zone=zone))

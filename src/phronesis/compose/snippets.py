@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Final
 
-from phronesis.compose.citations import CITATIONS_SHOWN, heading_of, sized
-from phronesis.compose.item_wording import words_of
+from phronesis.compose.item_wording import CITATIONS_SHOWN, estimate_heading, heading_of, words_of
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.data_delimiters import SAMPLE
 from phronesis.core.documents import SECTION
@@ -82,7 +81,7 @@ def _from(text: str, snippet: str, start: int, room: float) -> int:
     return max(start, _sentence_start(text, at, reach=int(room / 4)))
 
 
-def opening(text: str, *, most: int) -> str:
+def first_sentence(text: str, *, most: int) -> str:
     """Return the first sentence of ``text`` on one line, or as much of it as fits ``most`` characters."""
     flat = " ".join(text[: _OPENING_WINDOW * most].split())
     end = _SENTENCE_END.search(flat)
@@ -159,7 +158,7 @@ _SEPARATOR_TOKENS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RenderedPiece:
     """A candidate as rendered: its text, preceded by a heading with its citation (empty before a turn's).
 
     ``tokens`` estimates what it adds to the larger rendering; ``index`` is its position.
@@ -193,13 +192,13 @@ def citation_of(source: Block | Evidence) -> str | None:
 
 def evidence_piece(
     index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count, zone: tzinfo = UTC
-) -> Piece | None:
+) -> RenderedPiece | None:
     """Return a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
 
     None if the room is too small for that, or for a useful part of it.
     """
     heading = heading_of(evidence, zone)
-    overhead = count(sized(heading)) + _SEPARATOR_TOKENS
+    overhead = count(estimate_heading(heading)) + _SEPARATOR_TOKENS
     limit = min(snippet_tokens, room - overhead)
     found = evidence.matched[0] if evidence.matched else None
     shown, shortened = excerpt(
@@ -213,7 +212,7 @@ def evidence_piece(
         return None
     quoted = without_citations(shown)
     tokens = overhead + count(quoted)
-    return Piece("evidence", index, evidence, quoted, tokens, shortened, heading) if tokens <= room else None
+    return RenderedPiece("evidence", index, evidence, quoted, tokens, shortened, heading) if tokens <= room else None
 
 
 def is_due(source: Block | Evidence) -> bool:
@@ -226,7 +225,7 @@ def group_of(block: Block) -> tuple[str | None, bool]:
     return block.label, block.fenced
 
 
-def cited(slot: str, block: Block) -> tuple[str, ...]:
+def shown_citations(slot: str, block: Block) -> tuple[str, ...]:
     """Return those of a block's citations that are shown before it."""
     most = SUMMARY_CITATIONS_SHOWN if slot == "working_summary" else CITATIONS_SHOWN
     return tuple(block.citations[:most])
@@ -234,17 +233,17 @@ def cited(slot: str, block: Block) -> tuple[str, ...]:
 
 def block_piece(
     slot: str, index: int, block: Block, *, room: int, cut: bool, first: bool = True, count: Count
-) -> Piece | None:
+) -> RenderedPiece | None:
     """Return a block of instructions or of the summary in at most ``room`` tokens, after its citations.
 
     None if the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group includes
     its fence and label.
     """
     about = f"({_on_one_line(block.about)})" if block.about else ""
-    heading = " ".join([*(f"[{citation}]" for citation in cited(slot, block)), *filter(None, [about])])
+    heading = " ".join([*(f"[{citation}]" for citation in shown_citations(slot, block)), *filter(None, [about])])
     frame = count(SAMPLE.memory("")) if first and block.fenced else 0
     frame += count(f"{label(block.label)}:\n") if first and block.label else 0
-    overhead = count(sized(heading)) + frame + _SEPARATOR_TOKENS
+    overhead = count(estimate_heading(heading)) + frame + _SEPARATOR_TOKENS
     text = block.text if block.label is None else " ".join(block.text.split())
     shown, shortened = _fitted(text, room - overhead, cut=cut, count=count)
     if shown is None:
@@ -254,14 +253,14 @@ def block_piece(
     if tokens > room:
         return None
     source = dataclasses.replace(block, text=shown) if shortened else block
-    return Piece(slot, index, source, quoted, tokens, shortened, heading)
+    return RenderedPiece(slot, index, source, quoted, tokens, shortened, heading)
 
 
 def _on_one_line(text: str) -> str:
     return " ".join(without_citations(clean(text)).split())
 
 
-def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
+def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> RenderedPiece | None:
     """Return a recent turn in at most ``room`` tokens; None if that is too small, as for `block_piece`."""
     # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
     fence = count(SAMPLE.turn(speaker(block), ""))
@@ -270,7 +269,7 @@ def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) 
     if shown is None:
         return None
     source = dataclasses.replace(block, text=shown) if shortened else block
-    return Piece("recent_turns", index, source, shown, overhead + count(shown), shortened)
+    return RenderedPiece("recent_turns", index, source, shown, overhead + count(shown), shortened)
 
 
 def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:

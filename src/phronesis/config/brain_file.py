@@ -16,7 +16,7 @@ import yaml
 from phronesis.config.conversation import PRIVATE_KINDS, TYPE_NAMES
 from phronesis.config.model_roles import BY_MODEL
 from phronesis.config.policy import ROLES, Policy, unknown_gateway
-from phronesis.config.policy_errors import FieldPath, Mistake, Origin, shown
+from phronesis.config.policy_errors import FieldPath, Mistake, Origin, describe_value
 from phronesis.core.context import Budget
 from phronesis.errors import InputError
 from phronesis.recall.scoring.features import FEATURES
@@ -40,14 +40,16 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
     "int_from_float": lambda _, given: f"must be a whole number, not {_value_kind(given)}",
     "float_type": lambda _, given: f"must be a number, not {_value_kind(given)}",
     "finite_number": lambda _, __: "must be a finite number",
-    "greater_than": lambda bounds, given: f"must be more than {bounds['gt']:g}, not {shown(given)}",
-    "greater_than_equal": lambda bounds, given: f"must be at least {bounds['ge']:g}, not {shown(given)}",
-    "less_than": lambda bounds, given: f"must be less than {bounds['lt']:g}, not {shown(given)}",
-    "less_than_equal": lambda bounds, given: f"must be at most {bounds['le']:g}, not {shown(given)}",
+    "greater_than": lambda bounds, given: f"must be more than {bounds['gt']:g}, not {describe_value(given)}",
+    "greater_than_equal": lambda bounds, given: f"must be at least {bounds['ge']:g}, not {describe_value(given)}",
+    "less_than": lambda bounds, given: f"must be less than {bounds['lt']:g}, not {describe_value(given)}",
+    "less_than_equal": lambda bounds, given: f"must be at most {bounds['le']:g}, not {describe_value(given)}",
     "string_type": lambda _, given: f"must be a text, not {_value_kind(given)}{_in_quotes(given)}",
     "string_too_short": lambda _, __: "must not be empty",
     "string_too_long": lambda bounds, __: f"must have at most {bounds['max_length']} characters",
-    "literal_error": lambda bounds, given: f"must be {bounds['expected'].replace(chr(39), '')}, not {shown(given)}",
+    "literal_error": lambda bounds, given: (
+        f"must be {bounds['expected'].replace(chr(39), '')}, not {describe_value(given)}"
+    ),
     "model_type": lambda _, given: f"must be a mapping of fields, not {_value_kind(given)}",
     "dict_type": lambda _, given: f"must be a mapping of fields, not {_value_kind(given)}",
     "value_error": lambda bounds, _: str(bounds["error"]),
@@ -158,9 +160,11 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 def _unknown_field(name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name.lower() in _KEY_FIELDS and "api_key_env" in names:
-        return f"unknown field {shown(name)}; no key stands here: name the variable that holds it in 'api_key_env'"
+        return f"unknown field {describe_value(name)}; no key stands here: name the variable that holds it in 'api_key_env'"
     near = _near(name, names)
-    return f"unknown field {shown(name)}; " + (f"did you mean {near!r}?" if near else f"there are {', '.join(names)}")
+    return f"unknown field {describe_value(name)}; " + (
+        f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
+    )
 
 
 def _near(name: str, known: Iterable[str]) -> str | None:
@@ -168,7 +172,7 @@ def _near(name: str, known: Iterable[str]) -> str | None:
 
 
 def _value_kind(given: object) -> str:
-    return "a text" if isinstance(given, str) else shown(given)
+    return "a text" if isinstance(given, str) else describe_value(given)
 
 
 def _in_quotes(given: object) -> str:
@@ -189,7 +193,7 @@ _DECIMAL: Final = re.compile(r"[-+]?(0|[1-9][0-9_]{0,17})?(\.[0-9]{1,17})?([eE][
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ParseState:
     """The state of parsing."""
 
     lines: dict[FieldPath, int] = field(default_factory=dict)
@@ -234,7 +238,7 @@ def read_brain_file(path: Path) -> tuple[Mapping[str, Any], Origin]:
     """
     text = _text(path)
     root, mistake = _composed(text)
-    reading = _Reading()
+    reading = _ParseState()
     if mistake is not None:
         raise Origin(str(path)).refusal([mistake])
     if not isinstance(root, yaml.MappingNode):
@@ -293,7 +297,7 @@ def _fault(error: yaml.MarkedYAMLError) -> Mistake:
     return Mistake((), what, line=None if mark is None else mark.line + 1)
 
 
-def _value(node: yaml.Node, path: FieldPath, reading: _Reading) -> Any:
+def _value(node: yaml.Node, path: FieldPath, reading: _ParseState) -> Any:
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path, reading)
     if isinstance(node, yaml.SequenceNode):
@@ -301,7 +305,7 @@ def _value(node: yaml.Node, path: FieldPath, reading: _Reading) -> Any:
     return _scalar(node, path, reading)
 
 
-def _mapping(node: yaml.MappingNode, path: FieldPath, reading: _Reading) -> dict[str, Any]:
+def _mapping(node: yaml.MappingNode, path: FieldPath, reading: _ParseState) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in node.value:
         line = _line(key)
@@ -328,10 +332,10 @@ def _key_fault(key: yaml.Node) -> str | None:
         return "merging (<<) is not taken; write the fields where they are meant"
     if _is_null(key):
         return "a field has no name; write one before the colon"
-    return f"YAML takes the name {shown(key.value)} for {_kind(key)}; put it in quotes"
+    return f"YAML takes the name {describe_value(key.value)} for {_kind(key)}; put it in quotes"
 
 
-def _scalar(node: yaml.Node, path: FieldPath, reading: _Reading) -> Any:
+def _scalar(node: yaml.Node, path: FieldPath, reading: _ParseState) -> Any:
     if _is_null(node):
         return None
     if node.tag == f"{_TAG}bool":
@@ -339,7 +343,7 @@ def _scalar(node: yaml.Node, path: FieldPath, reading: _Reading) -> Any:
     if node.tag not in {f"{_TAG}int", f"{_TAG}float"}:
         return str(node.value)
     if not _DECIMAL.fullmatch(node.value):
-        what = f"is no plain number: {shown(node.value)}; write decimal digits, or put a text in quotes"
+        what = f"is no plain number: {describe_value(node.value)}; write decimal digits, or put a text in quotes"
         reading.mistakes.append(Mistake(path, what, line=_line(node)))
         return None
     plain = node.value.replace("_", "")

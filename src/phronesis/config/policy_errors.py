@@ -73,7 +73,7 @@ class Origin:
         return InputError("\n".join(told), field=".".join(("policy", *ordered[0].path)), details={"mistakes": told})
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return a value for a message: a short plain value as it is, otherwise its type."""
     match value:
         case None:

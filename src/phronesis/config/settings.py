@@ -12,7 +12,7 @@ import pydantic
 
 from phronesis.config.brain_file import make_policy, read_brain_file
 from phronesis.config.policy import EmbedderName, Policy
-from phronesis.config.policy_errors import Origin, shown
+from phronesis.config.policy_errors import Origin, describe_value
 from phronesis.core.text import check_id
 from phronesis.errors import InputError
 
@@ -83,7 +83,7 @@ def _load_policy(given: object) -> tuple[Policy, Origin]:
         if embedder not in get_args(EmbedderName):
             known = ", ".join(get_args(EmbedderName))
             raise InputError(
-                f"PHRONESIS_EMBEDDER must be one of {known}, not {shown(embedder)}", field="policy.embedder"
+                f"PHRONESIS_EMBEDDER must be one of {known}, not {describe_value(embedder)}", field="policy.embedder"
             )
         values = {**values, "embedder": embedder}
         origin = replace(origin, variables={("embedder",): "PHRONESIS_EMBEDDER"})

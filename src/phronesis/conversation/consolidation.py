@@ -23,7 +23,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import UTC_OFFSET, Item, Trust
-from phronesis.core.proposals import Outcomes, Proposal, echoing, judgements_in, proposals_in
+from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import EvidenceRow, Mention, normal_name
 from phronesis.core.statements import COMPARED, OPPOSITE, STATED, HeldStatement, Occurrence, Statement, plain_form
@@ -44,13 +44,13 @@ MOST_TRUSTED: Final = {"user": Trust.OPERATOR, "tool": Trust.TOOL, "inferred": T
 """Maximum trust of a proposal by its basis: what a model infers, the user has not said."""
 
 
-def consolidated(view: LaneView, entry: Entry, stated: Sequence[PlacedProposal]) -> Changes:
+def consolidate_all(view: LaneView, entry: Entry, stated: Sequence[PlacedProposal]) -> Changes:
     """Return the changes of an entry's statements, applied in order; nothing is read when there is none."""
     if not stated:
         return Changes()
     names = NameFamilies(view, _named(one.proposal for one in stated), entry_id=entry.id)
     held, unproved = _held(view, stated, names)
-    judging = _Judging(names, ApplyState(entry, held, unproved))
+    judging = _JudgementMatch(names, ApplyState(entry, held, unproved))
     for one in stated:
         judging.take(one)
     work = judging.work
@@ -75,7 +75,7 @@ def stated_in_messages(
     """
     if entry.payload.get("infer") is False:
         return []
-    judged, echoes = judgements_in(outcomes), echoing(entry, outcomes)
+    judged, echoes = judgements_in(outcomes), echo_predicate(entry, outcomes)
     fresh = {message.id: message for message in messages if message.quarantine is None}
     found: list[PlacedProposal] = []
     for i, proposal in enumerate(proposals_in(outcomes)):
@@ -130,7 +130,7 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
 
 
 @dataclass(slots=True)
-class _Judging:
+class _JudgementMatch:
     names: NameFamilies
     work: ApplyState
     mentions: list[Mention] = field(default_factory=list)

@@ -13,15 +13,15 @@ import pydantic
 
 from phronesis.conversation.extracting.clauses import is_chinese
 from phronesis.conversation.extracting.memory_types import MemoryTypes
-from phronesis.conversation.extracting.proposed import ModelGate, ProposedMemory, Said
+from phronesis.conversation.extracting.proposed import GateInput, ModelGate, ProposedMemory
 from phronesis.conversation.extracting.rules import RULES_VERSION as EXTRACT_VERSION
-from phronesis.conversation.extracting.rules import Rules, known_languages, placed
+from phronesis.conversation.extracting.rules import Rules, known_languages, place_proposal
 from phronesis.conversation.extracting.tagging.opinion import second_opinion
 from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.conversation.retention_policy import USUAL, WITHHELD, RetentionPolicy, withheld_in
 from phronesis.core.data_delimiters import choose_boundary, own_text
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.name_detection import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
 from phronesis.core.text import UNSPACED
@@ -66,7 +66,7 @@ class ProposedName(pydantic.BaseModel):
     surface: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SURFACE)]
 
 
-class Found(pydantic.BaseModel):
+class ExtractionAnswer(pydantic.BaseModel, title="Found"):
     """The answer asked for."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
@@ -95,14 +95,14 @@ class ByRules:
         ]
         outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found}), *withheld]
         if self.rules is None or entry.payload.get("infer") is False:
-            return [*outcomes, *learned((), refused, EXTRACT_VERSION)]
-        readable = {n: bounded(text) for n, text in texts.items()}
+            return [*outcomes, *extraction_outcomes((), refused, EXTRACT_VERSION)]
+        readable = {n: bound_sentences(text) for n, text in texts.items()}
         found_in = self.rules.propose(entry, readable)
         proposals, refusals = self.terms.sifted(*_as_written(*found_in, readable, texts), texts)
-        return [*outcomes, *learned(proposals, [*refused, *refusals], EXTRACT_VERSION)]
+        return [*outcomes, *extraction_outcomes(proposals, [*refused, *refusals], EXTRACT_VERSION)]
 
 
-def bounded(text: str) -> str:
+def bound_sentences(text: str) -> str:
     """Return a text of equal length whose sentences are short enough for rules to parse in bounded time.
 
     The middle of long white space and of a long run of one character is masked, and everything after the first
@@ -133,7 +133,7 @@ def _as_written(
     return [one for one in proposals if _MASK not in one.quote], out
 
 
-@once
+@load_once
 def _usual() -> ByRules:
     return ByRules(Rules(second=second_opinion()))
 
@@ -171,7 +171,7 @@ class ByModel:
         learns = known is not None and entry.payload.get("infer") is not False
         said = messages_said(entry, {n: one.text for n, one in own.items() if one.text.strip()})
         types = known.types if learns and known is not None else None
-        task = Task(instructions(types, texts.values()), _fenced(entry, said), Found)
+        task = Task(instructions(types, texts.values()), _fenced(entry, said), ExtractionAnswer)
         answer = self.asker.ask(bench.tenant, task)
         told = [_told(self.asker.name, n, attempt) for n, attempt in enumerate(answer.attempts)]
         if answer.value is None:
@@ -185,16 +185,16 @@ class ByModel:
         if refused:
             outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
         if not learns or known is None:
-            return [*outcomes, *learned((), refusals_by(ruled), made_by)]
+            return [*outcomes, *extraction_outcomes((), refusals_by(ruled), made_by)]
         gate = ModelGate(known.types, known.gate, known_languages())
         proposed, gated = gate(answer.value.memories, said)
-        proposed = [placed(one, own[one.n]) for one in proposed]
+        proposed = [place_proposal(one, own[one.n]) for one in proposed]
         proposals, refusals = self.rules.terms.sifted(proposed, gated, texts)
         taken = {one.n for one in proposals} | {one.n for one in refusals}
         refusals += [one for one in refusals_by(ruled) if one.n not in taken]
-        outcomes += learned(proposals, refusals, made_by)
+        outcomes += extraction_outcomes(proposals, refusals, made_by)
         more = passed_over(proposals_in(by_role(ruled)), proposals, answer.value.memories, texts)
-        outcomes += [replace(one, n=1) for one in learned(more, (), EXTRACT_VERSION)]
+        outcomes += [replace(one, n=1) for one in extraction_outcomes(more, (), EXTRACT_VERSION)]
         return [*outcomes, *self._judged(bench, entry, [*proposals, *more], told)]
 
     def _judged(
@@ -231,14 +231,14 @@ def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
     return "\n".join([prompt(ROLE), "", head, *rows])
 
 
-def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
+def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
     """Return each message with its speaker and time."""
-    out: dict[int, Said] = {}
+    out: dict[int, GateInput] = {}
     for n, text in texts.items():
         message = entry.payload["messages"][n]
         given = message.get("created_at") or entry.payload.get("occurred_at")
         at = entry.recorded_at if given is None else parse_local(given, field="created_at")
-        out[n] = Said(text, message["role"], at, speaker_name(message.get("name")))
+        out[n] = GateInput(text, message["role"], at, speaker_name(message.get("name")))
     return out
 
 
@@ -268,7 +268,7 @@ def refusals_by(outcomes: Sequence[Outcome]) -> list[Refusal]:
     return [Refusal.from_dict(row) for one in outcomes if one.role == GATED for row in one.body["refusals"]]
 
 
-def learned(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by: str) -> list[Outcome]:
+def extraction_outcomes(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by: str) -> list[Outcome]:
     """Return the outcomes for proposals and refusals; empty where there are none."""
     outcomes: list[Outcome] = []
     if proposals:
@@ -279,7 +279,7 @@ def learned(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by:
     return outcomes
 
 
-def _fenced(entry: Entry, said: Mapping[int, Said]) -> str:
+def _fenced(entry: Entry, said: Mapping[int, GateInput]) -> str:
     boundary = choose_boundary(entry.id, (one.text for one in said.values()))
     return "\n".join(
         boundary.turn(f'n="{n}" role="{one.role}" date="{one.at.date().isoformat()}"', one.text)
@@ -298,13 +298,13 @@ def _told(made_by: str, n: int, attempt: Attempt) -> Outcome:
     return Outcome(role=ANSWERS, n=n, made_by=made_by, body=body)
 
 
-def _degraded(answer: Answer[Found], by: str, instead_of: str) -> Outcome:
+def _degraded(answer: Answer[ExtractionAnswer], by: str, instead_of: str) -> Outcome:
     code = answer.error.code if answer.error is not None else "model.error"
     body = {"role": ROLE, "reason": code, "by": by, "instead_of": instead_of}
     return Outcome(role=DEGRADED_ROLE, made_by=instead_of, body=body)
 
 
-def _gated(names: Found, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _gated(names: ExtractionAnswer, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Separate the names that occur in their message from those that do not, with the reason."""
     found: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.conversation.extracting.clauses import clauses, language_of, masked, sentences
+from phronesis.conversation.extracting.clauses import clauses, language_of, mask_message, sentences
 from phronesis.conversation.extracting.gate import own_words, refusal
 from phronesis.conversation.extracting.tables import Language
 from phronesis.core.changes import Changes, Patch
@@ -59,7 +59,7 @@ def forget_requests(
 
 def _asked(text: str, languages: Mapping[str, Language]) -> Iterator[tuple[int, int, str, Language]]:
     """Yield the start of a request's clause, the end of its sentence, the object to forget, and the language."""
-    mask = own_words(masked(text), languages)
+    mask = own_words(mask_message(text), languages)
     for sentence in sentences(mask.text, language_of(mask.text, languages)):
         language = language_of(sentence.raw, languages)
         for clause in clauses(sentence, (), language):

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.config import Policy
-from phronesis.conversation.consolidation import consolidated, stated_in_messages
+from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
 from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extracting.gate import Gate
 from phronesis.conversation.extracting.rules import Rules
@@ -40,7 +40,7 @@ from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import find_order
 from phronesis.engine.rollback import taken_back
-from phronesis.engine.untrusted_content import guarded, suspected, unlearned
+from phronesis.engine.untrusted_content import guard_prepare, suspected_texts, unlearned_messages
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
 from phronesis.log.reader import message_text
@@ -72,7 +72,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     session_id: str | None = payload.get("session_id")
     session, known = _session_so_far(view, session_id, messages)
     start = session.message_count if session is not None else 0
-    suspects, withheld = suspected(outcomes), withheld_in(outcomes)
+    suspects, withheld = suspected_texts(outcomes), withheld_in(outcomes)
     offsets = {n: minutes for one in outcomes.get(OFFSETS, ()) for n, minutes in one.body["minutes"]}
     made: dict[int, Item] = {}
     rows: list[MessageRow] = []
@@ -85,7 +85,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         given = message.get("id")
         same = known.get((given, text)) if given is not None else None
         if same is not None:
-            said_at = occurred(entry, message)
+            said_at = message_time(entry, message)
             rows.append(_message_row(entry, n, message, same, session_id=session_id, at=said_at))
             continue
         external_id = _external_id(entry, message)
@@ -100,14 +100,14 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     items = list(made.values())
     entities, mentions = _mentions(view, entry, outcomes, made)
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
-    unread = unlearned(outcomes)
+    unread = unlearned_messages(outcomes)
     stated = [one for one in stated_in_messages(view, entry, outcomes, items, ids) if one.proposal.n not in unread]
     spoken = _conversation(entry, session, rows) if session_id is not None else None
     spoken = with_summary(view, entry, outcomes, spoken)
     if not stated:
         alone = Changes(items=items, entities=entities, mentions=mentions, conversation=spoken)
         return with_replaced(view, entry, alone)
-    learned = consolidated(view, entry, stated)
+    learned = consolidate_all(view, entry, stated)
     both = replace(
         learned,
         items=[*items, *learned.items],
@@ -119,7 +119,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     return with_replaced(view, entry, both)
 
 
-def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
+def message_time(entry: Entry, message: Mapping[str, Any]) -> datetime:
     """Return when a message was said: its own time, the call's, or when it was recorded."""
     given = message.get("created_at") or entry.payload.get("occurred_at")
     return entry.recorded_at if given is None else parse_moment(given, field="created_at")
@@ -153,7 +153,7 @@ def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict
 
 def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, Any], *, position: int) -> Item:
     payload = entry.payload
-    at = occurred(entry, message)
+    at = message_time(entry, message)
     return Item(
         id=item_id(entry.id, "message", str(n)),
         kind="message",
@@ -316,7 +316,7 @@ def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
 def handlers(extract: Prepare | None = None) -> list[Handler]:
     """Return the handlers of turns and added messages; ``extract`` replaces the default rules."""
     quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, ByRules)
-    prepare = guarded(extract or by_rules)
+    prepare = guard_prepare(extract or by_rules)
     return [
         Handler(verb=verb, version=NAMED_SINCE, apply=apply, older={1: apply}, prepare=prepare, quick=quick)
         for verb in ("turn", "add")

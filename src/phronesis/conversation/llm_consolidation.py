@@ -51,7 +51,7 @@ class Judgements(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgementResult:
     """The result of judging: the outcomes to record, and the error's code if the model gave nothing."""
 
     outcomes: Sequence[Outcome] = ()
@@ -65,19 +65,19 @@ class ConsolidationJudge:
 
     asker: StructuredClient
 
-    def __call__(self, bench: PrepareContext, entry: Entry, proposals: Sequence[Proposal]) -> Verdict:
+    def __call__(self, bench: PrepareContext, entry: Entry, proposals: Sequence[Proposal]) -> JudgementResult:
         """Ask once for all proposals; without similar held items nothing is asked."""
         asked = {i: one for i, one in enumerate(proposals) if one.cardinality == "many" and one.act == "assert"}
         held = _near(bench, list(asked.values()))
         if not held:
-            return Verdict()
+            return JudgementResult()
         answer = self.asker.ask(bench.tenant, Task(prompt(PROMPT), _fenced(entry, asked, held), Judgements))
         if answer.value is None:
             code = answer.error.code if answer.error is not None else "model.error"
-            return Verdict(said=answer.attempts, error=code)
+            return JudgementResult(said=answer.attempts, error=code)
         body = {"judgements": _checked(answer.value, asked, held)}
         made_by = f"{self.asker.name} {PROMPT_VERSION}"
-        return Verdict((Outcome(role=JUDGED, made_by=made_by, body=body),), answer.attempts)
+        return JudgementResult((Outcome(role=JUDGED, made_by=made_by, body=body),), answer.attempts)
 
 
 def _near(bench: PrepareContext, proposals: Sequence[Proposal]) -> list[Item]:

@@ -56,7 +56,7 @@ class ProposedLine(pydantic.BaseModel):
     of: Annotated[list[Annotated[int, pydantic.Field(ge=0, le=100_000)]], pydantic.Field(max_length=MAX_SOURCES)]
 
 
-class Lines(pydantic.BaseModel):
+class SummaryAnswer(pydantic.BaseModel, title="Lines"):
     """The answer asked for."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
@@ -121,7 +121,7 @@ class SessionSummarizer:
         if window is None:
             return ()
         instructions = prompt(ROLE).replace("{max_tokens}", str(self.max_tokens))
-        answer = self.asker.ask(bench.tenant, Task(instructions, _fenced(entry, window.texts), Lines))
+        answer = self.asker.ask(bench.tenant, Task(instructions, _fenced(entry, window.texts), SummaryAnswer))
         said = [_said(self.asker.name, attempt) for attempt in answer.attempts]
         if answer.value is None:
             code = answer.error.code if answer.error is not None else "model.error"
@@ -159,7 +159,7 @@ class SessionSummarizer:
         texts = told + _newest(shown)
         return _Window(turn, texts, previous) if texts else None
 
-    def _gated(self, answer: Lines, window: _Window) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _gated(self, answer: SummaryAnswer, window: _Window) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Separate the lines with valid sources from the others, and from those that read like orders."""
         taken: list[dict[str, Any]] = []
         refused: list[dict[str, Any]] = []

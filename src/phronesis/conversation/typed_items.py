@@ -9,25 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.conversation.consolidation import BY, consolidated
+from phronesis.conversation.consolidation import BY, consolidate_all
 from phronesis.conversation.consolidation_apply import PlacedProposal
 from phronesis.conversation.entity_resolution import NameFamilies, make_mention
 from phronesis.conversation.extracting.gate import INJECTED, refusal
-from phronesis.conversation.extracting.memory_types import MemoryTypes, compared, load_memory_types
+from phronesis.conversation.extracting.memory_types import MemoryTypes, comparable_value, load_memory_types
 from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
 from phronesis.core.changes import Changes
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
 from phronesis.engine.entry_applier import is_taken, with_name, with_replaced
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.engine.untrusted_content import suspected, suspicions
+from phronesis.engine.untrusted_content import suspected_texts, suspicions
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 
@@ -59,7 +59,7 @@ class TypedItemPreparer:
         if key is None or known is None:
             return found
         value = entry.payload.get("value")
-        form = compared(known, value) if isinstance(value, str) else None
+        form = comparable_value(known, value) if isinstance(value, str) else None
         retention, conflict = self.terms.of(key, entry.payload["kind"])
         body = {
             "cardinality": known.cardinality,
@@ -71,7 +71,7 @@ class TypedItemPreparer:
         return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
 
 
-@once
+@load_once
 def _types() -> MemoryTypes:
     return load_memory_types()
 
@@ -87,11 +87,11 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    item = suspected(outcomes).held(0, _item(view, entry))
+    item = suspected_texts(outcomes).held(0, _item(view, entry))
     if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):
-        return consolidated(view, entry, [_stated(entry, item, outcome.body)])
+        return consolidate_all(view, entry, [_stated(entry, item, outcome.body)])
     names = NameFamilies(view, [item.subject], entry_id=entry.id)
     mention = make_mention(names.entity(item.subject), item.id, 0, 0)
     return Changes(items=[item], entities=names.changed, mentions=[mention])

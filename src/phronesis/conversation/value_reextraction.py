@@ -12,12 +12,12 @@ from typing import Any, Final
 from phronesis.conversation.consolidation import BY
 from phronesis.conversation.entity_resolution import NAMED
 from phronesis.conversation.extracting.gate import Gate
-from phronesis.conversation.extracting.memory_types import MemoryTypes, compared
+from phronesis.conversation.extracting.memory_types import MemoryTypes, comparable_value
 from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import Proposal
 from phronesis.core.statements import COMPARED, STATED
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
@@ -52,7 +52,7 @@ class ValueReextraction:
             return None
         if "value" in payload:
             value = payload["value"]
-            form = compared(row, value, at=item.occurred_at) if isinstance(value, str) else None
+            form = comparable_value(row, value, at=item.occurred_at) if isinstance(value, str) else None
             return {} if form is None else {"compared": form}
         found = self._stated(item, payload["content"])
         body = {} if found is None else {"value": found.value, "compared": found.compared}
@@ -71,7 +71,7 @@ class ValueReextraction:
         return found[0] if len(found) == 1 else None
 
 
-@once
+@load_once
 def _usual() -> ValueReextraction:
     return ValueReextraction()
 

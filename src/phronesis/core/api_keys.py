@@ -92,14 +92,14 @@ def parse_token(text: str) -> Token:
     return token
 
 
-def hashed(secret: bytes) -> bytes:
+def hash_secret(secret: bytes) -> bytes:
     """Return the stored hash of a secret."""
     return hashlib.sha256(secret).digest()
 
 
 def opens(kept: bytes, secret: bytes) -> bool:
     """Return whether a secret matches a stored hash, in constant time."""
-    return hmac.compare_digest(kept, hashed(secret))
+    return hmac.compare_digest(kept, hash_secret(secret))
 
 
 def check_role(value: object) -> Role:

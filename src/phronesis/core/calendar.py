@@ -70,22 +70,22 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
     ``lean`` 0 takes the nearest occurrence of recurring times (a weekday, a month, a day of the year), -1 the last one
     up to ``at``, 1 the next one. Days are those of ``at``'s own time zone. Impossible dates are skipped.
     """
-    return _times(_Looked.at(text), Reference(at.date(), lean))
+    return _times(_Prefiltered.at(text), Reference(at.date(), lean))
 
 
 def names_time(text: str) -> bool:
     """Return whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
-    return _names(_Looked.at(text))
+    return _names(_Prefiltered.at(text))
 
 
 def read_times(text: str, at: datetime) -> tuple[list[TimeSpan], bool]:
     """Return the results of ``find_times`` and ``names_time`` at little more than the cost of one."""
-    looked = _Looked.at(text)
+    looked = _Prefiltered.at(text)
     times = _times(looked, Reference(at.date()))
     return times, bool(times) or _names(looked)
 
 
-class _Looked(NamedTuple):
+class _Prefiltered(NamedTuple):
     """A lower-case text of the same length, with the results of a quick prefilter."""
 
     text: str
@@ -118,7 +118,7 @@ class _Looked(NamedTuple):
         )
 
 
-def _times(looked: _Looked, reference: Reference) -> list[TimeSpan]:
+def _times(looked: _Prefiltered, reference: Reference) -> list[TimeSpan]:
     text = looked.text
     found = [_time(*one) for one in calendar_english.GRAMMAR.find(text, reference)] if looked.english else []
     if not text.isascii() and _CHINESE_HINT.search(text) is not None:
@@ -132,7 +132,7 @@ def _times(looked: _Looked, reference: Reference) -> list[TimeSpan]:
     return found
 
 
-def _names(looked: _Looked) -> bool:
+def _names(looked: _Prefiltered) -> bool:
     text = looked.text
     if looked.other_english and _OTHER_ENGLISH.search(text) is not None:
         return True

@@ -20,7 +20,6 @@ from phronesis.core.calendar_spans import (
     a_week,
     a_weekend,
     a_year,
-    between,
     days,
     nearest_day,
     nearest_month,
@@ -29,7 +28,8 @@ from phronesis.core.calendar_spans import (
     nearest_season,
     nearest_weekday,
     parse_number,
-    shifted,
+    shift_unit,
+    unit_range,
 )
 
 _NUMERAL: Final = r"[\d零〇一二三四五六七八九十两兩廿]"
@@ -99,14 +99,14 @@ def _month(parts: Parts, reference: Reference) -> Span:
 
 
 def _beside_month(parts: Parts, reference: Reference) -> Span:
-    span = shifted(reference.day, "month", _side(parts))
+    span = shift_unit(reference.day, "month", _side(parts))
     if parts.get("d"):
         return a_day(span.first.replace(day=_number(parts.get("d"))))
     return a_third(span, _PARTS.get(parts.get("p") or "", 2)) if parts.get("p") else span
 
 
 def _named_day(parts: Parts, reference: Reference) -> Span:
-    return shifted(reference.day, "day", _DAYS[parts.get("r") or "今"])
+    return shift_unit(reference.day, "day", _DAYS[parts.get("r") or "今"])
 
 
 def _weekday(parts: Parts, reference: Reference) -> Span:
@@ -133,9 +133,13 @@ def _away(parts: Parts, reference: Reference) -> Span | None:
     unit = _UNITS.get(parts.get("u") or "", "week")
     word = parts.get("c") or ""
     if word == "半":
-        return shifted(reference.day, "month", 6 * side) if unit == "year" else shifted(reference.day, "day", 15 * side)
+        return (
+            shift_unit(reference.day, "month", 6 * side)
+            if unit == "year"
+            else shift_unit(reference.day, "day", 15 * side)
+        )
     low, high = FEW if word[-1] in "几幾" else (_number(word), _number(word))
-    return between(reference.day, unit, *sorted((side * low, side * high))) if low else None
+    return unit_range(reference.day, unit, *sorted((side * low, side * high))) if low else None
 
 
 def _stretch(parts: Parts, reference: Reference) -> Span | None:
@@ -146,7 +150,7 @@ def _stretch(parts: Parts, reference: Reference) -> Span | None:
         unit, n = ("month", 6) if unit == "year" else ("day", 15)
     else:
         n = FEW[1] if word[-1] in "几幾" else _number(word)
-    far = a_day(here + timedelta(weeks=side * n)) if unit == "week" else shifted(here, unit, side * n)
+    far = a_day(here + timedelta(weeks=side * n)) if unit == "week" else shift_unit(here, unit, side * n)
     return (days(far.first, here, unit) if side < 0 else days(here, far.last, unit)) if n else None
 
 
@@ -170,11 +174,11 @@ def _few_days(parts: Parts, reference: Reference) -> Span:
     low, high = FEW
     match parts.get("b"):
         case "前":
-            return between(reference.day, "day", -high, -low + 1)
+            return unit_range(reference.day, "day", -high, -low + 1)
         case "这" | "這":
             return days(reference.day - timedelta(days=low), reference.day + timedelta(days=low))
         case _:
-            return between(reference.day, "day", low - 1, high)
+            return unit_range(reference.day, "day", low - 1, high)
 
 
 def _of_month(parts: Parts, reference: Reference) -> Span:
@@ -185,7 +189,7 @@ def _end_of(parts: Parts, reference: Reference) -> Span:
     """Read 月底 and 年初 as those of the month and year in which the text was written."""
     part = _PARTS.get(parts.get("p") or "", 2)
     if parts.get("u") == "月":
-        return a_third(shifted(reference.day, "month", 0), part)
+        return a_third(shift_unit(reference.day, "month", 0), part)
     return a_month(reference.day.year, (1, 6, 12)[part])
 
 

@@ -23,7 +23,6 @@ from phronesis.core.calendar_spans import (
     a_week,
     a_weekend,
     a_year,
-    between,
     days,
     nearest_day,
     nearest_month,
@@ -32,7 +31,8 @@ from phronesis.core.calendar_spans import (
     nearest_season,
     nearest_weekday,
     parse_number,
-    shifted,
+    shift_unit,
+    unit_range,
 )
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -175,7 +175,7 @@ def _named_day(parts: Parts, reference: Reference) -> Span:
     ahead = {"yesterday": -1, "yday": -1, "last": -1, "today": 0, "tonight": 0, "this": 0}.get(words[0], 1)
     if words[0] == "the":
         ahead = -2 if words[-1] == "yesterday" else 2
-    return shifted(reference.day, "day", ahead)
+    return shift_unit(reference.day, "day", ahead)
 
 
 def _counted(parts: Parts) -> tuple[int, int]:
@@ -194,9 +194,10 @@ def _unit(parts: Parts) -> Unit:
 def _away(parts: Parts, reference: Reference, *, side: int) -> Span | None:
     unit = _unit(parts)
     if (parts.get("n") or "").casefold().startswith("half"):
-        return shifted(reference.day, "month", 6 * side) if unit == "year" else shifted(reference.day, "day", 15 * side)
+        halved: tuple[Unit, int] = ("month", 6) if unit == "year" else ("day", 15)
+        return shift_unit(reference.day, halved[0], halved[1] * side)
     low, high = _counted(parts)
-    return between(reference.day, unit, *sorted((side * low, side * high))) if low else None
+    return unit_range(reference.day, unit, *sorted((side * low, side * high))) if low else None
 
 
 def _beside_unit(parts: Parts, reference: Reference) -> Span:
@@ -209,7 +210,7 @@ def _beside_unit(parts: Parts, reference: Reference) -> Span:
         begins = reference.day.month - (reference.day.month - 1) % 3 + 3 * side
         span = a_month(reference.day.year, begins)
         return days(span.first, a_month(span.first.year, span.first.month + 2).last, "season")
-    return shifted(reference.day, cast("Unit", unit), side)
+    return shift_unit(reference.day, cast("Unit", unit), side)
 
 
 def _stretch(parts: Parts, reference: Reference) -> Span | None:
@@ -217,8 +218,7 @@ def _stretch(parts: Parts, reference: Reference) -> Span | None:
     _, high = _counted(parts)
     if not high:
         return None
-    far = shifted(reference.day, unit, side * high)
-    near = reference.day
+    far, near = shift_unit(reference.day, unit, side * high), reference.day
     if unit == "week":  # the last two weeks are fourteen days
         far = a_day(near + timedelta(weeks=side * high))
     return days(far.first, near, unit) if side < 0 else days(near, far.last, unit)
@@ -226,7 +226,7 @@ def _stretch(parts: Parts, reference: Reference) -> Span | None:
 
 def _end_of(parts: Parts, reference: Reference) -> Span:
     unit = cast("Unit", (parts.get("u") or "").casefold())
-    whole = shifted(reference.day, unit, _side(parts.get("q")))
+    whole = shift_unit(reference.day, unit, _side(parts.get("q")))
     third = _third(parts.get("p"))
     if unit == "year":
         return a_month(whole.first.year, (1, 6, 12)[third])

@@ -160,7 +160,7 @@ def a_year(year: int, *, relative: bool = True) -> Span:
     return Span(date(year, 1, 1), date(year, 12, 31), "year", relative)
 
 
-def shifted(day: date, unit: Unit, n: int) -> Span:
+def shift_unit(day: date, unit: Unit, n: int) -> Span:
     """Return the day, week, month or year ``n`` units after that of a day."""
     if unit == "day":
         return a_day(day + timedelta(days=n))
@@ -169,9 +169,9 @@ def shifted(day: date, unit: Unit, n: int) -> Span:
     return a_month(day.year, day.month + n) if unit == "month" else a_year(day.year + n)
 
 
-def between(day: date, unit: Unit, low: int, high: int) -> Span:
+def unit_range(day: date, unit: Unit, low: int, high: int) -> Span:
     """Return the span from the ``low``-th to the ``high``-th unit after that of a day, the smaller number first."""
-    return Span(shifted(day, unit, low).first, shifted(day, unit, high).last, unit)
+    return Span(shift_unit(day, unit, low).first, shift_unit(day, unit, high).last, unit)
 
 
 def nearest_day(reference: Reference, month: int, day: int) -> Span:
@@ -219,7 +219,7 @@ def nearest_weekday(reference: Reference, weekday: int) -> Span:
 
 def nearest_of_month(reference: Reference, day: int) -> Span:
     """Return the nearest occurrence of a day of the month; ValueError when none has it."""
-    months = [shifted(reference.day, "month", n) for n in (-2, -1, 0, 1, 2)]
+    months = [shift_unit(reference.day, "month", n) for n in (-2, -1, 0, 1, 2)]
     return a_day(_nearest(reference, [span.first.replace(day=day) for span in months if day <= span.last.day]))
 
 

@@ -138,7 +138,7 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Existing:
+class CurrentState:
     """The present state of what some changes touch: items, and their evidence and edges."""
 
     items: Mapping[str, Item] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Existing:
 
 def settle(
     changes: Changes,
-    existing: Existing,
+    existing: CurrentState,
     *,
     entry_id: str,
     actor: str,
@@ -170,7 +170,7 @@ def settle(
     created = {item.id: item for item in changes.items if item.id not in existing.items}
     changes = _effective(changes, existing, set(created) | set(existing.items))
     touched = [existing.items[item_id] for item_id in changes.touched if item_id in existing.items]
-    wishes = _Wishes(changes)
+    wishes = _RequestedChanges(changes)
     stamp = _Stamp(entry_id, actor, at)
     deltas: list[Delta] = []
     updated: list[Item] = []
@@ -202,7 +202,7 @@ class _Stamp:
     at: datetime
 
 
-class _Wishes:
+class _RequestedChanges:
     """Effective changes by item. The first patch of an item gives the reason of its delta."""
 
     def __init__(self, changes: Changes) -> None:
@@ -249,7 +249,7 @@ def _by_owner(rows: Iterable[EvidenceRow | Edge]) -> dict[str, list[dict[str, An
     return out
 
 
-def _effective(changes: Changes, existing: Existing, known: set[str]) -> Changes:
+def _effective(changes: Changes, existing: CurrentState, known: set[str]) -> Changes:
     """Leave out changes without effect, and those of missing items."""
     if not (changes.evidence or changes.dropped_evidence or changes.edges or changes.dropped_edges):
         return changes
@@ -292,7 +292,7 @@ def _exchanged(
     )
 
 
-def _evidence_after(existing: Existing, changes: Changes) -> dict[str, list[EvidenceRow]]:
+def _evidence_after(existing: CurrentState, changes: Changes) -> dict[str, list[EvidenceRow]]:
     """Return the resulting evidence by item, in the order in which it was learned."""
     rows = {row.identity: row for row in existing.evidence}
     for row in changes.dropped_evidence:

@@ -68,7 +68,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
+class ConfidenceResult:
     """The result of a fold over evidence: the confidence, the counted evidence, and the skipped evidence."""
 
     confidence: float
@@ -82,7 +82,7 @@ def weigh(
     *,
     known: Collection[str],
     counted: Collection[tuple[str, str]] = frozenset(),
-) -> Weighed:
+) -> ConfidenceResult:
     """Fold evidence, in its order, into a confidence.
 
     ``known`` holds the source keys that exist in the lane; ``counted`` the identities counted before. A piece whose
@@ -102,7 +102,7 @@ def weigh(
         taken.append(piece)
         support = piece.polarity == "support"
         value = reinforce(value, piece.grade) if support else weaken(value, strong=piece.strong)
-    return Weighed(confidence=value, counted=tuple(taken), passed_over=tuple(passed))
+    return ConfidenceResult(confidence=value, counted=tuple(taken), passed_over=tuple(passed))
 
 
 Stage = Literal["dissolved", "candidate", "emerging", "established", "core"]
@@ -238,7 +238,7 @@ REINFORCEMENT_DAMPING: Final = 0.1
 _DAY: Final = timedelta(days=1)
 
 
-def decayed(confidence: float, *, days: float, reinforcements: int, subtype: Subtype) -> float:
+def decay(confidence: float, *, days: float, reinforcements: int, subtype: Subtype) -> float:
     """Return c exp(-lambda / (1 + .1 n) days) (NM-09): in [0, 1], never above c; one long wait = many short.
 
     ``days`` runs from the reference time of ``confidence`` (see the trap above); ``reinforcements`` is n. InputError
@@ -273,7 +273,7 @@ class StoredConfidence:
         (A reader of the past takes the version of that past; here only clocks that disagree come before the reference.)
         """
         days = max(0.0, (moment - self.at) / _DAY)
-        return decayed(self.confidence, days=days, reinforcements=self.reinforcements, subtype=self.subtype)
+        return decay(self.confidence, days=days, reinforcements=self.reinforcements, subtype=self.subtype)
 
     def reinforced(self, grade: Grade, *, at: datetime) -> "StoredConfidence":
         """Give the value decayed to ``at`` and then reinforced, with ``at`` as reference and one more reinforcement."""

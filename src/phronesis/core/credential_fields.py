@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from phronesis.core.secret_formats import Span, lowered, places
+from phronesis.core.secret_formats import Span, lower_in_place, places
 
 Class = Literal["password", "pin", "token", "number"]
 
@@ -256,7 +256,7 @@ def named_kind(name: str, value: str) -> str | None:
     ``{"password": "swordfish"}``: any value under such a name is a credential unless it is a placeholder. A token or
     key must look random.
     """
-    low = lowered(name)[-_NAME_READ:]
+    low = lower_in_place(name)[-_NAME_READ:]
     for ending, kind, form in _BY_ENDING:
         if not low.endswith(ending) or not _is_name(low, len(low) - len(ending), ending):
             continue

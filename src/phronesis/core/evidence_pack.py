@@ -36,24 +36,24 @@ Reader = Callable[[Any, str], Any]
 
 def evidence_from_dict(value: object, *, field: str = "evidence") -> Evidence:
     """Return the Evidence of a mapping; InputError names the field that is wrong."""
-    given = mapping(value, field)
+    given = parse_mapping(value, field)
     return Evidence(
         item=_item(given.get("item"), f"{field}.item"),
         score=_number(given.get("score"), f"{field}.score"),
-        matched=tuple(listed(given.get("matched", ()), f"{field}.matched", _match)),
-        sources=tuple(listed(given.get("sources", ()), f"{field}.sources", _source)),
-        conflicts=tuple(listed(given.get("conflicts", ()), f"{field}.conflicts", _id)),
+        matched=tuple(parse_list(given.get("matched", ()), f"{field}.matched", _match)),
+        sources=tuple(parse_list(given.get("sources", ()), f"{field}.sources", _source)),
+        conflicts=tuple(parse_list(given.get("conflicts", ()), f"{field}.conflicts", _id)),
         why=_why(given.get("why"), f"{field}.why"),
     )
 
 
 def degraded_from_dict(value: object, field: str) -> Degraded:
     """Return what says that a model was away; InputError names the field that is wrong."""
-    given = mapping(value, field)
+    given = parse_mapping(value, field)
     return Degraded(**{name: name_of(given.get(name), f"{field}.{name}") for name in Degraded.__dataclass_fields__})
 
 
-def listed(value: object, field: str, read: Reader, *, most: int = MAX_LISTED) -> list[Any]:
+def parse_list(value: object, field: str, read: Reader, *, most: int = MAX_LISTED) -> list[Any]:
     """Return what ``read`` makes of each member of a list."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise InputError(f"{field} must be a list, not {type(value).__name__}", field=field)
@@ -62,7 +62,7 @@ def listed(value: object, field: str, read: Reader, *, most: int = MAX_LISTED) -
     return [read(one, f"{field}[{n}]") for n, one in enumerate(value)]
 
 
-def mapping(value: object, field: str) -> Mapping[str, Any]:
+def parse_mapping(value: object, field: str) -> Mapping[str, Any]:
     """Return a mapping with names for keys."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{field} must be a mapping of names, not {type(value).__name__}", field=field)
@@ -85,7 +85,7 @@ def name_of(value: object, field: str) -> str:
 
 
 def _item(value: object, field: str) -> Item:
-    given = mapping(value, field)
+    given = parse_mapping(value, field)
     read = {name: _FIELDS[name](given[name], f"{field}.{name}") for name in FIELDS if given.get(name) is not None}
     missing = [name for name in _NEEDED if name not in read]
     if missing:
@@ -94,7 +94,7 @@ def _item(value: object, field: str) -> Item:
 
 
 def _match(value: object, field: str) -> Match:
-    given = mapping(value, field)
+    given = parse_mapping(value, field)
     known: dict[str, Any] = {name: read(given.get(name), f"{field}.{name}") for name, read in _MATCH.items()}
     if "claim_id" not in given:
         return Match(**known)
@@ -105,7 +105,7 @@ def _match(value: object, field: str) -> Match:
 
 
 def _source(value: object, field: str) -> Source:
-    given = mapping(value, field)
+    given = parse_mapping(value, field)
     known = {
         name: read(given[name], f"{field}.{name}") for name, read in _SOURCE.items() if given.get(name) is not None
     }
@@ -117,7 +117,7 @@ def _source(value: object, field: str) -> Source:
 def _why(value: object, field: str) -> Mapping[str, float] | None:
     if value is None:
         return None
-    given = mapping(value, field)
+    given = parse_mapping(value, field)
     if len(given) > MAX_LISTED:
         raise InputError(f"{field} has {len(given)} members; at most {MAX_LISTED} are read", field=field)
     return {name_of(name, field): _number(one, f"{field}.{name:.40}") for name, one in given.items()}
@@ -203,7 +203,7 @@ def _plain(value: object, field: str, depth: int = 0) -> Any:
 
 
 def _members(value: object, field: str) -> Mapping[str, Any]:
-    return dict(_plain(mapping(value, field), field))
+    return dict(_plain(parse_mapping(value, field), field))
 
 
 _NEEDED: Final = ("id", "kind", "content", "entry_id", "recorded_at", "updated_at")
@@ -294,14 +294,14 @@ class EvidencePack(Sequence[Evidence], Record):
 
         InputError names the field that is wrong. ``explain`` is the other side's own and is left out.
         """
-        given = mapping(value, "pack")
+        given = parse_mapping(value, "pack")
 
         def named(found: object, field: str) -> str:
             return name_of(found, field)
 
         return cls(
             tuple(
-                listed(
+                parse_list(
                     given.get("evidence"),
                     "evidence",
                     lambda one, at: evidence_from_dict(one, field=at),
@@ -311,8 +311,8 @@ class EvidencePack(Sequence[Evidence], Record):
             plan,
             abstained=flag(given.get("abstained", False), "abstained"),
             ignored_fields={
-                name_of(name, "ignored_fields"): tuple(listed(fields, "ignored_fields", named))
-                for name, fields in mapping(given.get("ignored_fields", {}), "ignored_fields").items()
+                name_of(name, "ignored_fields"): tuple(parse_list(fields, "ignored_fields", named))
+                for name, fields in parse_mapping(given.get("ignored_fields", {}), "ignored_fields").items()
             },
-            degraded=tuple(listed(given.get("degraded", ()), "degraded", degraded_from_dict)),
+            degraded=tuple(parse_list(given.get("degraded", ()), "degraded", degraded_from_dict)),
         )

@@ -9,7 +9,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def once(load: Callable[P, R]) -> Callable[P, R]:
+def load_once(load: Callable[P, R]) -> Callable[P, R]:
     """Return ``load`` with results cached by argument; of concurrent callers one loads, the others wait.
 
     ``functools.cache`` would load in each of them. A call that raises is not cached.

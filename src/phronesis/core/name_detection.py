@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.text import UNSPACED
 
 RULES_VERSION: Final = "mentions-rules/2"
@@ -32,7 +32,7 @@ _EXTENSIONS: Final = (
 """Extensions that make a word a file without a folder; otherwise "5 p.m." and "kids.They" would be files."""
 
 
-@once
+@load_once
 def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
     """Return the rules, each with a literal that quickly excludes most texts, compiled on first use."""
     return (
@@ -90,7 +90,7 @@ _COMMON: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NameMatch:
     """A name in a text at [start, end)."""
 
     surface: str
@@ -99,7 +99,7 @@ class Found:
     end: int
 
 
-def find_mentions(text: str) -> list[Found]:
+def find_mentions(text: str) -> list[NameMatch]:
     """Return the names in a text, in order, without overlaps; the earlier rule wins.
 
     A greeting or a weekday before a name is no part of it ("Hey Caroline"). A capitalised word at the start of a
@@ -107,8 +107,8 @@ def find_mentions(text: str) -> list[Found]:
     """
     scanned = text[:MAX_SCANNED]
     taken = bytearray(len(scanned))
-    found: list[Found] = []
-    names: list[Found] = []
+    found: list[NameMatch] = []
+    names: list[NameMatch] = []
     for kind, needed, pattern in _rules():
         if needed.search(scanned) is None:
             continue
@@ -126,7 +126,7 @@ def find_mentions(text: str) -> list[Found]:
     return sorted(found, key=lambda one: one.start)[:MAX_MENTIONS]
 
 
-def _trimmed(surface: str, kind: str, start: int) -> Found:
+def _trimmed(surface: str, kind: str, start: int) -> NameMatch:
     surface = surface.rstrip(".,;:!?'’")
     if kind == "name":
         words = surface.split(" ")
@@ -135,9 +135,9 @@ def _trimmed(surface: str, kind: str, start: int) -> Found:
         while words and words[-1].casefold() in _COMMON:
             words.pop()
         surface = " ".join(words)
-    return Found(surface, kind, start, start + len(surface))
+    return NameMatch(surface, kind, start, start + len(surface))
 
 
-def _is_name(found: Found, text: str, times: Counter[str]) -> bool:
+def _is_name(found: NameMatch, text: str, times: Counter[str]) -> bool:
     opens = _SENTENCE_START.search(text[max(0, found.start - 3) : found.start]) is not None
     return not opens or " " in found.surface or times[found.surface] > 1

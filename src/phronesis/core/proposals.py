@@ -138,7 +138,7 @@ def judgements_in(outcomes: Outcomes) -> dict[int, Judgement]:
     }
 
 
-def echoing(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:
+def echo_predicate(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:
     """Return a predicate for proposals from text that only repeats what its session was shown.
 
     Never true for the user's text: a user's repetition counts as one confirmation (law 7).
@@ -158,7 +158,7 @@ def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
     found = [Refusal.from_dict(row) for outcome in outcomes.get(GATED, ()) for row in outcome.body["refusals"]]
     if ECHOES not in outcomes:
         return found
-    echoes = echoing(entry, outcomes)
+    echoes = echo_predicate(entry, outcomes)
     repeated = [one for one in proposals_in(outcomes) if echoes(one)]
     return found + [Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO) for one in repeated]
 

@@ -34,7 +34,7 @@ def due_of(item: Item) -> datetime | None:
     return parse_moment(said, field=DUE) if isinstance(said, str) and item.kind in PROSPECTIVE else None
 
 
-def expired(item: Item, now: datetime) -> bool:
+def is_expired(item: Item, now: datetime) -> bool:
     """Return whether the end of an intention has passed."""
     return item.valid_to is not None and item.valid_to <= now
 
@@ -42,10 +42,10 @@ def expired(item: Item, now: datetime) -> bool:
 def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
     """Return whether an item is due now or ``within`` a duration, and its end has not passed."""
     due = due_of(item)
-    return due is not None and due - _clock(due, now) <= within and not expired(item, now)
+    return due is not None and due - _clock(due, now) <= within and not is_expired(item, now)
 
 
-def lapsed(item: Item, now: datetime) -> bool:
+def is_lapsed(item: Item, now: datetime) -> bool:
     """Return whether an item without an end has been overdue for so long that contexts no longer show it."""
     due = due_of(item)
     return due is not None and item.valid_to is None and _clock(due, now) - _passes(due) > OVERDUE_SHOWN

@@ -7,7 +7,7 @@ from typing import Any, Final
 from phronesis.core import credential_fields, personal_numbers, secret_formats
 from phronesis.core.credential_fields import find_fields, named_kind
 from phronesis.core.personal_numbers import find_numbers
-from phronesis.core.secret_formats import Span, find_formats, lowered
+from phronesis.core.secret_formats import Span, find_formats, lower_in_place
 
 NUMBERS: Final = tuple(sorted({*personal_numbers.KINDS, *credential_fields.NUMBER_KINDS, "card_code"}))
 """Kinds of personal numbers: cards, accounts and papers."""
@@ -41,7 +41,7 @@ def find_private(text: str) -> list[Span]:
     Overlapping ones are merged under the more specific kind: a token of a known issuer before the value of a field.
     Time is linear in the text.
     """
-    low = lowered(text)
+    low = lower_in_place(text)
     found = find_formats(text, low)
     found += find_numbers(text)
     if any(one in low for one in credential_fields.LITERALS):

@@ -39,16 +39,16 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ModelUsage:
     """The total usage of calls."""
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
 
-    def plus(self, other: "Spent") -> "Spent":
+    def plus(self, other: "ModelUsage") -> "ModelUsage":
         """Return the sum of both."""
-        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+        return ModelUsage(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
 
 
 @dataclass(frozen=True, slots=True)

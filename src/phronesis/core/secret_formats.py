@@ -164,7 +164,7 @@ KINDS: Final = tuple(sorted({row[0] for row in _ROWS} | {"private_key"}))
 """Kinds of credentials that have a format of their own."""
 
 
-def lowered(text: str) -> str:
+def lower_in_place(text: str) -> str:
     """Return a text in lower case with positions unchanged."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(one.lower() if one.isascii() else one for one in text)

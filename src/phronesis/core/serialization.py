@@ -88,7 +88,7 @@ _ESCAPED: Final = json.JSONEncoder(
 )
 
 
-def rounded(value: float) -> float:
+def round_stored(value: float) -> float:
     """Return ``value`` as it is stored and hashed; minus zero becomes zero."""
     return round(value, FLOAT_DIGITS) + 0.0
 
@@ -133,7 +133,7 @@ def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InputError(f"{field} must be a finite number, not {value}", field=field)
-        return rounded(float(value))
+        return round_stored(float(value))
     if _depth >= MAX_DEPTH:
         raise InputError(f"{field} is nested more than {MAX_DEPTH} levels deep; flatten it", field=field)
     if isinstance(value, (dict, Mapping)):  # a check against the abstract class alone costs ten times as much

@@ -169,7 +169,7 @@ def is_over(item: Item, now: datetime) -> bool:
     return item.kind in LASTING and item.valid_to is not None and item.valid_to <= now
 
 
-def timed(one: Proposal, at: datetime) -> Proposal:
+def with_effect_time(one: Proposal, at: datetime) -> Proposal:
     """Return what was proposed of a message of time ``at``, with whether it takes effect later (``Proposal.ahead``)."""
     if one.cardinality == "many" or one.kind not in LASTING or one.act != "assert":
         return one

@@ -37,7 +37,7 @@ def _matrix(values: Floats, *, dimension: int | None, field: str) -> Floats:
     return matrix
 
 
-def normalised(matrix: Floats) -> Floats:
+def normalise_rows(matrix: Floats) -> Floats:
     """Return an (n, d) matrix with float32 rows of length 1; a zero row stays zero.
 
     InputError for NaN, a wrong shape.
@@ -56,7 +56,7 @@ def side_by_side(parts: Sequence[tuple[Floats, float]]) -> Floats:
 
     Each comes with its weight. A zero row of one encoder is left to the others.
     """
-    return normalised(np.concatenate([np.float32(sqrt(weight)) * vectors for vectors, weight in parts], axis=1))
+    return normalise_rows(np.concatenate([np.float32(sqrt(weight)) * vectors for vectors, weight in parts], axis=1))
 
 
 def quantise(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
@@ -66,7 +66,7 @@ def quantise(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     zero point 0), so a value is off by half a scale at most. A zero row has scale 0. InputError for NaN, infinity, a
     wrong shape.
     """
-    unit = normalised(matrix)
+    unit = normalise_rows(matrix)
     scales = np.abs(unit).max(axis=1, initial=0.0).astype(np.float32) / np.float32(INT8_LIMIT)
     codes = np.divide(unit, scales[:, None], out=np.zeros_like(unit), where=scales[:, None] > 0.0)
     return np.rint(codes).astype(np.int8), scales
@@ -78,8 +78,8 @@ def rescore(query: Floats, candidates: Floats) -> Floats:
     0 where either is zero.
     """
     rows = _matrix(candidates, dimension=None, field="candidates")
-    unit = normalised(_matrix(np.atleast_2d(query), dimension=rows.shape[1], field="query"))
-    return np.asarray(normalised(rows) @ unit[0], dtype=np.float32)
+    unit = normalise_rows(_matrix(np.atleast_2d(query), dimension=rows.shape[1], field="query"))
+    return np.asarray(normalise_rows(rows) @ unit[0], dtype=np.float32)
 
 
 class VectorScope:
@@ -164,7 +164,7 @@ class VectorScope:
         The query (dimension,) need not be normalised. A missing row and a zero vector score 0; the error of a score
         against float32 is below .01. Raises InputError for another dimension or NaN.
         """
-        unit = normalised(_matrix(np.atleast_2d(query), dimension=self._dimension, field="query"))[0]
+        unit = normalise_rows(_matrix(np.atleast_2d(query), dimension=self._dimension, field="query"))[0]
         scores = np.zeros(self._rows, np.float32)
         block = np.empty((min(BLOCK_ROWS, self._rows), self._dimension), np.float32)
         for start in range(0, self._rows, BLOCK_ROWS):

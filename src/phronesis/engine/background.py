@@ -18,8 +18,7 @@ from phronesis.log.reader import load_entry
 from phronesis.models.embedders import Embedders
 from phronesis.store.database import Unit
 from phronesis.store.documents import count_without_vector
-from phronesis.store.embedding_models import active_model
-from phronesis.store.lanes import Lane, get_lane, list_behind
+from phronesis.store.lanes import Lane, active_model, get_lane, list_behind
 from phronesis.store.log import find_failure, read_entries
 from phronesis.store.overview import entries_with_outcome
 

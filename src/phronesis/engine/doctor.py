@@ -29,13 +29,12 @@ from phronesis.log.reader import check_chain, iterate, load_entries, load_entry
 from phronesis.log.redaction import Redactor
 from phronesis.models.embedders import Embedders
 from phronesis.models.local_embedders import missing_package
-from phronesis.models.model_registry import Effective, ModelRegistry, try_role
+from phronesis.models.model_registry import EffectiveRole, ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
 from phronesis.store import overview
 from phronesis.store.database import Database, Mode, Unit
 from phronesis.store.deltas import deltas_of_entry
-from phronesis.store.embedding_models import active_model
-from phronesis.store.lanes import Lane, list_behind, list_lanes
+from phronesis.store.lanes import Lane, active_model, list_behind, list_lanes
 from phronesis.store.log import last_seq
 from phronesis.store.migrate import HEAD, read_version
 from phronesis.store.migrate import REMEDY as UPGRADE
@@ -168,12 +167,12 @@ class Doctor:
         role = overview.bypassing_role(self.database, tenant)
         detail = f"the role {role} goes past row-level security" if role else "row-level security binds the role"
         remedy = "take that right away from the role; as a superuser of the server:"
-        command = _psql(overview.binding(role or ""))
+        command = _psql(overview.bind_role_sql(role or ""))
         yield Check("isolation.role", role is None, detail, remedy, code="isolation.role", command=command)
         open_ones = overview.unprotected_tables(self.database, tenant)
         detail = f"row-level security does not hold for: {', '.join(open_ones) or 'nothing'}"
         remedy = "force it again; as the role that owns the database:"
-        command = _psql(overview.forcing(open_ones))
+        command = _psql(overview.force_policies_sql(open_ones))
         yield Check("isolation", not open_ones, detail, remedy, code="isolation.tables", command=command)
 
     def _writable(self, tenant: str) -> Iterator[Check]:
@@ -357,7 +356,7 @@ class Doctor:
             else:
                 yield self._tried(name, one, tenant)
 
-    def _tried(self, name: str, one: Effective, tenant: str) -> Check:
+    def _tried(self, name: str, one: EffectiveRole, tenant: str) -> Check:
         try:
             try_role(self.roster, one.role, tenant)
         except (ModelError, MissingExtra) as error:

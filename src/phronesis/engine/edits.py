@@ -12,17 +12,17 @@ from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import isoformat, parse_moment, to_micros
-from phronesis.engine.entry_applier import name_taken, renamed
+from phronesis.engine.entry_applier import name_taken, renamed_field
 from phronesis.engine.erasure_plan import ERASE
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.rollback import ROLLBACK, find_undo
-from phronesis.engine.writer import Writer, Written
+from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.recall.browse import Browser, find_item
 from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry, find_delta
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.log import find_entry, read_outcomes
@@ -67,7 +67,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | renamed(view, item, payload) | _restated(item, payload)
+    fields = edited_fields(item, payload) | renamed_field(view, item, payload) | _restated(item, payload)
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
 
 
@@ -192,7 +192,7 @@ class ItemEditor:
         items = tuple(self.browser.made_by(call.tenant, written.entry))
         result = EditResult(written.entry.id, items, gated=written.redacted)
         if expected is not None and not result.items:  # nothing changed: it was so already, or it had moved on
-            then = Wanted(as_of=to_micros(written.entry.recorded_at))
+            then = ReadConditions(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)
             if item.version != expected or self._was_stale(call.tenant, written.entry.id):
                 raise moved_on(item, expected)
@@ -236,7 +236,7 @@ class ItemEditor:
                 for row in read_outcomes(unit, [entry_id])[entry_id]
             )
 
-    def _write(self, call: Call, lane_id: int, verb: str, payload: Mapping[str, Any]) -> Written:
+    def _write(self, call: Call, lane_id: int, verb: str, payload: Mapping[str, Any]) -> WriteResult:
         return self.writer.write(
             call.tenant,
             lane_id,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from phronesis.core.changes import Changes, ChildEntry, Existing, Patch, ResolvedChanges, settle
+from phronesis.core.changes import Changes, ChildEntry, CurrentState, Patch, ResolvedChanges, settle
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
 from phronesis.core.proposals import Refusal, refusals_in
@@ -62,7 +62,7 @@ class EntryApplier:
         if changes.patches:
             changes, held = self._followed(view, clean, changes, held)
         touched = changes.touched
-        existing = Existing(items=held)
+        existing = CurrentState(items=held)
         folded = any(item.kind in self.registry.folds for item in existing.items.values())
         if folded or changes.evidence or changes.dropped_evidence:
             existing = replace(existing, evidence=[row for rows in view.evidence(touched).values() for row in rows])
@@ -169,7 +169,7 @@ def name_taken(item: Item) -> Conflict:
     )
 
 
-def renamed(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
+def renamed_field(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
     """Return the field of an update that names an item; {} where another item has the name."""
     external_id = payload.get(EXTERNAL_ID)
     held = None if external_id is None else view.named(external_id)

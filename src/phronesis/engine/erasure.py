@@ -15,7 +15,7 @@ from phronesis.engine.erasure_plan import (
     Dependents,
     Plan,
     cut_but_not_through,
-    leaning,
+    find_dependents,
     payload_of,
     plan_item,
     plan_lane,
@@ -192,7 +192,7 @@ class Eraser:
             forget_used(unit, LaneName(lane.kind, lane.name), None if plan.everything else plan.items)
         forget_usage(unit, lane.lane_id, None if plan.everything else plan.items)
         registry = self.interpreter.stepper.registry
-        found = leaning(unit, lane, plan, probes, registry)
+        found = find_dependents(unit, lane, plan, probes, registry)
         own = found.setdefault(lane.lane_id, Dependents())
         own.gone |= plan.gone
         own.anew |= cut_but_not_through(unit, lane, plan, registry)
@@ -213,7 +213,7 @@ class Eraser:
         registry = self.interpreter.stepper.registry
         with self.database.transaction(call.tenant, "read") as unit:
             lane = get_lane(unit, order.lane_id)
-            found = leaning(unit, lane, order.plan, order.probes, registry)
+            found = find_dependents(unit, lane, order.plan, order.probes, registry)
         for lean in found.values():
             lean.anew -= order.anew  # prepared again already: what it names now, its own payload names
         late = {lane_id: lean for lane_id, lean in sorted(found.items()) if lean.gone or lean.anew or lean.apart}

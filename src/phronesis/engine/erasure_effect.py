@@ -17,8 +17,8 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.engine.edits import DECIDED_ROLE
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
 from phronesis.engine.handler import FAILED_ROLE, Effect, Handler, Outcomes, PrepareContext
-from phronesis.engine.interpreter import checked, outcome_row
-from phronesis.engine.replay import Replayer, replayed
+from phronesis.engine.interpreter import check_outcomes, outcome_row
+from phronesis.engine.replay import Replayer, replay_lane
 from phronesis.log.erasure import cut_out, read_logged
 from phronesis.store.database import Unit
 from phronesis.store.deltas import deltas_of_entry
@@ -146,11 +146,11 @@ class Preparation:
                 if prepare is None or failed or is_erased(older.payload):
                     return older, outcomes
                 place = _Place(bench.database, bench.tenant, bench.lane_id, scratch=scratch, log=view.unit)
-                fresh = checked(prepare(place, older))
+                fresh = check_outcomes(prepare(place, older))
                 found.extend([_enclosed(older.id, made, len(found) + n) for n, made in enumerate(fresh)])
                 return older, [*fresh, *(outcome for outcome in outcomes if outcome.role in _KEPT)]
 
-            with replayed(view.unit, view.lane, stepper, until=entry.seq - 1, instead=instead):
+            with replay_lane(view.unit, view.lane, stepper, until=entry.seq - 1, instead=instead):
                 return found
 
     def carry_out(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome]) -> None:

@@ -10,7 +10,7 @@ from phronesis.core.items import Item
 from phronesis.core.serialization import decode
 from phronesis.engine.handler import Registry
 from phronesis.log.chain import ENVELOPE
-from phronesis.log.erasure import Logged, read_logged
+from phronesis.log.erasure import LoggedEntry, read_logged
 from phronesis.log.reader import body_of
 from phronesis.store.database import Unit
 from phronesis.store.erasure_queries import (
@@ -106,13 +106,13 @@ def plan_lane(unit: Unit, lane: Lane) -> Plan:
     return Plan(cut, frozenset(items_of_entries(unit, lane.lane_id, cut)), frozenset(cut), everything=True)
 
 
-def _session_of(entry: Logged) -> Any:
+def _session_of(entry: LoggedEntry) -> Any:
     attributes = entry.envelope.get("attributes")
     named = attributes.get("session_id") if isinstance(attributes, Mapping) else None
     return entry.envelope.get("session_id", named)
 
 
-def _closed(unit: Unit, lane: Lane, logged: list[Logged], items: set[str], whole: set[str]) -> Plan:
+def _closed(unit: Unit, lane: Lane, logged: list[LoggedEntry], items: set[str], whole: set[str]) -> Plan:
     """Return the closure: items of entries, entries about items, and items derived from items."""
     known = {entry.entry_id: entry for entry in logged}
     said = {item: (entry, n) for entry in logged for item, n in entry.members().items()}
@@ -132,7 +132,7 @@ def _closed(unit: Unit, lane: Lane, logged: list[Logged], items: set[str], whole
 
 
 def _message_parts(
-    unit: Unit, known: Mapping[str, Logged], said: Mapping[str, tuple[Logged, int]], items: AbstractSet[str]
+    unit: Unit, known: Mapping[str, LoggedEntry], said: Mapping[str, tuple[LoggedEntry, int]], items: AbstractSet[str]
 ) -> dict[str, frozenset[int]]:
     numbers: dict[str, set[int]] = {}
     for entry, n in (said[item] for item in items if item in said):
@@ -144,7 +144,7 @@ def _message_parts(
     return {entry_id: known[entry_id].with_last_member(going) for entry_id, going in numbers.items()}
 
 
-def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
+def _about(entry: LoggedEntry, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
     """Return whether an entry is about a removed item (its text, its reason), or stands for a removed entry."""
     if entry.verb in _KEPT:
         return False
@@ -152,7 +152,7 @@ def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> b
     return bool(named & items) or entry.parent_id in whole or entry.envelope.get("entry_id") in whole
 
 
-def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Registry) -> dict[int, Dependents]:
+def find_dependents(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Registry) -> dict[int, Dependents]:
     """Find what depends on the removal: evidence and edges in other lanes, outcomes in every lane.
 
     An outcome depends on it when it names a removed id, quotes text that its own entry does not hold, or was made from

@@ -43,7 +43,7 @@ class NotAtOnce(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Following:
+class _FollowingEntry:
     """An entry applied after another in one transaction; ``fresh`` when it was prepared now."""
 
     entry: Entry
@@ -128,7 +128,7 @@ class Interpreter:
         """Prepare an entry that is not recorded yet; NotAtOnce when that fails."""
         prepare = self.stepper.registry[entry.verb].prepare
         try:
-            return checked(
+            return check_outcomes(
                 () if prepare is None else prepare(PrepareContext(self.database, tenant, entry.lane_id), entry)
             )
         except Exception as error:
@@ -167,7 +167,9 @@ class Interpreter:
         outcomes = stored
         for turn in range(MAX_PREPARES + 1):
             if prepare is not None and turn < MAX_PREPARES:
-                outcomes = checked(prepare(PrepareContext(self.database, tenant, lane.lane_id, seq=entry.seq), entry))
+                outcomes = check_outcomes(
+                    prepare(PrepareContext(self.database, tenant, lane.lane_id, seq=entry.seq), entry)
+                )
             # What was erased must not come back after a crash.
             with self.database.transaction(tenant, "append" if entry.verb in self.effects else "derive") as unit:
                 locked = lock_lane(unit, lane.lane_id)
@@ -186,12 +188,12 @@ class Interpreter:
                 return applied if entry.seq == end else None
         return None
 
-    def _following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_Following]:
+    def _following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_FollowingEntry]:
         """Prepare the entries after ``entry`` that one transaction can apply with it, before that transaction.
 
         Stops at the first entry that may be slow, fails, or reads the lane, which has not reached it yet.
         """
-        ready: list[_Following] = []
+        ready: list[_FollowingEntry] = []
         if entry.seq == end or entry.verb in self.effects:
             return ready
         with self.database.transaction(tenant, "read") as unit:
@@ -204,11 +206,13 @@ class Interpreter:
                 if prepare is not None:
                     if not self.is_quick(one.verb):
                         break
-                    outcomes = checked(prepare(PrepareContext(self.database, tenant, lane.lane_id, ahead=True), one))
+                    outcomes = check_outcomes(
+                        prepare(PrepareContext(self.database, tenant, lane.lane_id, ahead=True), one)
+                    )
             except Exception as error:  # noqa: BLE001 - its own turn comes, and what fails then is counted
                 logger.debug("an entry (%s) was not prepared ahead: %s", one.verb, type(error).__name__)
                 break
-            ready.append(_Following(one, outcomes, fresh=prepare is not None))
+            ready.append(_FollowingEntry(one, outcomes, fresh=prepare is not None))
         return ready
 
     def _prepare_of(self, entry: Entry, stored: Sequence[Outcome]) -> Prepare | None:
@@ -225,7 +229,10 @@ class Interpreter:
         effect = self.effects.get(entry.verb)
         if keep and effect is not None:
             effect.carry_out(unit, lane, entry, outcomes)
-            lane, outcomes = get_lane(unit, lane.lane_id), checked(())  # done: a replay and an import pass over it
+            lane, outcomes = (
+                get_lane(unit, lane.lane_id),
+                check_outcomes(()),
+            )  # done: a replay and an import pass over it
         if keep:
             put_outcomes(unit, lane.lane_id, entry.id, [outcome_row(outcome) for outcome in outcomes])
         applied = self.stepper.step(unit, lane, entry, outcomes, log=unit)
@@ -258,7 +265,7 @@ class Interpreter:
             raise _entry_failed(entry, code, tries) from error
 
 
-def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def check_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return outcomes as a replay reads them: plain JSON with rounded floats and texts that every database can store.
 
     Quotations and model answers may contain characters that no database takes. Finding nothing is an outcome too.

@@ -26,7 +26,7 @@ from importlib import resources
 from typing import Any, Final
 from urllib.parse import unquote
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import clean, label, latin_letter, name_of, one_of
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
@@ -54,7 +54,7 @@ _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
 _DIGIT_IN_WORD: Final = re.compile(r"[A-Za-z][013457@$!|]+[A-Za-z]")
 
 
-def decoded(text: str) -> Iterator[str]:
+def decode_parts(text: str) -> Iterator[str]:
     """Return the decoded parts of a text, joined; most texts have none."""
     shown = text[:MAX_DECODED]
     for pattern, decode in _RUNS:
@@ -67,7 +67,7 @@ def decoded(text: str) -> Iterator[str]:
             yield read(shown)
 
 
-def turned(text: str) -> Iterator[str]:
+def letter_variants(text: str) -> Iterator[str]:
     """Return a text with its letters exchanged: digits as letters, rot13, reversed."""
     shown = text[:MAX_DECODED]
     if _DIGIT_IN_WORD.search(shown) is not None:
@@ -246,14 +246,14 @@ def find_order(text: str) -> Suspicion | None:
         order = _said_openly(said)
         if order is not None or _hides_order(said):
             return Suspicion(HIDDEN if order is None else order.rule, said[:MAX_QUOTE])
-    return next(filter(None, map(_said_openly, turned(text))), None)
+    return next(filter(None, map(_said_openly, letter_variants(text))), None)
 
 
 def _decoded_order(text: str, layers: int) -> Suspicion | None:
     """Return an order in the plain text, or in up to the maximum number of nested encodings."""
     order = _said_openly(text)
     if order is None and layers:
-        order = next(filter(None, (_decoded_order(said, layers - 1) for said in decoded(text))), None)
+        order = next(filter(None, (_decoded_order(said, layers - 1) for said in decode_parts(text))), None)
     return order
 
 
@@ -319,7 +319,7 @@ def speaker_name(given: str | None) -> str | None:
     return given if _STRUCTURE.search(given) is None and clean(given) == given else label(given)
 
 
-@once
+@load_once
 def load_rules() -> Rules:
     """Return the rules, read and compiled once."""
     name = "instructions.toml"

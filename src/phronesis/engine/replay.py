@@ -19,7 +19,7 @@ from phronesis.core.serialization import decode, digest, plain
 from phronesis.core.timestamps import optional_moment
 from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, PrepareContext, Registry
-from phronesis.engine.interpreter import checked
+from phronesis.engine.interpreter import check_outcomes
 from phronesis.engine.rollback import REDERIVE
 from phronesis.log.reader import load_entries, load_entry
 from phronesis.store.database import Database, Unit
@@ -100,7 +100,7 @@ class Replayer:
     @contextmanager
     def replayed(self, unit: Unit, lane: Lane) -> Iterator[Unit]:
         """Return a scratch store with the lane replayed up to ``applied_seq``."""
-        with replayed(unit, lane, self.stepper, until=lane.applied_seq) as scratch:
+        with replay_lane(unit, lane, self.stepper, until=lane.applied_seq) as scratch:
             yield scratch
 
 
@@ -109,7 +109,7 @@ Instead = Callable[[Unit, Entry, Sequence[Outcome]], tuple[Entry, Sequence[Outco
 
 
 @contextmanager
-def replayed(
+def replay_lane(
     unit: Unit, lane: Lane, stepper: EntryApplier, *, until: int, instead: Instead | None = None
 ) -> Iterator[Unit]:
     """Return a scratch store with the lane replayed up to ``until``, with entries exchanged by ``instead``."""
@@ -234,7 +234,7 @@ def rederive_handler(stepper: EntryApplier) -> Handler:
         fresh = {again.id: outcomes for again, outcomes in _prepared(bench, entry, stepper.registry)}
         with bench.view() as view:
             today = _Today(view.unit, fresh)
-            with replayed(view.unit, view.lane, stepper, until=entry.seq - 1, instead=today) as scratch:
+            with replay_lane(view.unit, view.lane, stepper, until=entry.seq - 1, instead=today) as scratch:
                 found = difference(view.unit, scratch, view.lane, folds)
         return [Outcome(role=ROLE, made_by=MADE_BY, n=n, body=body) for n, body in enumerate(found)]
 
@@ -260,7 +260,7 @@ def _prepared(bench: PrepareContext, entry: Entry, registry: Registry) -> Iterat
                 continue
             prepare = registry[older.verb].prepare
             if prepare is not None:
-                yield older, checked(prepare(bench, older))
+                yield older, check_outcomes(prepare(bench, older))
         after = page[-1].seq
 
 

@@ -68,14 +68,14 @@ class Suspects:
 _NOBODY: Final = Suspects({})
 
 
-def suspected(outcomes: Outcomes) -> Suspects:
+def suspected_texts(outcomes: Outcomes) -> Suspects:
     """Return the suspected texts of an entry."""
     if SUSPECTED not in outcomes:
         return _NOBODY
     return Suspects({row["n"]: row for outcome in outcomes[SUSPECTED] for row in outcome.body["suspected"]})
 
 
-def guarded(prepare: Prepare) -> Prepare:
+def guard_prepare(prepare: Prepare) -> Prepare:
     """Return ``prepare`` followed by the checks on untrusted text."""
 
     def both(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
@@ -84,7 +84,7 @@ def guarded(prepare: Prepare) -> Prepare:
         answers = _answers(entry)
         if not texts and not answers:
             return outcomes
-        outcomes = [*outcomes, *unjudged(entry, outcomes, texts)]
+        outcomes = [*outcomes, *refuse_uncovered(entry, outcomes, texts)]
         return [*outcomes, *suspicions(texts | answers, beside=outcomes), *repetitions(bench, entry, outcomes, texts)]
 
     return both
@@ -110,7 +110,7 @@ def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> l
     ]
 
 
-def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
+def refuse_uncovered(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
     """Return the outcomes that refuse to learn from tool messages in uncovered languages.
 
     Only messages from which something is proposed are checked.
@@ -126,7 +126,7 @@ def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]
     ]
 
 
-def unlearned(outcomes: Outcomes) -> frozenset[int]:
+def unlearned_messages(outcomes: Outcomes) -> frozenset[int]:
     """Return the messages of an entry from which nothing is learned."""
     return frozenset(n for outcome in outcomes.get(UNJUDGED, ()) for n in outcome.body[UNJUDGED])
 

@@ -12,7 +12,7 @@ from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.interpreter import Interpreter, NotAtOnce
 from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
 from phronesis.index.vectorizer import WrittenLanes
-from phronesis.log.recorder import Foreseen, NewEntry, Recorded, Recorder
+from phronesis.log.recorder import ForecastEntry, NewEntry, RecordedEntry, Recorder
 from phronesis.log.redaction import Redactor
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """An entry, and its result if this call applied it.
 
     ``redacted`` names what was redacted from the payload before it was recorded.
@@ -38,10 +38,10 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _PreparedEntry:
     """What applying an entry in its recording transaction needs: the prepared entry, if any, and its outcomes."""
 
-    foreseen: Foreseen | None
+    foreseen: ForecastEntry | None
     outcomes: Sequence[Outcome] | None
 
 
@@ -67,7 +67,7 @@ class Writer:
         actor: str,
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> Written:
+    ) -> WriteResult:
         """Record an entry, durable on return; with ``wait``, interpret it too.
 
         Older pending entries of the lane are interpreted first. Once the entry is on disk, nothing that keeps the lane
@@ -100,7 +100,7 @@ class Writer:
         finally:
             self.written.note(tenant, recorded.entry.lane_id)
 
-    def _prepared(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _Ready | None:
+    def _prepared(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _PreparedEntry | None:
         """Prepare an entry before the transaction that records it; None when it must be recorded first.
 
         While that transaction is open, nobody else can write, and the first entry of a process loads its extractors.
@@ -108,24 +108,26 @@ class Writer:
         if not self.interpreter.is_quick(new.verb):
             return None
         if not self.interpreter.prepares(new.verb):
-            return _Ready(None, None)
+            return _PreparedEntry(None, None)
         foreseen = self.recorder.foresee(tenant, lane, new)
-        return None if foreseen is None else _Ready(foreseen, self.interpreter.prepared(tenant, foreseen.entry))
+        return None if foreseen is None else _PreparedEntry(foreseen, self.interpreter.prepared(tenant, foreseen.entry))
 
-    def _interpreted(self, tenant: str, recorded: Recorded, at_once: AppliedEntry | None, *, wait: bool) -> Written:
+    def _interpreted(
+        self, tenant: str, recorded: RecordedEntry, at_once: AppliedEntry | None, *, wait: bool
+    ) -> WriteResult:
         entry = recorded.entry
         if at_once is not None:
-            return Written(entry, at_once, repeated=False, pending=False)
+            return WriteResult(entry, at_once, repeated=False, pending=False)
         if not wait:
-            return Written(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
+            return WriteResult(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
         try:
             applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq, known=(recorded.lane, entry))
         except LATER as error:
             _left_pending(entry, error)
-            return Written(entry, None, recorded.repeated, pending=True)
-        return Written(entry, applied, recorded.repeated, pending=False)
+            return WriteResult(entry, None, recorded.repeated, pending=True)
+        return WriteResult(entry, applied, recorded.repeated, pending=False)
 
-    def follow(self, tenant: str, written: Written) -> None:
+    def follow(self, tenant: str, written: WriteResult) -> None:
         """Interpret the child entries of an entry as far as possible now; the rest stays pending."""
         try:
             self.interpreter.drain(tenant, written.entry.lane_id)

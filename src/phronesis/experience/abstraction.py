@@ -1,6 +1,6 @@
 """Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
 
-``Abstracting`` groups the live patterns into topics, plans which principles to create, update or end, and words those
+``AbstractionPreparer`` groups the live patterns into topics, plans which principles to create, update or end, and words those
 that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as it is,
 so unchanged patterns cause no change and no model call.
 """
@@ -23,10 +23,10 @@ from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.counterexamples import repeats, with_loose
 from phronesis.experience.event_views import readable
-from phronesis.experience.laws.principle_text import Wording, narrowed, said, say, speaks_chinese, word
-from phronesis.experience.laws.principles import KEPT, Worth, material, standing
+from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
+from phronesis.experience.laws.principles import KEPT, PrincipleThresholds, evidence_counts, material
 from phronesis.experience.laws.records import CROSSED, L1, PATTERN, PRINCIPLE, UNCONFIRMED, L1Event, event_of
-from phronesis.experience.laws.topics import Drawn, SeenPattern, draw, is_confirmed
+from phronesis.experience.laws.topics import PatternInput, PrincipleDraft, draw, is_confirmed
 from phronesis.experience.pattern_similarity import TopicLikeness
 from phronesis.log.reader import fit
 from phronesis.models.embedders import Embedders
@@ -41,20 +41,20 @@ ABSTRACT: Final = "abstract"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LanePatterns:
     """The patterns of a lane, and its principles with the evidence for them.
 
     ``stands_on`` are the last abstraction and the aggregations since. Each depends on those before it, so an erasure
     that prepares one again also reaches everything derived from it.
     """
 
-    patterns: Sequence[SeenPattern]
+    patterns: Sequence[PatternInput]
     principles: Mapping[str, Item]
     evidence: Mapping[str, Sequence[EvidenceRow]]
     stands_on: Sequence[str]
 
 
-def see(view: LaneView, entry: Entry) -> Seen:
+def see(view: LaneView, entry: Entry) -> LanePatterns:
     """Return the input of an abstraction.
 
     Crossed patterns are left out: their events belong to other patterns and would count twice.
@@ -68,7 +68,9 @@ def see(view: LaneView, entry: Entry) -> Seen:
     last = entries_of_verb(log, view.lane_id, ABSTRACT, before=entry.seq)[-1:]
     since = entries_of_verb(log, view.lane_id, AGGREGATE, before=entry.seq, after=last[0].seq if last else 0)
     earlier = [row.entry_id for row in (*last, *since)]
-    return Seen(with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier)
+    return LanePatterns(
+        with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier
+    )
 
 
 def put_away(principle: Item) -> bool:
@@ -86,14 +88,14 @@ def _events(view: LaneView, ids: Iterable[str]) -> dict[str, L1Event]:
     return {one: event_of(item) for one, item in found.items() if item.kind == L1 and item.live}
 
 
-def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> SeenPattern:
+def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> PatternInput:
     typical = sorted(rows, key=lambda row: (-row.weight, row.source_key))
     held = {
         polarity: [events[row.source_key] for row in typical if row.polarity == polarity and row.source_key in events]
         for polarity in ("support", "contra")
     }
     signature = item.data.get("signature", {})
-    return SeenPattern(
+    return PatternInput(
         id=item.id,
         outcome=item.label or "unknown",
         summary=item.data.get("summary", ""),
@@ -143,7 +145,7 @@ class WordedForm(pydantic.BaseModel):
     watch_out: _Sentence = ""
 
 
-class Abstracted(pydantic.BaseModel):
+class AbstractionAnswer(pydantic.BaseModel, title="Abstracted"):
     """The model's answer."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
@@ -152,7 +154,7 @@ class Abstracted(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Phrased:
+class WordingResult:
     """Result of wording by a model: wordings by place, the model's name, and outcomes of its answers."""
 
     words: Mapping[int, Wording] = field(default_factory=dict)
@@ -160,10 +162,10 @@ class Phrased:
     outcomes: Sequence[Outcome] = ()
 
 
-def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[int, Drawn]) -> Phrased:
+def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[int, PrincipleDraft]) -> WordingResult:
     """Ask the model to word principles, by their places. Raises nothing that a model or server causes."""
     data, shown = _shown(entry.id, drawn)
-    answer: Answer[Abstracted] = asker.ask(tenant, Task(prompt("abstract"), data, Abstracted))
+    answer: Answer[AbstractionAnswer] = asker.ask(tenant, Task(prompt("abstract"), data, AbstractionAnswer))
     outcomes = [
         Outcome(
             role=ANSWERS,
@@ -183,11 +185,11 @@ def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[in
     if answer.value is None:
         reason = answer.error.code if answer.error is not None else "model.error"
         body = {"role": ROLE, "reason": reason, "by": RULES, "instead_of": asker.name}
-        return Phrased(
+        return WordingResult(
             made_by=made_by, outcomes=[*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=body)]
         )
     words = {one.n: _wording(one) for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
-    return Phrased(words, made_by, outcomes)
+    return WordingResult(words, made_by, outcomes)
 
 
 def _wording(one: WordedForm) -> Wording:
@@ -203,7 +205,7 @@ def _lawful(one: WordedForm) -> bool:
     return bool(one.condition.strip() and one.action.strip()) and find_order(whole) is None
 
 
-def _shown(entry_id: str, drawn: Mapping[int, Drawn]) -> tuple[str, frozenset[int]]:
+def _shown(entry_id: str, drawn: Mapping[int, PrincipleDraft]) -> tuple[str, frozenset[int]]:
     texts: dict[int, str] = {}
     room = MAX_SHOWN
     for n, one in drawn.items():
@@ -217,7 +219,7 @@ def _shown(entry_id: str, drawn: Mapping[int, Drawn]) -> tuple[str, frozenset[in
     return "\n".join(lines), frozenset(texts)
 
 
-def _told(n: int, drawn: Drawn) -> str:
+def _told(n: int, drawn: PrincipleDraft) -> str:
     head = {
         "n": n,
         "language": "Chinese" if speaks_chinese(drawn) else "English",
@@ -225,14 +227,13 @@ def _told(n: int, drawn: Drawn) -> str:
     }
     lines = [_json(head), *(_pattern_text(one, "supports") for one in drawn.support[:MAX_PATTERNS])]
     lines += [_pattern_text(one, "contradicts") for one in drawn.against[:MAX_PATTERNS]]
-    lines += [
-        _json({"contradicts": said(event.attempt), "result": said(event.result), "outcome": event.label})
-        for event in drawn.counter[:MAX_PATTERNS]
-    ]
+    for event in drawn.counter[:MAX_PATTERNS]:
+        attempt, result = first_sentences(event.attempt), first_sentences(event.result)
+        lines.append(_json({"contradicts": attempt, "result": result, "outcome": event.label}))
     return "\n".join(lines)
 
 
-def _pattern_text(pattern: SeenPattern, how: str) -> str:
+def _pattern_text(pattern: PatternInput, how: str) -> str:
     return _json(
         {
             how: pattern.summary,
@@ -261,12 +262,12 @@ CONTRADICTED: Final = "as much contradicts it as supports it"
 
 
 @dataclass(slots=True)
-class Abstracting:
+class AbstractionPreparer:
     """Prepares abstractions. ``asker`` is the model of the role; None: all principles are worded by rules."""
 
     embedders: Embedders
     asker: StructuredClient | None = None
-    worth: Worth = field(default_factory=Worth)
+    worth: PrincipleThresholds = field(default_factory=PrincipleThresholds)
     _lock: Lock = field(default_factory=Lock)
     _likeness: TopicLikeness = field(init=False)
 
@@ -280,23 +281,23 @@ class Abstracting:
         with self._lock:
             topics = self._likeness.topics(bench, seen.patterns, list(_held(seen).values()))
         plan = plan_of(seen, topics, self.worth)
-        said = Phrased()
+        said = WordingResult()
         if self.asker is not None and plan.anew:
             said = phrase(self.asker, bench.tenant, entry, plan.anew)
         return [Outcome(role=PRINCIPLES, made_by=said.made_by, body=_body(seen, plan, said)), *said.outcomes]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AbstractionPlan:
     """The changes of an abstraction: drafts; by place, what each continues and which to word; what ends, and why."""
 
-    drawn: Sequence[Drawn]
+    drawn: Sequence[PrincipleDraft]
     continued: Mapping[int, str]
-    anew: Mapping[int, Drawn]
+    anew: Mapping[int, PrincipleDraft]
     ended: Mapping[str, str]
 
 
-def plan_of(seen: Seen, topics: Sequence[Sequence[int]], worth: Worth) -> Plan:
+def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: PrincipleThresholds) -> AbstractionPlan:
     """Compare the principles that patterns support with the existing ones and return the changes.
 
     A draft continues the principle that most of its supporting patterns belong to. A principle that a person archived
@@ -314,11 +315,13 @@ def plan_of(seen: Seen, topics: Sequence[Sequence[int]], worth: Worth) -> Plan:
     anew = {n: drawn[n] for n in sorted(kept) if _needs_words(seen, drawn[n], matched.get(n), worth)}
     gone = [one for one, item in seen.principles.items() if one not in continued.values() and not put_away(item)]
     contradicted = {one for n, one in matched.items() if drawn[n].confidence < KEPT}
-    return Plan(drawn, continued, anew, {one: CONTRADICTED if one in contradicted else UNSUPPORTED for one in gone})
+    return AbstractionPlan(
+        drawn, continued, anew, {one: CONTRADICTED if one in contradicted else UNSUPPORTED for one in gone}
+    )
 
 
-def _drawn(seen: Seen, topics: Sequence[Sequence[int]]) -> list[Drawn]:
-    out: list[Drawn] = []
+def _drawn(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[PrincipleDraft]:
+    out: list[PrincipleDraft] = []
     for topic in topics:
         patterns = [seen.patterns[n] for n in topic]
         first = len(out)
@@ -327,12 +330,12 @@ def _drawn(seen: Seen, topics: Sequence[Sequence[int]]) -> list[Drawn]:
     return out
 
 
-def _held(seen: Seen) -> dict[str, list[str]]:
+def _held(seen: LanePatterns) -> dict[str, list[str]]:
     """Return, by principle, the patterns that support or contradict it."""
     return {one: [row.source_key for row in rows if row.polarity in OWN] for one, rows in seen.evidence.items()}
 
 
-def _needs_words(seen: Seen, drawn: Drawn, principle: str | None, worth: Worth) -> bool:
+def _needs_words(seen: LanePatterns, drawn: PrincipleDraft, principle: str | None, worth: PrincipleThresholds) -> bool:
     if principle is None:
         return True
     item = seen.principles[principle]
@@ -346,10 +349,10 @@ def _needs_words(seen: Seen, drawn: Drawn, principle: str | None, worth: Worth) 
     support = {one.id for one in drawn.support}
     wished = {one: "support" if one in support else "contra" for one in drawn.weights}
     before = item.data.get("support", {})
-    return material(before, standing(drawn), rows=rows, wished=wished, change=worth.change)
+    return material(before, evidence_counts(drawn), rows=rows, wished=wished, change=worth.change)
 
 
-def _body(seen: Seen, plan: Plan, said: Phrased) -> dict[str, Any]:
+def _body(seen: LanePatterns, plan: AbstractionPlan, said: WordingResult) -> dict[str, Any]:
     rows = [_principle(n, one, plan, said.words.get(n)) for n, one in plan.anew.items()]
     return {
         "principles": rows,
@@ -366,8 +369,8 @@ def _body(seen: Seen, plan: Plan, said: Phrased) -> dict[str, Any]:
     }
 
 
-def _principle(n: int, drawn: Drawn, plan: Plan, wording: Wording | None) -> dict[str, Any]:
-    found = say(drawn, narrowed(drawn, word(drawn) if wording is None else wording))
+def _principle(n: int, drawn: PrincipleDraft, plan: AbstractionPlan, wording: Wording | None) -> dict[str, Any]:
+    found = say(drawn, narrow_wording(drawn, word(drawn) if wording is None else wording))
     support = {one.id for one in drawn.support}
     broader = drawn.refines
     return {

@@ -18,14 +18,14 @@ from phronesis.experience.event_embeddings import Encoders
 from phronesis.experience.event_matrix import EventTable, EventTables
 from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
 from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
-from phronesis.experience.laws.clustering import Bonds, view_of
+from phronesis.experience.laws.clustering import PairConstraints, view_of
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.neighbour_graph import NOBODY, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
 from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
 from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.pattern_similarity import resembling
-from phronesis.experience.watermarks import marked, returning
+from phronesis.experience.pattern_similarity import similar_groups
+from phronesis.experience.watermarks import last_processed, unmerged_patterns
 from phronesis.models.embedders import Embedders
 from phronesis.store.lane_view import LaneView
 
@@ -39,7 +39,7 @@ _WEIGHED: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EventGroup:
     """A group: its rows, and the views in which it is similar; none if it is similar overall."""
 
     rows: Sequence[int]
@@ -47,7 +47,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AggregationScope:
     """The part of a lane to be grouped: events by row, patterns that may change, and must-link and cannot-link pairs.
 
     ``rows`` are grouped by overall similarity, those of ``by_view`` by one view and by two crossed views.
@@ -56,9 +56,9 @@ class Part:
     rows: Rows
     by_view: Mapping[str, Rows]
     touched: Sequence[str]
-    bonds: Bonds
+    bonds: PairConstraints
     returning: Sequence[str]
-    known: Mapping[str, Found] = field(default_factory=dict)
+    known: Mapping[str, EventGroup] = field(default_factory=dict)
     """Live patterns whose events are all present, by id; the rows are ordered by typicality."""
     opposed: AbstractSet[str] = frozenset()
     """The known patterns whose counterexamples changed: they are described again even if their events did not
@@ -67,7 +67,7 @@ class Part:
     """New and changed events."""
 
     @property
-    def standing(self) -> list[Found]:
+    def standing(self) -> list[EventGroup]:
         """Return the known patterns whose events are unchanged and that have to be described again."""
         return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
 
@@ -77,7 +77,7 @@ class Part:
         standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
         return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
 
-    def stays(self, group: Found) -> str | None:
+    def stays(self, group: EventGroup) -> str | None:
         """Return the pattern that a group equals, if nothing about it changed; else None."""
         # One that returns takes events out of others, which are the same events then, and not what they were.
         if self.returning or not self.news.isdisjoint(group.rows):
@@ -88,7 +88,7 @@ class Part:
         return None
 
 
-def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
+def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
     """Return the body of an aggregation's outcome: the groups, and a description of each."""
     table, looked_at = reader.table, part.looked_at
     events = reader.view.items([table.ids[row] for row in looked_at.tolist()])
@@ -116,7 +116,7 @@ def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
             groups.append(list(part.known[pattern].rows))
             clusters.append({STAYS: pattern})
     _tell(reader, events, [(body, group) for body, group in zip(clusters, groups, strict=True) if STAYS not in body])
-    for body, others in zip(clusters, resembling(table, groups), strict=True):
+    for body, others in zip(clusters, similar_groups(table, groups), strict=True):
         body["similar"] = [list(one) for one in others]
     touched = {*part.touched, *part.opposed} - {body.get(STAYS) for body in clusters}
     return {
@@ -154,7 +154,7 @@ def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any
     }
 
 
-def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[int]) -> list[Found]:
+def _found(table: EventTable, part: AggregationScope, views: ViewTable, held: AbstractSet[int]) -> list[EventGroup]:
     """Return the groups by overall similarity, then by one view, then by two crossed views (EMB-08).
 
     ``held`` are the rows whose events are present. Unchanged patterns come last.
@@ -163,7 +163,7 @@ def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[in
         return []
     grouper = table.grouper(part.bonds)
     groups = grouper.groups(np.array([row for row in part.rows.tolist() if row in held], dtype=np.int64))
-    out = [Found(group) for group in groups]
+    out = [EventGroup(group) for group in groups]
     rows = np.array(sorted(held), dtype=np.int64)
     places = np.array([views.places[table.ids[row]] for row in rows.tolist()], dtype=np.int64)
     place = dict(zip(rows.tolist(), places.tolist(), strict=True))
@@ -176,11 +176,13 @@ def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[in
     pairs = places[np.searchsorted(rows, pairs[~np.isin(pairs, said).any(axis=1)])]
     among = {name: {place[row] for row in allowed.tolist() if row in held} for name, allowed in part.by_view.items()}
     found = views.groups(pairs, [[place[row] for row in known] for known in groups], among)
-    out += [Found([row_at[n] for n in group], names) for names, group in found]
-    return out + [Found([row for row in one.rows if row in held], one.views) for one in part.standing]
+    out += [EventGroup([row_at[n] for n in group], names) for names, group in found]
+    return out + [EventGroup([row for row in one.rows if row in held], one.views) for one in part.standing]
 
 
-def _weighted(table: EventTable, bonds: Bonds, views: ViewTable, found: Found) -> list[tuple[str, float]]:
+def _weighted(
+    table: EventTable, bonds: PairConstraints, views: ViewTable, found: EventGroup
+) -> list[tuple[str, float]]:
     """Return the ids of a group's events with their weights, the most typical first."""
     compared = found.rows[:_WEIGHED]
     if found.views:
@@ -235,7 +237,7 @@ a pairwise F1 of at least .97 against grouping all at once, with vectors .996; b
 
 
 @dataclass(slots=True)
-class Aggregating:
+class AggregationPreparer:
     """Prepares aggregations over event matrices that are cached in memory."""
 
     embedders: Embedders
@@ -273,11 +275,11 @@ class Aggregating:
             return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=clusters_of(reader, part))]
 
-    def _part(self, reader: ViewReader, entry: Entry) -> Part | None:
+    def _part(self, reader: ViewReader, entry: Entry) -> AggregationScope | None:
         """Return the part of a lane to be grouped; None if nothing is new."""
         view, table = reader.view, reader.table
-        last = marked(view)
-        news, back = table.changed_since(view, last), returning(view, last)
+        last = last_processed(view)
+        news, back = table.changed_since(view, last), unmerged_patterns(view, last)
         if not news and not entry.payload.get("full"):
             return None
         if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive) or _grown(table, len(news)):
@@ -286,7 +288,7 @@ class Aggregating:
         return _near(reader, news, back)
 
 
-def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
+def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
     """Return the part of a lane that some events may affect."""
     view, table = reader.view, reader.table
     reached = reach_of(view, table, near_to(reader, news))
@@ -295,11 +297,11 @@ def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
     members = {**reached.opposed, **reached.patterns}
     live = {one for one, item in view.items(members).items() if item.live}
     known = {
-        one: Found([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
+        one: EventGroup([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
         for one in sorted(live)
         if table.alive.issuperset(table.row_of.get(event, NOBODY) for event in members[one])
     }
-    return Part(
+    return AggregationScope(
         table.rows(sorted(reached.events)),
         by_view,
         sorted(reached.patterns),
@@ -319,8 +321,12 @@ def _grown(table: EventTable, news: int) -> bool:
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
 
 
-def _everything(view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()) -> Part:
+def _everything(
+    view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()
+) -> AggregationScope:
     """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
     everything = table.everything()
-    return Part(everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back)
+    return AggregationScope(
+        everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back
+    )

@@ -11,13 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.experience.event_matrix import Bag, EventTable
-from phronesis.experience.laws.lexical_similarity import Bags, TermCosine
+from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY
 from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, L1Event, event_of
 from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.laws.topics import KNOWN, UNCLEAR, SeenPattern, denies
+from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies
 from phronesis.experience.lesson_map import TEXTS
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import term_hash, tokenize, unpack_terms
@@ -41,7 +41,7 @@ COHESION: Final = 0.8
 wording, an attempt that shares half of the words is another action."""
 
 
-def with_loose(view: LaneView, patterns: Sequence[SeenPattern]) -> list[SeenPattern]:
+def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[PatternInput]:
     """Return patterns with the events outside of patterns that contradict them added as counterexamples."""
     members = {event.id for one in patterns for event in one.events}
     labels = {one: label for label in KNOWN for one in labelled_ids(view.unit, view.lane_id, L1, label)}
@@ -51,7 +51,9 @@ def with_loose(view: LaneView, patterns: Sequence[SeenPattern]) -> list[SeenPatt
     if not loose:
         return list(patterns)
     metric = TermCosine(
-        Bags.of(_background([*(_summed(one, terms) for one in patterns), *(_counted([terms[one]]) for one in loose)]))
+        TermBags.of(
+            _background([*(_summed(one, terms) for one in patterns), *(_counted([terms[one]]) for one in loose)])
+        )
     )
     others = np.arange(len(loose), dtype=np.int64) + len(patterns)
     alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
@@ -77,13 +79,13 @@ def _joined(known: Sequence[L1Event], more: Sequence[L1Event]) -> tuple[L1Event,
     return tuple({event.id: event for event in (*known, *more)}.values())
 
 
-def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
+def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:
     """Return which events repeat the action of a pattern of the other outcome, by the words of the attempts."""
     events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
     if len({event.label for event in events.values()}) < len(KNOWN):
         return {}
     place = {one: n for n, one in enumerate(events)}
-    metric = TermCosine(Bags.of(_background([_tokens(event.attempt[:MAX_ATTEMPT]) for event in events.values()])))
+    metric = TermCosine(TermBags.of(_background([_tokens(event.attempt[:MAX_ATTEMPT]) for event in events.values()])))
     out: dict[tuple[str, str], float] = {}
     for one in topic:
         own = [event for event in one.events if event.label == one.outcome][: 2 * TYPICAL]
@@ -111,12 +113,12 @@ def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
     return np.array([place[event.id] for event in events], dtype=np.int64)
 
 
-def bags_of(patterns: Sequence[SeenPattern], terms: Mapping[str, bytes]) -> Bags:
+def bags_of(patterns: Sequence[PatternInput], terms: Mapping[str, bytes]) -> TermBags:
     """Return the terms of patterns followed by those of unrelated texts, so that what two patterns share is rare."""
-    return Bags.of(_background([_summed(one, terms) for one in patterns]))
+    return TermBags.of(_background([_summed(one, terms) for one in patterns]))
 
 
-def _summed(pattern: SeenPattern, terms: Mapping[str, bytes]) -> Counter[int]:
+def _summed(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
     return _counted(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
 
 
@@ -132,7 +134,7 @@ def _tokens(text: str) -> Counter[int]:
     return Counter(term_hash(token) for token in tokenize(text))
 
 
-@once
+@load_once
 def _unrelated() -> tuple[Counter[int], ...]:
     return tuple(_tokens(text) for text in TEXTS)
 

@@ -5,11 +5,11 @@ from typing import Final
 from phronesis.config import Policy
 from phronesis.engine.plugin import Engine, OpenEngine, Platform
 from phronesis.experience import event_handlers, feedback, pattern_handlers, principle_handlers
-from phronesis.experience.abstraction import Abstracting
-from phronesis.experience.aggregation import Aggregating
+from phronesis.experience.abstraction import AbstractionPreparer
+from phronesis.experience.aggregation import AggregationPreparer
 from phronesis.experience.event_embeddings import project_event, project_learned
 from phronesis.experience.laws.evidence_fold import STANDINGS
-from phronesis.experience.laws.principles import Worth
+from phronesis.experience.laws.principles import PrincipleThresholds
 from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
 from phronesis.experience.maintenance_schedule import MaintenanceSchedule, MaintenanceScheduler
 from phronesis.experience.query import ExperienceSearch
@@ -21,13 +21,13 @@ from phronesis.index.projections import no_parts
 
 def _open(platform: Platform) -> OpenEngine:
     database, embedders, policy = platform.database, platform.embedders, platform.policy
-    abstracting = Abstracting(embedders, platform.models.asker("abstract"), _worth(policy))
+    abstracting = AbstractionPreparer(embedders, platform.models.asker("abstract"), _worth(policy))
     own = policy.experience
     schedule = MaintenanceSchedule(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
     return OpenEngine(
         handlers=(
-            *event_handlers.handlers(event_handlers.Reading(SOURCES)),
-            *pattern_handlers.handlers(Aggregating(embedders)),
+            *event_handlers.handlers(event_handlers.SourcePreparer(SOURCES)),
+            *pattern_handlers.handlers(AggregationPreparer(embedders)),
             *principle_handlers.handlers(abstracting),
             *feedback.HANDLERS,
         ),
@@ -40,9 +40,9 @@ def _open(platform: Platform) -> OpenEngine:
     )
 
 
-def _worth(policy: Policy) -> Worth:
+def _worth(policy: Policy) -> PrincipleThresholds:
     own = policy.experience.abstract
-    return Worth(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
+    return PrincipleThresholds(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
 
 
 ENGINE: Final = Engine(

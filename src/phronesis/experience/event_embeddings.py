@@ -17,7 +17,7 @@ import numpy as np
 
 from phronesis.core.items import Item
 from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.lexical_similarity import Growing
+from phronesis.experience.laws.lexical_similarity import GrowableArray
 from phronesis.experience.laws.ranking import Centre, usual_cosine
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import Floats, SideBySide
@@ -26,7 +26,7 @@ from phronesis.index.projections import ALIKE, ASIDE, CHUNK_CHARACTERS, Part, in
 from phronesis.models.embedder import Embedder
 from phronesis.store.columns import Halves
 from phronesis.store.documents import document_texts
-from phronesis.store.experience import Compared, changed_parts, read_halves
+from phronesis.store.experience import ComparedDocument, changed_parts, read_halves
 from phronesis.store.lane_view import LaneView
 
 # Projection of events, patterns and principles to search documents (EMB-08).
@@ -82,7 +82,7 @@ TAUGHT: Final = "taught"
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class CosineSpread:
     """The spread of cosines (``spread``), and the cosine from which two events may hold one lesson (``start``).
 
     Where all events of a lane are similar, the start is ``over_usual`` above the lane's mean cosine.
@@ -93,7 +93,7 @@ class Apart:
     over_usual: float | None = None
 
 
-APART: Final = {LEARNED: Apart(0.2, 0.0), TAUGHT: Apart(0.14, 0.44, -0.03)}
+APART: Final = {LEARNED: CosineSpread(0.2, 0.0), TAUGHT: CosineSpread(0.14, 0.44, -0.03)}
 """Spread and start of the cosines of two events, by metric. The standard deviations are means over the 37 readable sets
 of labelled/experience, each by a map and an encoder trained on other authors. Vectors of trained encoders are not
 centred, since centring removes part of what was learned. ``over_usual`` is the distance of the start from the mean
@@ -139,14 +139,14 @@ class Encoders:
 
 
 @dataclass(slots=True)
-class Facet:
+class FacetVectors:
     """Vectors of one kind, row by row, as stored half-precision numbers; ``at`` is their place, centred, in a row."""
 
     name: str
     encoder: Embedder
     at: slice
     centre: Centre | None = None
-    _raw: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
+    _raw: GrowableArray[np.float16] = field(default_factory=lambda: GrowableArray(np.float16))
 
     def take(self, vectors: Halves) -> None:
         """Append rows."""
@@ -172,10 +172,10 @@ class Facet:
 
 
 @dataclass(slots=True)
-class Placed:
+class LessonSpace:
     """Where lessons are compared: the place ``at`` in a row, and the cosine at which evidence for one lesson starts."""
 
-    apart: Apart
+    apart: CosineSpread
     at: slice
     _start: float = field(init=False)
 
@@ -202,7 +202,7 @@ def with_presence(vectors: Floats | Halves) -> Floats:
 
 
 @dataclass(slots=True)
-class Meaning:
+class EventVectors:
     """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
 
     ``told_apart`` are the comparisons of lessons, by the map and by trained encoders, if any. All vectors of an event
@@ -210,10 +210,10 @@ class Meaning:
     """
 
     encoders: Encoders | None = None
-    facets: Sequence[Facet] = field(init=False)
+    facets: Sequence[FacetVectors] = field(init=False)
     map: LessonMap | None = field(init=False)
-    told_apart: Mapping[str, Placed] = field(init=False)
-    _rows: Growing[np.float32] = field(init=False, default_factory=lambda: Growing(np.float32))
+    told_apart: Mapping[str, LessonSpace] = field(init=False)
+    _rows: GrowableArray[np.float32] = field(init=False, default_factory=lambda: GrowableArray(np.float32))
     _width: int = field(init=False, default=0)
     _centred: int = field(init=False, default=0)
 
@@ -229,8 +229,10 @@ class Meaning:
         ends = np.cumsum([0, *(one.dimension for _, one in seen), *(width + 1 for width in placed.values())]).tolist()
         self._width = ends[-1]
         spans = [slice(begin, end) for begin, end in pairwise(ends)]
-        self.facets = [Facet(name, encoder, at) for (name, encoder), at in zip(seen, spans, strict=False)]
-        self.told_apart = {name: Placed(APART[name], at) for name, at in zip(placed, spans[len(seen) :], strict=True)}
+        self.facets = [FacetVectors(name, encoder, at) for (name, encoder), at in zip(seen, spans, strict=False)]
+        self.told_apart = {
+            name: LessonSpace(APART[name], at) for name, at in zip(placed, spans[len(seen) :], strict=True)
+        }
 
     @property
     def built(self) -> bool:
@@ -243,7 +245,7 @@ class Meaning:
         return {} if self.encoders is None else self.encoders.taught
 
     @property
-    def tried(self) -> Facet:
+    def tried(self) -> FacetVectors:
         """The vectors of the attempt, which every event has."""
         return next(facet for facet in self.facets if facet.name == LESSON[0])
 
@@ -297,7 +299,7 @@ Seen = Mapping[tuple[str, str], Halves]
 
 
 def read_vectors_of(
-    view: LaneView, lane_id: int, encoders: Encoders | None, fresh: Sequence[Compared], *, after: int
+    view: LaneView, lane_id: int, encoders: Encoders | None, fresh: Sequence[ComparedDocument], *, after: int
 ) -> Seen:
     """Return the vectors of events whose documents changed after an entry; missing ones are computed.
 
@@ -318,13 +320,13 @@ def read_vectors_of(
     return seen
 
 
-def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Halves:
+def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[ComparedDocument]) -> Halves:
     """Return the vectors of whole events by one encoder."""
     return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
 
 
 def _parts(
-    view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], name: str, *, after: int
+    view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[ComparedDocument], name: str, *, after: int
 ) -> Halves:
     """Return the vectors of one view of events, zeros for an event without it."""
     place = {document.item_id: n for n, document in enumerate(fresh)}

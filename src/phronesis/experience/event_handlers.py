@@ -17,13 +17,13 @@ from phronesis.core.relations import Edge, Origin
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.entry_applier import is_taken
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.untrusted_content import suspected, suspicions
+from phronesis.engine.untrusted_content import suspected_texts, suspicions
 from phronesis.experience.laws.event_draft import VERSION, VIEWS, Artifact, Draft, artifacts_in
 from phronesis.experience.laws.evidence_fold import DECIDED
 from phronesis.experience.laws.input import EVENTS, EXPERIENCE, MANUAL, SOURCE, artifacts_of, constraints_of
 from phronesis.experience.laws.outcome_labels import label_of
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, PATTERN, PRINCIPLE, SUPPORTS
-from phronesis.experience.sources.port import Raw, Sources
+from phronesis.experience.sources.port import RawText, Sources
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 
@@ -71,7 +71,7 @@ HUMAN: Final = "human"
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class SourcedDraft:
     """One draft with its place in the entry, its source, and the caller's name for it."""
 
     n: int
@@ -104,7 +104,7 @@ def apply_experience(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourcePreparer:
     """Prepares raw texts by the adapter of their type."""
 
     sources: Sources
@@ -113,7 +113,7 @@ class Reading:
         """Return the drafts, and marks of prompt injections in a machine's words."""
         payload = entry.payload
         source = self.sources[payload["source_type"]]
-        raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
+        raw = RawText(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
         drafts = [one.to_body() for one in source.read(raw)]
         found = Outcome(role=DRAFTS, made_by=source.version, body={"drafts": drafts})
         told = {one.n: _content(one.draft) for one in _read(entry, [found]) if not one.human}
@@ -127,13 +127,15 @@ def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: i
     return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
 
 
-def _given(entry: Entry, *, long_errors: bool = True) -> list[Telling]:
+def _given(entry: Entry, *, long_errors: bool = True) -> list[SourcedDraft]:
     """Return the experiences of an entry that are not erased."""
     out = []
     for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
         if not is_erased(nei):
             out.append(
-                Telling(n, _draft_of(nei, long_errors), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID))
+                SourcedDraft(
+                    n, _draft_of(nei, long_errors), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID)
+                )
             )
     return out
 
@@ -160,7 +162,7 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
     )
 
 
-def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
+def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[SourcedDraft]:
     """Return an adapter's drafts, each with its lines appended to the source's reference: ``build.log#L12-L15``."""
     payload = entry.payload
     whole = payload.get("source_ref") or f"entry:{entry.id}"
@@ -171,7 +173,7 @@ def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
         draft = Draft.from_body(body)
         if draft.occurred_at is None and at is not None:
             draft = replace(draft, occurred_at=at)
-        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft)))
+        out.append(SourcedDraft(n, draft, payload["source_type"], whole + _lines(draft)))
     return out
 
 
@@ -182,8 +184,8 @@ def _lines(draft: Draft) -> str:
     return f"#L{first}" if first == last else f"#L{first}-L{last}"
 
 
-def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telling], version: int) -> Changes:
-    held = suspected(outcomes)
+def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[SourcedDraft], version: int) -> Changes:
+    held = suspected_texts(outcomes)
     items, edges = [], []
     for one in told:
         if one.external_id is not None and is_taken(view, entry, one.external_id):
@@ -202,7 +204,7 @@ def _content(draft: Draft) -> str:
     return "\n".join(told)
 
 
-def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artifact]) -> Item:
+def _item(view: LaneView, entry: Entry, told: SourcedDraft, artifacts: Sequence[Artifact]) -> Item:
     draft = told.draft
     at = draft.occurred_at or entry.recorded_at
     decided = {"label": draft.label, "signals": list(draft.signals), "confidence": draft.confidence}

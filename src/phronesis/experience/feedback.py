@@ -21,12 +21,12 @@ from phronesis.experience.laws.event_draft import LABELS
 from phronesis.experience.laws.feedback_weights import (
     LABEL,
     MATTER_OF,
-    Drawn,
+    ImpliedPairs,
     echoes,
+    link_events,
     matter_of,
-    merged,
     origin_of,
-    parted,
+    separate_parts,
 )
 from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
 from phronesis.experience.pattern_handlers import membership
@@ -145,12 +145,12 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
     before = drawn_among(view, events)
     into = []
     if payload["kind"] == MERGE:
-        after = merged(events, before)
+        after = link_events(events, before)
         others = [one for one in view.items(payload["value"]) if one != target.id]
         into = [_into(entry, one, target.id) for one in others]
         gone = [edge for edge in view.edges_from([target.id, *others], SIMILAR) if edge.grade == TOGETHER]
     else:
-        after = parted(
+        after = separate_parts(
             [part for given in payload["value"] if (part := [one for one in given if one in events])], before
         )
         gone = []
@@ -172,7 +172,7 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
     return Changes(patches=patches, edges=[told, *into, *edges], dropped_edges=[*dropped, *gone])
 
 
-def _difference(entry: Entry, before: Drawn, after: Drawn) -> tuple[list[Edge], list[Edge]]:
+def _difference(entry: Entry, before: ImpliedPairs, after: ImpliedPairs) -> tuple[list[Edge], list[Edge]]:
     def edge(pair: tuple[str, str], together: bool) -> Edge:
         return bond(entry.id, *pair, together=together, origin=origin_of(entry.actor))
 

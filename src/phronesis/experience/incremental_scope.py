@@ -15,10 +15,10 @@ import numpy as np
 from phronesis.experience.counterexamples import members_of, spoken_against
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import ALONE, ViewReader, bonded_events
-from phronesis.experience.laws.clustering import Bonds
+from phronesis.experience.laws.clustering import PairConstraints
 from phronesis.experience.laws.neighbour_graph import NOBODY
 from phronesis.experience.laws.records import MEMBER_OF
-from phronesis.experience.laws.similarity import Listed
+from phronesis.experience.laws.similarity import ListedPairs
 from phronesis.store.lane_view import LaneView
 
 JOINT: Final = "average link"
@@ -45,7 +45,7 @@ def views_of(method: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearbyEvents:
     """The ids of new events with the events they may belong together with: overall, and by each view."""
 
     on_the_whole: AbstractSet[str]
@@ -55,7 +55,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RegroupingScope:
     """The ids of events to be grouped overall and by each view, and of the patterns that may end or change."""
 
     events: AbstractSet[str]
@@ -66,19 +66,19 @@ class Reach:
     """Patterns to be described again, whether or not they are among those that may end."""
 
 
-def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
+def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
     """Return the events that some may belong together with: neighbours in either direction that are similar enough."""
     table = reader.table
     whole, by_view = set(news), {name: set(news) for name in ALONE}
     opposed = spoken_against(reader.view, table, news)
     fresh = table.rows(news)
     if table.neighbours is None or not len(fresh):
-        return Near(whole, by_view, opposed)
+        return NearbyEvents(whole, by_view, opposed)
     nearest, _ = table.neighbours.lists(fresh)
     told = np.unique(nearest[nearest != NOBODY])
     table.neighbours.lists(told)  # the cached lists of a freshly read table are empty
     met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
-    pairs, alike = table.grouper(Bonds()).pairs(met)
+    pairs, alike = table.grouper(PairConstraints()).pairs(met)
     of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))
     pairs, alike = pairs[of_news], alike[of_news]
     whole |= {table.ids[row] for row in np.unique(pairs[alike >= NEAR]).tolist()}
@@ -88,12 +88,12 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
     placed = [[views.places.get(table.ids[row], NOBODY) for row in pair] for pair in pairs.tolist()]
     for name in ALONE:
         both = [(one, other) for one, other in placed if views.having[name].issuperset((one, other))]
-        links = Listed(both, views.threshold).build(views.metrics[name], np.arange(len(held)))
+        links = ListedPairs(both, views.threshold).build(views.metrics[name], np.arange(len(held)))
         by_view[name] |= {held[place] for link in links for place in (link.first, link.second)}
-    return Near(whole, by_view, opposed)
+    return NearbyEvents(whole, by_view, opposed)
 
 
-def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
+def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> RegroupingScope:
     """Return which events and patterns some new events and their neighbours affect.
 
     Overall, they are grouped with the members of their patterns, with the events that must be together with any of
@@ -112,7 +112,7 @@ def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
             event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
         }
         by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
-    return Reach(events, by_view, members, _opposed(view, table, near.opposed, members))
+    return RegroupingScope(events, by_view, members, _opposed(view, table, near.opposed, members))
 
 
 def _opposed(

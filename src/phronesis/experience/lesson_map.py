@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.experience.laws.similarity import Floats
 from phronesis.store.columns import Halves
 
@@ -151,6 +151,6 @@ def map_for(encoders: Sequence[str]) -> LessonMap | None:
     return None if name is None else _shipped(name)
 
 
-@once
+@load_once
 def _shipped(name: str) -> LessonMap:
     return map_from(files(__package__).joinpath(name).read_bytes())

@@ -14,7 +14,7 @@ from phronesis.engine.writer import Writer
 from phronesis.experience.abstraction import ABSTRACT
 from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.laws.records import L1, PATTERN
-from phronesis.experience.watermarks import marked, spoken_of
+from phronesis.experience.watermarks import last_processed, spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.store.database import Database
 from phronesis.store.experience import changed_parts
@@ -58,7 +58,7 @@ class MaintenanceScheduler:
         return grouping or drawing
 
     def _news(self, view: LaneView, now: datetime) -> bool:
-        seq = marked(view)
+        seq = last_processed(view)
         changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=seq)
         events = {row.item_id for row in changed} | spoken_of(view, seq)
         if len(events) >= self.rhythm.events:

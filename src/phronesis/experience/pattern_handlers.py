@@ -71,7 +71,7 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     evidence = view.evidence(patterns)
     ids = _continued(groups, _memberships(view, patterns, evidence), patterns)
     marks, moved = mark(view, entry)
-    work = _Work(view, entry, evidence, view.evidence(one for group in groups for one in group.events))
+    work = _AggregationChanges(view, entry, evidence, view.evidence(one for group in groups for one in group.events))
     work.placed |= _staying(view, clusters)
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
@@ -176,7 +176,7 @@ def _kind(item: Item) -> tuple[bool, str]:
     return (item.label == "success", item.data["cluster_info"]["method"])
 
 
-class _Work:
+class _AggregationChanges:
     """Collects the changes of one aggregation, group by group."""
 
     def __init__(

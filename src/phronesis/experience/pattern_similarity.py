@@ -23,15 +23,15 @@ from phronesis.experience.event_views import SIMILAR
 from phronesis.experience.laws.lexical_similarity import TermCosine
 from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import L1
-from phronesis.experience.laws.similarity import Cosine, Floats, Listed
-from phronesis.experience.laws.topics import SeenPattern, grouped
+from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs
+from phronesis.experience.laws.topics import PatternInput, group_topics
 from phronesis.index.projections import ALIKE
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.store.documents import document_texts, read_vectors
-from phronesis.store.embedding_models import active_model
 from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import active_model
 
 MEANT_UNIT: Final = 0.87
 """Share of the spread of unrelated texts' cosines that is one unit of similarity."""
@@ -61,14 +61,14 @@ class TopicLikeness:
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
     def topics(
-        self, bench: PrepareContext, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]
+        self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]
     ) -> list[list[int]]:
         """Return the topics, by the places of their patterns; ``joined`` are patterns that were in one topic before."""
         if not patterns:
             return []
-        return grouped(self.alike(bench, patterns, joined))
+        return group_topics(self.alike(bench, patterns, joined))
 
-    def alike(self, bench: PrepareContext, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
+    def alike(self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]) -> Floats:
         """Return the similarity matrix of patterns, in units of the topic threshold."""
         rows = np.arange(len(patterns), dtype=np.int64)
         typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
@@ -92,7 +92,7 @@ class TopicLikeness:
         return out
 
     def _dense(
-        self, patterns: Sequence[SeenPattern], vectors: tuple[Embedder, Mapping[str, Floats]] | None
+        self, patterns: Sequence[PatternInput], vectors: tuple[Embedder, Mapping[str, Floats]] | None
     ) -> Floats | None:
         if vectors is None:
             return None
@@ -136,7 +136,7 @@ class TopicLikeness:
         return terms, (encoder, {one: found.get(one, blank) for one in wanted})
 
 
-def _named(pattern: SeenPattern) -> frozenset[str]:
+def _named(pattern: PatternInput) -> frozenset[str]:
     episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
     return frozenset({*pattern.artifacts, *pattern.families, *episodes})
 
@@ -152,7 +152,7 @@ MOST: Final = 3
 DIGITS: Final = 4
 
 
-def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
+def similar_groups(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
     """Return for each group the later groups that are similar to it, with the similarity.
 
     The most typical member of a group comes first. Only groups whose typical member has a neighbour in the other are
@@ -178,7 +178,7 @@ def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[
     for one, other in sorted(pairs):
         first, second = sorted((int(centres[one]), int(centres[other])))
         by_row[first, second] = (one, other)
-    builder = Listed(sorted(by_row), LIKE * table.belonging.likeness_unit)
+    builder = ListedPairs(sorted(by_row), LIKE * table.belonging.likeness_unit)
     links = builder.build(table.neighbours.metric, np.unique(centres))
     found = sorted(((link.weight, *by_row[link.first, link.second]) for link in links), key=lambda one: (-one[0], one))
     had = [0] * len(groups)

@@ -43,7 +43,7 @@ def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     if is_erased(entry.payload) or said is None:
         return Changes()
     body = said.body
-    work = _Work(view, entry, body)
+    work = _AbstractionChanges(view, entry, body)
     for one in body["principles"]:
         work.place(one)
     for one in body["principles"]:
@@ -60,7 +60,7 @@ def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     )
 
 
-class _Work:
+class _AbstractionChanges:
     """Collects the changes of one abstraction, principle by principle."""
 
     def __init__(self, view: LaneView, entry: Entry, body: Mapping[str, Any]) -> None:

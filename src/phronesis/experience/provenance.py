@@ -29,7 +29,7 @@ from phronesis.experience.query_graph import LaneGraph
 from phronesis.log.reader import fit, load_entry
 from phronesis.recall.as_of import evidence_at, visible_lanes
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Place, Wanted, items_before
+from phronesis.store.eligible import ItemPosition, ReadConditions, items_before
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lanes import get_lane
 from phronesis.store.log import find_entry
@@ -95,12 +95,12 @@ def _by_id(unit: Unit, named: str) -> Item | None:
 def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]:
     """Yield the events that a scope sees, the newest of each lane first, including archived and ended ones."""
     told = {**filters, "status": {"in": ["active", "archived"]}}
-    wanted = Wanted(kinds=[L1], filters=told)
+    wanted = ReadConditions(kinds=[L1], filters=told)
     for lane in visible_lanes(unit, scope):
-        before: Place | None = None
+        before: ItemPosition | None = None
         while page := items_before(unit, lane, wanted, before, limit=_PAGE):
             yield from page
-            before = Place.of(page[-1])
+            before = ItemPosition.of(page[-1])
 
 
 def _of_event(unit: Unit, event: Item) -> EventSource:
@@ -175,7 +175,7 @@ SHOWN_SOURCES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class EvidenceChain:
     """The evidence of one pattern or principle: its events, the most typical first, and its counter-evidence."""
 
     record: Pattern | Principle
@@ -221,13 +221,13 @@ class _Sides:
 
 
 @dataclass(slots=True)
-class Chains:
+class EvidenceChains:
     """Follows evidence down to events at the times of a query, and caches what it reads."""
 
     graph: LaneGraph
     _sides: dict[str, _Sides] = field(default_factory=dict)
 
-    def of(self, items: Iterable[Item]) -> dict[str, Chain]:
+    def of(self, items: Iterable[Item]) -> dict[str, EvidenceChain]:
         """Return the chains of some patterns and principles, by id."""
         held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
         self._read(held)
@@ -254,7 +254,7 @@ class Chains:
         named = [_first(side) for item in items for side in self._sides[item.id].both]
         self.graph.heads([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
 
-    def _pattern(self, item: Item) -> Chain:
+    def _pattern(self, item: Item) -> EvidenceChain:
         sides = self._sides[item.id]
         record = pattern_of(item, [(row.source_key, row.weight) for row in sides.supporting])
         members, opposing = self._standing(sides.support), self._standing(sides.contra)
@@ -264,7 +264,7 @@ class Chains:
         stands = [row for row in members if row.source_key in agree]
         against = [row for row in (*members, *opposing) if row.source_key not in agree]
         latest = max(stands, key=_latest, default=None)
-        return Chain(
+        return EvidenceChain(
             record,
             tuple(map(_source, stands)),
             tuple(map(_reference, stands)),
@@ -274,7 +274,7 @@ class Chains:
             None if latest is None else latest.source_key,
         )
 
-    def _principle(self, item: Item, patterns: Iterable[str]) -> Chain:
+    def _principle(self, item: Item, patterns: Iterable[str]) -> EvidenceChain:
         known = set(patterns)
         sides = self._sides[item.id]
         support, counter = ([row.source_key for row in side] for side in sides.both)
@@ -288,7 +288,9 @@ class Chains:
         against += [
             _reference(row) for one in counter if one in known for row in self._standing(self._sides[one].support)[:2]
         ]
-        return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides))
+        return EvidenceChain(
+            record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides)
+        )
 
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         """Return the rows whose events are held, archived ones included: the most typical, and the latest."""

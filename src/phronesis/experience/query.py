@@ -13,12 +13,12 @@ from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import view_part
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.graph_traversal import CROSS, DEPTH, SAME, THROUGH, WIDTH
-from phronesis.experience.laws.ranking import outstanding, weights
-from phronesis.experience.provenance import Chains
-from phronesis.experience.query_answer import Shown, shown
-from phronesis.experience.query_candidates import Pool
-from phronesis.experience.query_graph import Asked, LaneGraph
-from phronesis.experience.query_seeds import Corner, TaskNames, corners, cosines, read_meaning, read_words
+from phronesis.experience.laws.ranking import standardise_cosines, weights
+from phronesis.experience.provenance import EvidenceChains
+from phronesis.experience.query_answer import AnswerParts, best_per_layer
+from phronesis.experience.query_candidates import CandidatePool
+from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph
+from phronesis.experience.query_seeds import QueryLane, TaskNames, corners, cosines, read_meaning, read_words
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import searched_lanes
@@ -40,7 +40,7 @@ OF_GOAL: Final[Mapping[str, float]] = {"goal": 1.0, "attempt": 0.9, "reflection"
 lessons often name the task too."""
 
 
-def view_weights(asked: Asked) -> dict[str, float]:
+def view_weights(asked: ExperienceQuestion) -> dict[str, float]:
     """Return the weight of each view for a question, by the name of its part."""
     out: dict[str, float] = {}
     for text, by_view in ((asked.situation, OF_SITUATION), (asked.goal, OF_GOAL)):
@@ -69,7 +69,7 @@ def view_shares(
     if not named:
         return {}
     rows = np.stack([row for _, _, row in named])
-    shares = outstanding(cosines(rows, vector), spread)
+    shares = standardise_cosines(cosines(rows, vector), spread)
     out: dict[str, float] = {}
     for (one, part, _), share in zip(named, shares.tolist(), strict=True):
         out[one] = max(out.get(one, 0.0), weights[part] * share)
@@ -83,7 +83,7 @@ def likeness_to(
     named = {one: parts[part] for one, parts in views.items() if part in parts}
     if not named:
         return {}
-    shares = outstanding(cosines(np.stack(list(named.values())), vector), spread)
+    shares = standardise_cosines(cosines(np.stack(list(named.values())), vector), spread)
     return dict(zip(named, shares.tolist(), strict=True))
 
 
@@ -98,7 +98,7 @@ FEW: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoded:
+class _QueryVectors:
     """The vectors of a question, of its preferences, and of what went wrong."""
 
     encoder: Embedder | None
@@ -117,7 +117,7 @@ class ExperienceSearch:
     clock: Callable[[], datetime]
     names: TaskNames = field(default_factory=TaskNames)
 
-    def answer(self, tenant: str, asked: Asked) -> Answer:
+    def answer(self, tenant: str, asked: ExperienceQuestion) -> Answer:
         """Return the answer to a question."""
         while True:
             encoded = self._encoded(tenant, asked)
@@ -133,7 +133,12 @@ class ExperienceSearch:
                 return self._answered(unit, asked, lanes, encoded, _usable(model, encoded))
 
     def _answered(
-        self, unit: Unit, asked: Asked, lanes: Sequence[Corner], encoded: _Encoded, model: ActiveModel | None
+        self,
+        unit: Unit,
+        asked: ExperienceQuestion,
+        lanes: Sequence[QueryLane],
+        encoded: _QueryVectors,
+        model: ActiveModel | None,
     ) -> Answer:
         read_words(lanes, asked.text)
         spread = None
@@ -141,7 +146,7 @@ class ExperienceSearch:
             spread = read_meaning(unit, lanes, encoded.question, model)
         now = to_micros(self.clock()) if asked.wanted.as_of is None else asked.wanted.as_of
         graph = LaneGraph(unit, [one.lane for one in lanes], asked)
-        pool = Pool(asked, lanes, graph, Chains(graph), now)
+        pool = CandidatePool(asked, lanes, graph, EvidenceChains(graph), now)
         pool.gather(self.names)
         meant = _look_closer(pool, encoded, model, spread)
         pool.walk()
@@ -149,7 +154,7 @@ class ExperienceSearch:
         abstained = _abstains(pool)
         ranked = pool.settle(pool.ranked(), abstained=abstained)
         abstained = abstained or not ranked
-        result: Shown = shown(pool, ranked, abstained=abstained)
+        result: AnswerParts = best_per_layer(pool, ranked, abstained=abstained)
         told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
         return Answer(
             l1_evidence=result.events,
@@ -164,26 +169,26 @@ class ExperienceSearch:
             degraded=encoded.degraded,
         )
 
-    def _encoded(self, tenant: str, asked: Asked) -> _Encoded:
+    def _encoded(self, tenant: str, asked: ExperienceQuestion) -> _QueryVectors:
         """Return the question's vectors; without vectors, and marked as degraded, if the encoder is unavailable."""
         encoder = self.embedders.serving(tenant)
         if encoder is None or not asked.text:
-            return _Encoded(encoder)
+            return _QueryVectors(encoder)
         try:
             preferred = self.embedders.question(encoder, asked.preferred) if asked.preferred else None
-            return _Encoded(encoder, self.embedders.question(encoder, asked.text), preferred)
+            return _QueryVectors(encoder, self.embedders.question(encoder, asked.text), preferred)
         except ModelError as error:
-            return _Encoded(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
+            return _QueryVectors(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
 
 
-def _usable(model: ActiveModel | None, encoded: _Encoded) -> ActiveModel | None:
+def _usable(model: ActiveModel | None, encoded: _QueryVectors) -> ActiveModel | None:
     """Return the model whose vectors are comparable with the question's; None if words alone decide."""
     same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
     return model if same else None
 
 
 def _look_closer(
-    pool: Pool, encoded: _Encoded, model: ActiveModel | None, spread: Spread | None
+    pool: CandidatePool, encoded: _QueryVectors, model: ActiveModel | None, spread: Spread | None
 ) -> Mapping[str, float]:
     """Compare the best events by their views; return how far they match the preferences, by embeddings."""
     if model is None or spread is None or encoded.question is None:
@@ -197,7 +202,7 @@ def _look_closer(
     return likeness_to(views, view_part("attempt"), encoded.preferred, spread)
 
 
-def _abstains(pool: Pool) -> bool:
+def _abstains(pool: CandidatePool) -> bool:
     """Return whether nothing supports an answer; a question of slots alone is always answered."""
     if not pool.asked.text or pool.exact or any(map(pool.about_share, pool.items)):
         return not pool.items
@@ -209,7 +214,7 @@ def _abstains(pool: Pool) -> bool:
 
 
 def _explained(
-    asked: Asked, lanes: Sequence[Corner], encoded: _Encoded, rest: Mapping[str, Any] | None
+    asked: ExperienceQuestion, lanes: Sequence[QueryLane], encoded: _QueryVectors, rest: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     dense = any(one.meaning is not None for one in lanes)
     return {

@@ -13,15 +13,15 @@ from phronesis.core.scope import Scope
 from phronesis.experience.laws.answers import Conflict, LearnedEvidence, Reference
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.evidence_fold import members_of
-from phronesis.experience.laws.principle_text import said
+from phronesis.experience.laws.principle_text import first_sentences
 from phronesis.experience.laws.ranking import score_of
 from phronesis.experience.laws.recommendations import (
-    Advised,
-    Found,
+    RankedRecord,
+    Recommendations,
     advise,
     contrary_conflict,
     counter_conflict,
-    opposed,
+    opposed_events,
     outcome_conflicts,
     sides,
 )
@@ -39,7 +39,7 @@ from phronesis.experience.laws.records import (
     principle_of,
 )
 from phronesis.experience.provenance import find_source
-from phronesis.experience.query_candidates import Pool
+from phronesis.experience.query_candidates import CandidatePool
 from phronesis.index.projections import ALIKE, PROSE
 from phronesis.index.tokens import tokenize
 from phronesis.recall.as_of import evidence_at
@@ -128,7 +128,7 @@ def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
 def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
     """Return a pattern whose counterexamples quote their attempts."""
     told = [
-        {**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
+        {**one, "attempt": first_sentences(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
         for one in _counter(item)
     ]
     return replace(item, data={**item.data, "counterexamples": told}) if told else item
@@ -155,18 +155,18 @@ Shares = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AnswerParts:
     """The parts of an answer."""
 
     events: Sequence[Evidence]
     patterns: Sequence[LearnedEvidence]
     principles: Sequence[LearnedEvidence]
-    advised: Advised
+    advised: Recommendations
     conflicts: Sequence[Conflict]
     explain: Mapping[str, Any]
 
 
-def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Shown:
+def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> AnswerParts:
     """Return the best of each layer, at most ``limit``; equal statements of several events are listed once."""
     limit = pool.asked.limit
     events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
@@ -176,8 +176,12 @@ def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) 
     records = {one: event_of(pool.items[one]) for one, _ in events[: WEIGHED * limit]}
     conflicts = _conflicts(pool, list(records.values()), [one for one, _ in (*patterns, *principles)], limit)
     beside = sides(conflicts)
-    advised = Advised() if abstained else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
-    return Shown(
+    advised = (
+        Recommendations()
+        if abstained
+        else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
+    )
+    return AnswerParts(
         events=_events(pool, events[:limit], records, beside),
         patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
         principles=[_learned(pool, one, shares, beside) for one, shares in principles],
@@ -187,7 +191,9 @@ def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) 
     )
 
 
-def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
+def _once(
+    pool: CandidatePool, events: Sequence[tuple[str, Shares]]
+) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
     """Return events without those that have the text and outcome of a better one."""
     first: dict[tuple[Any, ...], str] = {}
     repeated: dict[str, list[str]] = {}
@@ -204,7 +210,10 @@ def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[
 
 
 def _events(
-    pool: Pool, events: Sequence[tuple[str, Shares]], records: Mapping[str, L1Event], beside: Mapping[str, list[str]]
+    pool: CandidatePool,
+    events: Sequence[tuple[str, Shares]],
+    records: Mapping[str, L1Event],
+    beside: Mapping[str, list[str]],
 ) -> list[Evidence]:
     sources: dict[str, Any] = {}
     for lane in pool.graph.lanes:
@@ -223,7 +232,7 @@ def _events(
     ]
 
 
-def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
+def _learned(pool: CandidatePool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
     chain = pool.chain_of[one]
     return LearnedEvidence(
         chain.record,
@@ -236,17 +245,17 @@ def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str
     )
 
 
-def _matched(pool: Pool, item: Item, part: str) -> tuple[Match, ...]:
+def _matched(pool: CandidatePool, item: Item, part: str) -> tuple[Match, ...]:
     words, meaning = pool.met.get(item.id, (0.0, None))
     told = snippet(item.content, [word for word in pool.terms if len(word) > 1])
     return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
 
 
-def _why(pool: Pool, shares: Shares) -> dict[str, float] | None:
+def _why(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
     return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
 
 
-def _ways(pool: Pool) -> dict[str, Any]:
+def _ways(pool: CandidatePool) -> dict[str, Any]:
     """Return the path by which the traversal reached each item."""
     return {
         one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
@@ -255,17 +264,17 @@ def _ways(pool: Pool) -> dict[str, Any]:
 
 
 def _advised(
-    pool: Pool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
-) -> Advised:
+    pool: CandidatePool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
+) -> Recommendations:
     found = []
     for one, shares in ranked:
         score, relevance = round(pool.score(shares), DIGITS), score_of(shares)
         if one in records:
-            found.append(Found(record=records[one], score=score, relevance=relevance))
+            found.append(RankedRecord(record=records[one], score=score, relevance=relevance))
         elif one in learned:
             chain = pool.chain_of[one]
             found.append(
-                Found(
+                RankedRecord(
                     record=chain.record,
                     score=score,
                     relevance=relevance,
@@ -276,10 +285,10 @@ def _advised(
     return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
 
 
-def _conflicts(pool: Pool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
+def _conflicts(pool: CandidatePool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
     """Return conflicts among the listed items, and the counter-evidence of listed patterns and principles."""
     near = events[: 2 * limit]
-    out = outcome_conflicts(opposed(near, tokenize))
+    out = outcome_conflicts(opposed_events(near, tokenize))
     known = {frozenset((one.id, other.id)) for conflict in out for one in conflict.side for other in conflict.against}
     items = {event.id: event for event in near}
     for one, other in pool.graph.contradicting(list(items)):

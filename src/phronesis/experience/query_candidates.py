@@ -7,12 +7,20 @@ from typing import Any, Final
 from phronesis.core.items import Item, Trust
 from phronesis.core.timestamps import to_micros
 from phronesis.experience.laws.constraints import clauses_of
-from phronesis.experience.laws.graph_traversal import ARTIFACT, Reached, walk
+from phronesis.experience.laws.graph_traversal import ARTIFACT, ReachedNode, walk
 from phronesis.experience.laws.ranking import Signals, length_of, relevance_of, score_of, shares_of
 from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
-from phronesis.experience.provenance import Chain, Chains
-from phronesis.experience.query_graph import LAYERS, Asked, LaneGraph, usefulness_of, weight_of
-from phronesis.experience.query_seeds import Corner, TaskNames, about, called, is_called, named_artifacts, taken_up
+from phronesis.experience.provenance import EvidenceChain, EvidenceChains
+from phronesis.experience.query_graph import LAYERS, ExperienceQuestion, LaneGraph, usefulness_of, weight_of
+from phronesis.experience.query_seeds import (
+    QueryLane,
+    TaskNames,
+    about,
+    is_called,
+    named_artifacts,
+    normal_title,
+    taken_up,
+)
 from phronesis.index.tokens import tokenize
 from phronesis.recall.scoring.weights import DIGITS, EXPERIENCE, multiplier
 
@@ -23,13 +31,13 @@ _DAY: Final = 86_400_000_000
 
 
 @dataclass(slots=True)
-class Pool:
+class CandidatePool:
     """The candidates of a query: items by id, and their signals."""
 
-    asked: Asked
-    lanes: Sequence[Corner]
+    asked: ExperienceQuestion
+    lanes: Sequence[QueryLane]
     graph: LaneGraph
-    chains: Chains
+    chains: EvidenceChains
     now: int
     items: dict[str, Item] = field(default_factory=dict)
     met: dict[str, tuple[float, float | None]] = field(default_factory=dict)
@@ -38,8 +46,8 @@ class Pool:
     artifacts: tuple[str, ...] = ()
     views: Mapping[str, float] = field(default_factory=dict)
     liked: Mapping[str, float] = field(default_factory=dict)
-    reached: Mapping[str, Reached] = field(default_factory=dict)
-    chain_of: dict[str, Chain] = field(default_factory=dict)
+    reached: Mapping[str, ReachedNode] = field(default_factory=dict)
+    chain_of: dict[str, EvidenceChain] = field(default_factory=dict)
     beside: Mapping[str, float] = field(default_factory=dict)
     """The relevance of the best other event of the same episode, by event."""
     under: dict[str, float] = field(default_factory=dict)
@@ -60,7 +68,7 @@ class Pool:
         found: list[str] = []
         self.terms = tokenize(self.asked.text)
         self.length = length_of(len(set(self.terms)))
-        asked = {called(text) for text in (self.asked.situation, self.asked.goal)} - {""}
+        asked = {normal_title(text) for text in (self.asked.situation, self.asked.goal)} - {""}
         for lane in self.lanes:
             for name in sorted(asked):
                 found += names.events(self.graph.unit, lane.lane, name)
@@ -177,7 +185,9 @@ class Pool:
     @property
     def by_name(self) -> bool:
         """Return whether the question is only a name that events have."""
-        return bool(self.exact) and len({called(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
+        return (
+            bool(self.exact) and len({normal_title(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
+        )
 
     def like(self, meant: Mapping[str, float]) -> None:
         """Set how far each item is preferred, by its words or by ``meant`` (embeddings), whichever says more."""

@@ -15,7 +15,7 @@ from phronesis.experience.laws.ranking import NEUTRAL
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
 from phronesis.recall.as_of import drawn_by, held_at, known_at
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.experience import EdgeEnd, holders, strongest_edges
 from phronesis.store.items import ItemHead, read_heads, read_items
 from phronesis.store.lanes import Lane
@@ -26,7 +26,7 @@ Liking = Callable[[Sequence[frozenset[str]]], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ExperienceQuestion:
     """A checked question. ``artifacts``, ``label``, ``source_type`` and the times filter events.
 
     ``artifacts`` are ids, of which an event must be about at least one; ``since`` and ``until`` (microseconds) bound
@@ -47,7 +47,7 @@ class Asked:
     source_type: str | None = None
     since: int | None = None
     until: int | None = None
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: ReadConditions = field(default_factory=ReadConditions)
     explain: bool = False
 
     @property
@@ -81,7 +81,7 @@ class Asked:
         )
 
 
-def stands(item: Item, wanted: Wanted) -> bool:
+def stands(item: Item, wanted: ReadConditions) -> bool:
     """Return whether a read returns an item, given as it was ``as_of`` the requested time."""
     if wanted.valid_at is None:
         return item.live
@@ -90,7 +90,7 @@ def stands(item: Item, wanted: Wanted) -> bool:
     return item.live if wanted.as_of is not None else item.status == "active" and item.quarantine is None
 
 
-def days_of(asked: Asked) -> tuple[int, int] | None:
+def days_of(asked: ExperienceQuestion) -> tuple[int, int] | None:
     """Return the first and last day (ordinals) of the requested time; None for any time."""
     if asked.since is None and asked.until is None:
         return None
@@ -121,7 +121,7 @@ class LaneGraph:
 
     unit: Unit
     lanes: Sequence[Lane]
-    asked: Asked
+    asked: ExperienceQuestion
     _read: dict[str, Item | None] = field(default_factory=dict)
     _lane_of: dict[str, Lane] = field(default_factory=dict)
     _heads: dict[str, ItemHead | None] = field(default_factory=dict)

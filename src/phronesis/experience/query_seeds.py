@@ -12,15 +12,15 @@ from phronesis.core.items import Item
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.experience.event_embeddings import view_part
 from phronesis.experience.laws.event_draft import artifacts_in
-from phronesis.experience.laws.ranking import outstanding, usual, word_shares
+from phronesis.experience.laws.ranking import standardise_cosines, usual, word_shares
 from phronesis.experience.laws.records import ABOUT, L1, PATTERN, PRINCIPLE
-from phronesis.experience.query_graph import MOST_HOLDERS, Asked, days_of
+from phronesis.experience.query_graph import MOST_HOLDERS, ExperienceQuestion, days_of
 from phronesis.index.tokens import term_hash, tokenize
 from phronesis.recall.scope_index import LaneIndex
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, best_of
 from phronesis.store.database import Unit
-from phronesis.store.documents import read_vectors, stacked
-from phronesis.store.eligible import Wanted, eligible_ids
+from phronesis.store.documents import read_vectors, stack_embeddings
+from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.experience import changed_views, holders, of_episode
 from phronesis.store.lanes import ActiveModel, Lane
 
@@ -36,7 +36,7 @@ _PARTS: Final = tuple(map(view_part, NAMING))
 _EDGES: Final = " \t.,;:!?。，；：！？"
 
 
-def called(text: str) -> str:
+def normal_title(text: str) -> str:
     """Return a text normalised for comparison as a name: lower case, single spaces, no final stop."""
     return " ".join(text.casefold().split()).strip(_EDGES)
 
@@ -44,9 +44,9 @@ def called(text: str) -> str:
 def is_called(item: Item, name: str) -> bool:
     """Return whether an event's situation, goal or episode has this name."""
     return name in (
-        called(item.data.get("situation", "")),
-        called(item.data.get("goal", "")),
-        called(item.run_id or ""),
+        normal_title(item.data.get("situation", "")),
+        normal_title(item.data.get("goal", "")),
+        normal_title(item.run_id or ""),
     )
 
 
@@ -95,7 +95,7 @@ class TaskNames:
             names = _Names(lane.epoch)
         if names.seen_seq < lane.documents_seq:
             for item_id, text in changed_views(unit, lane.lane_id, L1, _PARTS, after=names.seen_seq):
-                names.add(_number(called(text)), item_id)
+                names.add(_number(normal_title(text)), item_id)
             names.seen_seq = lane.documents_seq
         self._kept[key] = names
         while len(self._kept) > self.limit:
@@ -123,7 +123,7 @@ KINDS: Final = (L1, PATTERN, PRINCIPLE)
 
 
 @dataclass(slots=True)
-class Corner:
+class QueryLane:
     """One lane during a query: its index, the rows of experience, and the visible ones."""
 
     lane: Lane
@@ -166,17 +166,17 @@ class Corner:
         return out
 
 
-def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Asked) -> list[Corner]:
+def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: ExperienceQuestion) -> list[QueryLane]:
     """Return the lanes that contain experience, with their visible rows."""
     out = []
     for lane, index in found:
         rows = index.rows_of_kinds(KINDS, asked.wanted.as_of)
         if rows.any():
-            out.append(Corner(lane, index, rows, _shown(unit, lane, index, rows, asked)))
+            out.append(QueryLane(lane, index, rows, _shown(unit, lane, index, rows, asked)))
     return out
 
 
-def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -> Mask:
+def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: ExperienceQuestion) -> Mask:
     """Filter the rows of events and patterns; past states are filtered item by item (`Asked.fits`)."""
     narrowed = np.ones(len(rows), np.bool_)
     days = days_of(asked)
@@ -198,12 +198,12 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -
 
 def _having(unit: Unit, lane: Lane, index: LaneIndex, kind: str, attributes: Mapping[str, str]) -> Mask:
     """Return the rows of items of a kind that have some attributes."""
-    wanted = Wanted(kinds=(kind,), attributes=attributes)
+    wanted = ReadConditions(kinds=(kind,), attributes=attributes)
     question = (kind, tuple(sorted(attributes.items())))
     return index.remembered_rows(question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
 
 
-def read_words(lanes: Sequence[Corner], text: str) -> None:
+def read_words(lanes: Sequence[QueryLane], text: str) -> None:
     """Score every row by the words of a question."""
     terms = list(map(term_hash, tokenize(text)))
     found = word_shares([(one.index.lexical, one.rows) for one in lanes], terms)
@@ -211,13 +211,13 @@ def read_words(lanes: Sequence[Corner], text: str) -> None:
         one.words = words
 
 
-def read_meaning(unit: Unit, lanes: Sequence[Corner], vector: Floats, model: ActiveModel) -> Spread | None:
+def read_meaning(unit: Unit, lanes: Sequence[QueryLane], vector: Floats, model: ActiveModel) -> Spread | None:
     """Score every row by the embedding of a question; return the spread of events' cosines, None without vectors.
 
     Events are encoded as queries and patterns as passages, whose cosines are distributed differently: each has its own
     spread. A document without a vector yet is scored by its words.
     """
-    told: list[tuple[Corner, Floats, Mask]] = []
+    told: list[tuple[QueryLane, Floats, Mask]] = []
     for one in lanes:
         one.index.load_vectors(unit, *model)
         vectors = one.index.vectors
@@ -236,18 +236,18 @@ def read_meaning(unit: Unit, lanes: Sequence[Corner], vector: Floats, model: Act
         meaning = one.words.copy()
         for group, spread in zip((events, learned), spreads, strict=True):
             mask = group[n][1]
-            meaning[mask] = outstanding(scores[mask], spread)
+            meaning[mask] = standardise_cosines(scores[mask], spread)
         one.meaning = np.where(one.rows, meaning, np.float32(0.0))
     return spreads[0]
 
 
-def _rescore(unit: Unit, one: Corner, model_id: str, vector: Floats, known: tuple[Floats, Mask]) -> None:
+def _rescore(unit: Unit, one: QueryLane, model_id: str, vector: Floats, known: tuple[Floats, Mask]) -> None:
     scores, there = known
     top = [row for row in best_of(np.where(there & one.shown, scores, np.float32(-2)), RESCORED).tolist() if there[row]]
     ids = {one.index.document_ids[row]: row for row in top}
     found = read_vectors(unit, one.index.lane_id, model_id, list(ids))
     if found:
-        exact = cosines(stacked(found), vector)
+        exact = cosines(stack_embeddings(found), vector)
         scores[[ids[row.document_id] for row in found]] = exact
 
 
@@ -258,7 +258,7 @@ def cosines(rows: Floats, vector: Floats) -> Floats:
     return out
 
 
-def taken_up(asked: Asked) -> dict[str, int]:
+def taken_up(asked: ExperienceQuestion) -> dict[str, int]:
     """Return the number of candidates of each kind that a question collects from each lane."""
     most = max(FEWEST, asked.limit)
     if asked.wanted.past and any(asked.attributes.values()):
@@ -266,12 +266,12 @@ def taken_up(asked: Asked) -> dict[str, int]:
     return {L1: EVENTS_EACH * most, PATTERN: most + SPARE, PRINCIPLE: most + SPARE}
 
 
-def named_artifacts(asked: Asked) -> tuple[str, ...]:
+def named_artifacts(asked: ExperienceQuestion) -> tuple[str, ...]:
     """Return the ids of the artifacts that a question names."""
     return tuple(one.id for one in artifacts_in([asked.situation, asked.goal]))
 
 
-def about(unit: Unit, lanes: Sequence[Corner], artifacts: Sequence[str]) -> list[str]:
+def about(unit: Unit, lanes: Sequence[QueryLane], artifacts: Sequence[str]) -> list[str]:
     """Return the events that are about any of some artifacts, without artifacts that are too common."""
     return [
         end.far

@@ -40,7 +40,7 @@ def _mark(view: LaneView, key: str) -> Item | None:
     return next((item for item in reversed(found) if item.key == key and item.ended is None), None)
 
 
-def marked(view: LaneView, key: str = AGGREGATED) -> int:
+def last_processed(view: LaneView, key: str = AGGREGATED) -> int:
     """Return the seq of the last entry that was processed; 0 before the first time."""
     mark = _mark(view, key)
     return 0 if mark is None else int(mark.data[MARK])
@@ -73,7 +73,7 @@ def spoken_of(view: LaneView, seq: int) -> set[str]:
     return {one for entry in (*given, *back) for one in entry.payload.get(SPOKEN) or ()}
 
 
-def returning(view: LaneView, seq: int) -> list[str]:
+def unmerged_patterns(view: LaneView, seq: int) -> list[str]:
     """Return the patterns whose merge was taken back after entry ``seq``."""
     _, back = _feedback_since(view, seq)
     return sorted({one for entry in back if entry.payload.get("kind") == MERGE for one in entry.payload["value"]})

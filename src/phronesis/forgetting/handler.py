@@ -18,8 +18,17 @@ from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes
 from phronesis.engine.writer import Writer
 from phronesis.errors import InputError
 from phronesis.experience.laws.records import Forgotten
-from phronesis.forgetting.laws import FORGETTABLE, FORGETTING, USE, WEIGHT, Fading, Law, brought_back, used
-from phronesis.forgetting.planning import Step, planned
+from phronesis.forgetting.laws import (
+    FORGETTABLE,
+    FORGETTING,
+    USE,
+    WEIGHT,
+    Law,
+    RetentionFields,
+    brought_back,
+    usage_field,
+)
+from phronesis.forgetting.planning import ForgettingStep, make_plan
 from phronesis.recall.browse import Browser
 from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
@@ -41,20 +50,20 @@ def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         return Changes()
     shown = entry.payload.get("used") or {}
     patches = []
-    for step in planned(view, entry.payload, entry.recorded_at).steps:
+    for step in make_plan(view, entry.payload, entry.recorded_at).steps:
         one, count = step.item, (step.item.data.get(USE) or {}).get("count", 0)
         ended = {"ended": "retired", "ended_by": entry.id, "valid_to": entry.recorded_at}
         patches.append(Patch(one.id, {**step.fields, **(ended if step.action == "delete" else {})}, step.reason))
         if step.action == "restore" and brought_back(one):  # else it would be archived again at once
-            patches.append(Patch(one.id, used(count, entry.recorded_at), step.reason))
+            patches.append(Patch(one.id, usage_field(count, entry.recorded_at), step.reason))
     back = {patch.item_id for patch in patches if f"data.{USE}" in patch.fields}
     for one_id, (count, last) in sorted(shown.items()):
         when = entry.recorded_at if one_id in back else from_micros(last)
-        patches.append(Patch(one_id, used(count, when), "shown"))
+        patches.append(Patch(one_id, usage_field(count, when), "shown"))
     return Changes(patches=patches)
 
 
-def forgotten(item: Item | Fading, patch: Mapping[str, Sequence[Any]], reason: str) -> Forgotten | None:
+def forgotten_row(item: Item | RetentionFields, patch: Mapping[str, Sequence[Any]], reason: str) -> Forgotten | None:
     """Return the row of an item that was, or would be, patched by forgetting ({field: [before, after]}), or None."""
     told = patch.get(f"data.{FORGETTING}")
     if told is None:
@@ -87,20 +96,20 @@ def _told(name: str, value: Any) -> Any:
     return 1.0 if name == "weight" and value is None else value
 
 
-def foreseen(view: LaneView, payload: Mapping[str, Any], at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
+def preview_rows(view: LaneView, payload: Mapping[str, Any], at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
     """Return the rows of what forgetting would do at a time, and of faded items that it keeps."""
-    plan = planned(view, payload, at)
+    plan = make_plan(view, payload, at)
     return [row for step in plan.steps if (row := _foreseen(step)) is not None], [_kept(step) for step in plan.kept]
 
 
-def _foreseen(step: Step) -> Forgotten | None:
+def _foreseen(step: ForgettingStep) -> Forgotten | None:
     patch = {name: [_before(step.item, name), value] for name, value in step.fields.items()}
     if step.action == "delete":
         patch["ended"] = [None, "retired"]
-    return forgotten(step.item, patch, step.reason)
+    return forgotten_row(step.item, patch, step.reason)
 
 
-def _kept(step: Step) -> Forgotten:
+def _kept(step: ForgettingStep) -> Forgotten:
     item = step.item
     stands = {"status": item.status, "ended": None, "weight": _told("weight", item.data.get(WEIGHT))}
     figures = {name: value for name, value in step.told.items() if name not in _ASIDE}
@@ -117,7 +126,7 @@ def _kept(step: Step) -> Forgotten:
     )
 
 
-def _before(item: Item | Fading, name: str) -> Any:
+def _before(item: Item | RetentionFields, name: str) -> Any:
     return item.data.get(name.removeprefix("data.")) if name.startswith("data.") else getattr(item, name)
 
 
@@ -176,11 +185,11 @@ class Forgetter:
         """Return what an entry with this payload would do at a time, and the faded items that it would keep."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            return ([], []) if lane is None else foreseen(LaneView(unit, lane), payload, at)
+            return ([], []) if lane is None else preview_rows(LaneView(unit, lane), payload, at)
 
     def did(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
         """Return the result of an entry."""
-        rows = (forgotten(item, delta.patch, delta.reason) for delta, item in browser.changed_by(tenant, entry))
+        rows = (forgotten_row(item, delta.patch, delta.reason) for delta, item in browser.changed_by(tenant, entry))
         return [row for row in rows if row is not None]
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
@@ -200,7 +209,7 @@ class Forgetter:
         name = LaneName(lane.kind, lane.name)
         payload = self.payload(tenant, name)
         with self.database.transaction(tenant, "read") as unit:
-            due = bool(planned(LaneView(unit, lane), payload, now).steps)
+            due = bool(make_plan(LaneView(unit, lane), payload, now).steps)
         if due:
             writer.write(tenant, name, verb=FORGET, payload=payload, actor=ACTOR)
         return due

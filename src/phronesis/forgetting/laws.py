@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from phronesis.core.items import Item, Trust
 from phronesis.core.prospective import DUE, PROSPECTIVE
-from phronesis.core.serialization import rounded
+from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import isoformat, parse_moment
 from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
 
@@ -113,7 +113,7 @@ class Rule:
         below = max(self.downweight_below, self.archive_below)
         if below <= 0.0:
             return float("inf")
-        slowest = Figures(age_days=0.0, usefulness=0.0, human=False, importance=1, usual=self.usual)
+        slowest = RetentionFigures(age_days=0.0, usefulness=0.0, human=False, importance=1, usual=self.usual)
         return self.half_life_days * slowest.slower * -log2(below)
 
 
@@ -135,7 +135,7 @@ class Law:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fading:
+class RetentionFields:
     """The fields of a live item that forgetting needs, without its text."""
 
     id: str
@@ -161,7 +161,7 @@ class Fading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class RetentionFigures:
     """The quantities that retention depends on. ``counter``: the share of counter-evidence, in [0, 1]."""
 
     age_days: float
@@ -182,17 +182,17 @@ class Figures:
     def to_data(self, kept: float) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
-            "retention": rounded(kept),
+            "retention": round_stored(kept),
             "age_days": round(self.age_days, 2),
             "uses": self.uses,
-            "usefulness": rounded(self.usefulness),
-            "counter": rounded(self.counter),
+            "usefulness": round_stored(self.usefulness),
+            "counter": round_stored(self.counter),
             "source": "human" if self.human else "machine",
             "importance": self.importance,
         }
 
 
-def retention(figures: Figures, half_life_days: float) -> float:
+def retention(figures: RetentionFigures, half_life_days: float) -> float:
     """Return the retention of an item, in [0, 1].
 
     (1 - counter) 2^(-age / h), where h is the half-life · (1 + log2(1 + uses)) · (.5 + usefulness) · 2^((importance -
@@ -209,17 +209,17 @@ def is_forgotten(item: Item | None) -> bool:
     return item is not None and not item.live and done.get("action") in ("archive", "delete")
 
 
-def is_human(item: Item | Fading) -> bool:
+def is_human(item: Item | RetentionFields) -> bool:
     """Return whether a person said an item, or its source."""
     return item.trust >= Trust.USER
 
 
-def brought_back(item: Item | Fading) -> bool:
+def brought_back(item: Item | RetentionFields) -> bool:
     """Return whether somebody restored an item that forgetting had archived."""
     return item.status == "active" and (item.data.get(FORGETTING) or {}).get("action") == "archive"
 
 
-def last_moment(item: Item | Fading, use: datetime | None) -> datetime:
+def last_moment(item: Item | RetentionFields, use: datetime | None) -> datetime:
     """Return the time from which an item's age counts; ``use``: when it was last shown.
 
     Times in the future count: an appointment does not age before it happens, nor a task before it is due or over.
@@ -235,7 +235,7 @@ def last_moment(item: Item | Fading, use: datetime | None) -> datetime:
     return last
 
 
-def is_expired(item: Item | Fading, rule: Rule, use: datetime | None, at: datetime) -> bool:
+def is_expired(item: Item | RetentionFields, rule: Rule, use: datetime | None, at: datetime) -> bool:
     """Return whether an intention has been over for long enough; being shown since then postpones that."""
     if rule.expired_after_days is None or item.kind not in PROSPECTIVE or item.valid_to is None:
         return False
@@ -243,7 +243,7 @@ def is_expired(item: Item | Fading, rule: Rule, use: datetime | None, at: dateti
     return at - since >= rule.expired_after_days * _DAY
 
 
-def protection(item: Item | Fading, rule: Rule) -> str | None:
+def protection(item: Item | RetentionFields, rule: Rule) -> str | None:
     """Return what protects an item whatever its retention, or None."""
     if item.pinned:
         return "pinned"
@@ -259,7 +259,7 @@ def protection(item: Item | Fading, rule: Rule) -> str | None:
 
 
 def next_action(
-    item: Item | Fading, kept: float, rule: Rule, at: datetime, *, expired: bool = False
+    item: Item | RetentionFields, kept: float, rule: Rule, at: datetime, *, expired: bool = False
 ) -> tuple[Action, Why | None] | None:
     """Return the action for an item of this retention, and its reason; None for no action.
 
@@ -283,7 +283,7 @@ def next_action(
     return ("restore", "of use again") if action == "downweight" else None
 
 
-def why_faded(figures: Figures, rule: Rule, action: Action) -> Why:
+def why_faded(figures: RetentionFigures, rule: Rule, action: Action) -> Why:
     """Return what lowered the retention of a downweighted or archived item."""
     floor = rule.archive_below if action == "archive" else rule.downweight_below
     unopposed = 0.0 if figures.counter >= 1.0 else retention(figures, rule.half_life_days) / (1.0 - figures.counter)
@@ -309,6 +309,6 @@ def fields_of(action: Action, told: Mapping[str, Any], at: datetime, *, weighed:
     )
 
 
-def used(count: int, last: datetime) -> dict[str, Any]:
+def usage_field(count: int, last: datetime) -> dict[str, Any]:
     """Return the field with total count and last time of use."""
     return {f"data.{USE}": {"count": count, "last": isoformat(last)}}

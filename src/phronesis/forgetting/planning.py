@@ -20,9 +20,9 @@ from phronesis.forgetting.laws import (
     USE,
     USEFULNESS,
     Action,
-    Fading,
-    Figures,
     Law,
+    RetentionFields,
+    RetentionFigures,
     Rule,
     Why,
     brought_back,
@@ -37,7 +37,7 @@ from phronesis.forgetting.laws import (
     why_faded,
 )
 from phronesis.store.lane_view import LaneView
-from phronesis.store.retention_queries import Faded, Owner, borne_by, each_fading, read_owners, spoken_of
+from phronesis.store.retention_queries import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
 from phronesis.store.statements import batches
 
 # Protection: a faded item is kept while a live item rests on it.
@@ -50,7 +50,7 @@ _Place = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Standing:
+class RemainingSupport:
     """What rests on each of some items, and how much of their own support is left.
 
     A message is kept for any item extracted from it, as evidence. Anything else is kept for a live principle, and as
@@ -64,7 +64,7 @@ class Standing:
     deleted: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, view: LaneView, candidates: Mapping[str, str]) -> "Standing":
+    def of(cls, view: LaneView, candidates: Mapping[str, str]) -> "RemainingSupport":
         """Read it for some items, given with their kinds."""
         above = borne_by(view.unit, view.lane_id, candidates.keys())
         found = dict.fromkeys(owner for places in above.values() for owner, _ in places)
@@ -93,7 +93,7 @@ class Standing:
                 place = (row.item_id, row.part)
                 self.left[place] = self.left.get(place, 0) + 1
 
-    def kept_for(self, item: Fading, *, ending: bool) -> str | None:
+    def kept_for(self, item: RetentionFields, *, ending: bool) -> str | None:
         """Return why an item is kept from archiving, or (``ending``) from deletion; None without a reason."""
         if item.kind == MESSAGE:
             return self._evidence_of(item, ending=ending)
@@ -109,7 +109,7 @@ class Standing:
                 return f"is the last evidence of {kind} {owner}"
         return None
 
-    def _evidence_of(self, item: Fading, *, ending: bool) -> str | None:
+    def _evidence_of(self, item: RetentionFields, *, ending: bool) -> str | None:
         gone = self.deleted if ending else self.archived | self.deleted
         for owner, _ in sorted(self.above.get(item.id, ())):
             state = self.owners.get(owner)
@@ -125,7 +125,7 @@ class Standing:
     def _bears_principle(self, owner: str) -> bool:
         return any(self._living(one) == PRINCIPLE for one, _ in self.above.get(owner, ()))
 
-    def take(self, item: Fading, *, ending: bool) -> None:
+    def take(self, item: RetentionFields, *, ending: bool) -> None:
         """Remove an item from the support counts."""
         if ending:
             self.deleted.add(item.id)
@@ -147,10 +147,10 @@ _LIFTS: Final = frozenset({"support", "useful", "correct"})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ForgettingStep:
     """An item that forgetting changes, or (action ``keep``) a faded one that it leaves."""
 
-    item: Item | Fading
+    item: Item | RetentionFields
     action: Action | str
     reason: str
     told: Mapping[str, Any]
@@ -159,38 +159,38 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForgettingPlan:
     """What forgetting changes, in order, and the first of the faded items that it keeps."""
 
-    steps: Sequence[Step]
-    kept: Sequence[Step]
+    steps: Sequence[ForgettingStep]
+    kept: Sequence[ForgettingStep]
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    item: Fading
-    figures: Figures
+class _Assessment:
+    item: RetentionFields
+    figures: RetentionFigures
     kept: float
     action: Action
     why: Why | None
 
 
-def planned(view: LaneView, payload: Mapping[str, Any], at: datetime) -> Plan:
+def make_plan(view: LaneView, payload: Mapping[str, Any], at: datetime) -> ForgettingPlan:
     """Return the plan at a time: principles first, messages last, lowest retention first within a kind."""
     law = Law.of(payload["law"])
     kinds = [kind for kind in FORGETTABLE if kind in law.rules and kind in (payload.get("kinds") or ())]
-    judged = sorted(_Judging(view, payload, law, at).of(kinds), key=_order)
+    judged = sorted(_RetentionAssessor(view, payload, law, at).of(kinds), key=_order)
     moved = {one.item.id: one.item.kind for one in judged if one.action in ("archive", "delete")}
-    plan = _carried(judged, law, Standing.of(view, moved), at)
+    plan = _carried(judged, law, RemainingSupport.of(view, moved), at)
     return replace(plan, steps=[*plan.steps, *_evidence_back(view, plan.steps)])
 
 
-def _order(one: _Judged) -> tuple[int, float, str]:
+def _order(one: _Assessment) -> tuple[int, float, str]:
     return FORGETTABLE.index(one.item.kind), one.kept, one.item.id
 
 
-def _carried(judged: Iterable[_Judged], law: Law, standing: Standing, at: datetime) -> Plan:
-    steps, kept = list[Step](), list[Step]()
+def _carried(judged: Iterable[_Assessment], law: Law, standing: RemainingSupport, at: datetime) -> ForgettingPlan:
+    steps, kept = list[ForgettingStep](), list[ForgettingStep]()
     for one in judged:
         if len(steps) >= law.most:
             break
@@ -204,22 +204,22 @@ def _carried(judged: Iterable[_Judged], law: Law, standing: Standing, at: dateti
         step = _step(one, action, rule, at, needed)
         if held is not None:
             if len(kept) < MAX_KEPT:
-                kept.append(Step(item, "keep", f"{step.reason}; {held}", step.told, protected_by=held))
+                kept.append(ForgettingStep(item, "keep", f"{step.reason}; {held}", step.told, protected_by=held))
             continue
         if action in ("archive", "delete"):
             standing.take(item, ending=ending)
         steps.append(step)
-    return Plan(steps, kept)
+    return ForgettingPlan(steps, kept)
 
 
-def _evidence_back(view: LaneView, steps: Iterable[Step]) -> list[Step]:
+def _evidence_back(view: LaneView, steps: Iterable[ForgettingStep]) -> list[ForgettingStep]:
     """Restore the source messages of items that somebody restored."""
     back = {step.item.id: step for step in steps if step.action == "restore" and brought_back(step.item)}
     rows = [row for of in view.evidence(back).values() for row in of if row.polarity in ("source", "support")]
     messages = view.items(sorted({row.source_item_id for row in rows if row.source_item_id is not None}))
     told = {row.source_item_id: row.item_id for row in rows}
     return [
-        Step(
+        ForgettingStep(
             one,
             "restore",
             f"restore: is evidence of {back[told[one.id]].item.kind} {told[one.id]}",
@@ -231,22 +231,22 @@ def _evidence_back(view: LaneView, steps: Iterable[Step]) -> list[Step]:
     ]
 
 
-def _may_be_downweighted(item: Fading, rule: Rule, action: Action) -> bool:
+def _may_be_downweighted(item: RetentionFields, rule: Rule, action: Action) -> bool:
     done = (item.data.get(FORGETTING) or {}).get("action")
     return action == "archive" and rule.downweight_below > 0.0 and done != "downweight"
 
 
-def _step(one: _Judged, action: Action, rule: Rule, at: datetime, needed: str | None) -> Step:
+def _step(one: _Assessment, action: Action, rule: Rule, at: datetime, needed: str | None) -> ForgettingStep:
     why = one.why or why_faded(one.figures, rule, action)
     told = {"why": why, **one.figures.to_data(one.kept)}
     reason = _reason(action, why, one, rule)
     if needed is not None and action == "downweight":
         told, reason = {**told, "protected_by": needed}, f"{reason}; {needed}"
     fields = fields_of(action, told, at, weighed=rule.downweight_below > 0.0)
-    return Step(one.item, action, reason, told, fields, needed if action == "downweight" else None)
+    return ForgettingStep(one.item, action, reason, told, fields, needed if action == "downweight" else None)
 
 
-def _reason(action: Action, why: Why, one: _Judged, rule: Rule) -> str:
+def _reason(action: Action, why: Why, one: _Assessment, rule: Rule) -> str:
     told, figures = f"retention {one.kept:.2f}", one.figures
     if action == "restore":
         return f"restore: {told}"
@@ -259,7 +259,7 @@ def _reason(action: Action, why: Why, one: _Judged, rule: Rule) -> str:
     return f"{action}: {told} below {below:g}, {since}"
 
 
-class _Judging:
+class _RetentionAssessor:
     """Computes retention and action of candidates."""
 
     def __init__(self, view: LaneView, payload: Mapping[str, Any], law: Law, at: datetime) -> None:
@@ -271,12 +271,12 @@ class _Judging:
         }
         self._narrowed = {name: payload.get(name) for name in NARROWING}
 
-    def of(self, kinds: Sequence[str]) -> list[_Judged]:
+    def of(self, kinds: Sequence[str]) -> list[_Assessment]:
         """Return the changes of some kinds, before protection by dependents."""
         if not kinds:
             return []
         known, against = spoken_of(self._view.unit, self._view.lane_id)
-        out, spoken = list[_Judged](), list[Fading]()
+        out, spoken = list[_Assessment](), list[RetentionFields]()
         for item in each_fading(self._view.unit, self._view.lane, self._wanted(kinds, against)):
             if item.id in known:
                 spoken.append(item)
@@ -287,34 +287,36 @@ class _Judging:
             out += [one for item in batch if (one := self._judged(item, rows.get(item.id, ()))) is not None]
         return out
 
-    def _wanted(self, kinds: Sequence[str], against: Collection[str]) -> Faded:
+    def _wanted(self, kinds: Sequence[str], against: Collection[str]) -> DueConditions:
         rules, now = self._law.rules, to_micros(self._at)
         youngest = {kind: rules[kind].youngest_days for kind in kinds}
         learned = {kind: now - int(min(days, now / 86_400_000_000) * 86_400_000_000) for kind, days in youngest.items()}
-        return Faded(learned_by=learned, over=now, also=against, **self._narrowed)
+        return DueConditions(learned_by=learned, over=now, also=against, **self._narrowed)
 
-    def _judged(self, item: Fading, rows: Sequence[EvidenceRow]) -> _Judged | None:
+    def _judged(self, item: RetentionFields, rows: Sequence[EvidenceRow]) -> _Assessment | None:
         rule = self._law.rules[item.kind]
         count, last = self._use(item)
         figures = self._figures(item, rows, count, last)
         kept = retention(figures, rule.half_life_days)
         done = next_action(item, kept, rule, self._at, expired=is_expired(item, rule, last, self._at))
-        return None if done is None else _Judged(item, figures, kept, *done)
+        return None if done is None else _Assessment(item, figures, kept, *done)
 
-    def _use(self, item: Fading) -> tuple[int, datetime | None]:
+    def _use(self, item: RetentionFields) -> tuple[int, datetime | None]:
         if item.id in self._used:
             return self._used[item.id]
         use = item.data.get(USE) or {}
         return use.get("count", 0), parse_moment(use["last"], field="last") if use else None
 
-    def _figures(self, item: Fading, rows: Sequence[EvidenceRow], count: int, last: datetime | None) -> Figures:
+    def _figures(
+        self, item: RetentionFields, rows: Sequence[EvidenceRow], count: int, last: datetime | None
+    ) -> RetentionFigures:
         since = last_moment(item, last)
         since = max([since, *_reinforced(rows)]) if rows else since
         since = self._at if brought_back(item) else since
         useful = item.data.get(USEFULNESS)
         if useful is None:
             useful = usefulness(heard(row for row in rows if not row.part)) if rows else 0.5
-        return Figures(
+        return RetentionFigures(
             age_days=max(0.0, (self._at - since) / _DAY),
             uses=count,
             usefulness=useful,
@@ -329,7 +331,7 @@ def _reinforced(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
     return (row.recorded_at for row in rows if row.part == "" and row.polarity in _LIFTS)
 
 
-def _counter(item: Fading, rows: Sequence[EvidenceRow]) -> float:
+def _counter(item: RetentionFields, rows: Sequence[EvidenceRow]) -> float:
     """Return the share of counter-evidence of an item, feedback included."""
     if not rows:
         return 0.0

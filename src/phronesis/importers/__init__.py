@@ -1,5 +1,5 @@
 """Importers: exports of other programs become calls of a Memory, each made once."""
 
-from phronesis.importers.runner import FORMATS, Importing, ImportSummary
+from phronesis.importers.runner import FORMATS, ImportRunner, ImportSummary
 
-__all__ = ["FORMATS", "ImportSummary", "Importing"]
+__all__ = ["FORMATS", "ImportRunner", "ImportSummary"]

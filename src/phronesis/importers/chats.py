@@ -16,10 +16,10 @@ from phronesis.importers.import_call import (
     Format,
     ImportCall,
     Member,
-    Skipped,
+    SkippedObject,
     Step,
     bytes_of,
-    mapping,
+    mapping_or_empty,
     name_of,
     objects,
     read_members,
@@ -39,7 +39,7 @@ class Chat:
     messages: Sequence[Mapping[str, Any]] = field(default=())
 
 
-def named(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
+def with_external_id(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
     """Return a message with its id in the program, if any, as its ``external_id``."""
     name = name_of(identity or None)
     return message if name is None else {**message, EXTERNAL_ID: name}
@@ -78,7 +78,7 @@ def read_chatgpt(path: Path) -> Iterator[Step]:
     for member in read_members(path, inside=CHATGPT_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
-            yield Skipped(member.place, member.fault or "no conversation with a mapping", member.done)
+            yield SkippedObject(member.place, member.fault or "no conversation with a mapping", member.done)
             continue
         yield from _chatgpt_conversation(conversation, member)
 
@@ -96,11 +96,11 @@ def _chatgpt_conversation(given: Mapping[str, Any], member: Member) -> Iterator[
         identity = str(own or n)
         read = _chatgpt_message(said, identity, at)
         if isinstance(read, str):
-            yield Skipped(f"{session_id}#{identity}", read, member.done)
+            yield SkippedObject(f"{session_id}#{identity}", read, member.done)
         else:
-            messages.append(named(read, own))
+            messages.append(with_external_id(read, own))
     if not messages:
-        yield Skipped(session_id, "a conversation without words", member.done)
+        yield SkippedObject(session_id, "a conversation without words", member.done)
     yield from turns_of(Chat(session_id, str(given.get("title") or ""), member.done, messages))
 
 
@@ -120,7 +120,7 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
 
 
 def _at(node: Mapping[str, Any]) -> float:
-    return _time(mapping(node.get("message")).get("create_time")) or 0.0
+    return _time(mapping_or_empty(node.get("message")).get("create_time")) or 0.0
 
 
 def _time(at: Any) -> float | None:
@@ -130,7 +130,7 @@ def _time(at: Any) -> float | None:
 
 def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] | str:
     """Return a message, or the reason for skipping it."""
-    author, content, metadata = (mapping(said.get(name)) for name in ("author", "content", "metadata"))
+    author, content, metadata = (mapping_or_empty(said.get(name)) for name in ("author", "content", "metadata"))
     role, form = str(author.get("role")), str(content.get("content_type"))
     if role not in ROLES:
         return f"role {role:.40}"
@@ -189,7 +189,7 @@ def read_claude(path: Path) -> Iterator[Step]:
     for member in read_members(path, inside=CLAUDE_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("chat_messages"), list):
-            yield Skipped(member.place, member.fault or "no conversation with chat_messages", member.done)
+            yield SkippedObject(member.place, member.fault or "no conversation with chat_messages", member.done)
             continue
         yield from _claude_conversation(conversation, member)
 
@@ -200,11 +200,11 @@ def _claude_conversation(given: Mapping[str, Any], member: Member) -> Iterator[S
     for n, said in enumerate(given["chat_messages"], start=1):
         read = _claude_message(said, n) if isinstance(said, dict) else "not an object"
         if isinstance(read, str):
-            yield Skipped(f"{session_id}, message {n}", read, member.done)
+            yield SkippedObject(f"{session_id}, message {n}", read, member.done)
         else:
-            messages.append(named(read, said.get("uuid")))
+            messages.append(with_external_id(read, said.get("uuid")))
     if not messages:
-        yield Skipped(session_id, "a conversation without words", member.done)
+        yield SkippedObject(session_id, "a conversation without words", member.done)
     yield from turns_of(Chat(session_id, str(given.get("name") or ""), member.done, messages))
 
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final, Literal
 from phronesis.batch.rows import read_pieces
 from phronesis.core.text import check_id
 from phronesis.errors import InputError
-from phronesis.reasoning.laws.block_rules import Unreadable, read_json
+from phronesis.reasoning.laws.block_rules import UnreadableBlock, read_json
 
 # The output of a format's reader: calls to make, and skipped objects.
 
@@ -36,7 +36,7 @@ class ImportCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedObject:
     """An object that is not imported: its position, and the reason."""
 
     ref: str
@@ -44,7 +44,7 @@ class Skipped:
     done: int = 0
 
 
-Step = ImportCall | Skipped
+Step = ImportCall | SkippedObject
 Reader = Callable[[Path], Iterator[Step]]
 
 
@@ -65,7 +65,7 @@ def name_of(value: object) -> str | None:
         return None
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
+def mapping_or_empty(value: Any) -> Mapping[str, Any]:
     """Return an object of an export; an empty one if the value is not an object."""
     return value if isinstance(value, Mapping) else {}
 
@@ -155,5 +155,5 @@ def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
         return Member(place, read_json(body.decode().strip()), done)
     except UnicodeDecodeError as error:
         return Member(place, None, done, f"not UTF-8 ({error.reason})")
-    except Unreadable as error:
+    except UnreadableBlock as error:
         return Member(place, None, done, f"not JSON ({error})")

@@ -13,7 +13,7 @@ from phronesis.engine.entry_applier import SUPERSEDES
 from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused
 from phronesis.importers.chats import CHATGPT, CLAUDE
 from phronesis.importers.git_history import GIT
-from phronesis.importers.import_call import Format, ImportCall, Skipped, Step, name_of
+from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, name_of
 from phronesis.importers.stores import LANGGRAPH, MEM0
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
@@ -54,7 +54,7 @@ class ImportSummary(Record):
     passed_over: list[Mapping[str, Any]] = field(default_factory=list)
     errors: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def skip(self, one: Skipped) -> None:
+    def skip(self, one: SkippedObject) -> None:
         """Count a skipped object."""
         self.skipped[one.reason] = self.skipped.get(one.reason, 0) + 1
         if len(self.passed_over) < MAX_TOLD:
@@ -69,7 +69,7 @@ class ImportSummary(Record):
 
 
 @dataclass(slots=True)
-class Importing:
+class ImportRunner:
     """Imports an export into one user's lane, else that of the user it names, else a namespace's.
 
     Each object is one call with an idempotency key derived from its content: importing the same file again changes
@@ -102,7 +102,7 @@ class Importing:
         return summary
 
     def _step(self, step: Step, summary: ImportSummary) -> None:
-        if isinstance(step, Skipped):
+        if isinstance(step, SkippedObject):
             summary.skip(step)
             return
         try:

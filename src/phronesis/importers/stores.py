@@ -5,7 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.importers.import_call import Format, ImportCall, Skipped, Step, bytes_of, mapping, name_of, read_members
+from phronesis.importers.import_call import (
+    Format,
+    ImportCall,
+    SkippedObject,
+    Step,
+    bytes_of,
+    mapping_or_empty,
+    name_of,
+    read_members,
+)
 
 INSIDE: Final = r".*\.jsonl?"
 _MEM0_KEPT: Final = ("id", "hash", "updated_at", "categories", "actor_id", "role", "app_id")
@@ -20,7 +29,7 @@ def read_mem0(path: Path) -> Iterator[Step]:
     for member in read_members(path, inside=INSIDE):
         given = member.value
         if not isinstance(given, dict) or not isinstance(given.get("memory"), str) or not given["memory"].strip():
-            yield Skipped(member.place, member.fault or "no memory with words", member.done)
+            yield SkippedObject(member.place, member.fault or "no memory with words", member.done)
             continue
         kept = {name: given[name] for name in _MEM0_KEPT if given.get(name) is not None}
         arguments = {
@@ -30,7 +39,7 @@ def read_mem0(path: Path) -> Iterator[Step]:
             "agent_id": given.get("agent_id"),
             "run_id": given.get("run_id"),
             "external_id": name_of(given.get("id")),
-            "metadata": {**mapping(given.get("metadata")), "mem0": kept},
+            "metadata": {**mapping_or_empty(given.get("metadata")), "mem0": kept},
         }
         ref = f"mem0:{given.get('id') or member.place}"
         owner = given.get("user_id")
@@ -53,11 +62,11 @@ def read_langgraph(path: Path) -> Iterator[Step]:
     for member in read_members(path, inside=INSIDE):
         given = member.value
         if not isinstance(given, dict) or "value" not in given:
-            yield Skipped(member.place, member.fault or "no item with a value", member.done)
+            yield SkippedObject(member.place, member.fault or "no item with a value", member.done)
             continue
         text = _words(given["value"])
         if not text:
-            yield Skipped(member.place, "a value without words", member.done)
+            yield SkippedObject(member.place, "a value without words", member.done)
             continue
         namespace = _namespace(given.get("namespace"))
         about = {"namespace": namespace, "key": given.get("key"), "updated_at": given.get("updated_at")}

@@ -90,7 +90,7 @@ def own_words(item: Item, part: str, text: str | None) -> str:
     return item.content[start : start + len(text)]
 
 
-def compared(part: str) -> bool:
+def is_compared(part: str) -> bool:
     """Return whether a part is encoded like a query, to be compared with others of its kind."""
     return part == ALIKE or part.startswith(ASIDE)
 
@@ -180,12 +180,12 @@ def terms_of(item: Item, part: Part) -> bytes:
     """Return the packed terms of a part, including whole identifiers unless the part is only compared."""
     if part.part.startswith(ASIDE):
         return pack_terms([])
-    return pack_terms((tokenize if compared(part.part) else search_terms)(_searched(item, part)))
+    return pack_terms((tokenize if is_compared(part.part) else search_terms)(_searched(item, part)))
 
 
 def _marks(item: Item, part: Part) -> Marks:
     marks = marks_of(item, item.content if part.text is None else part.text, dated=part.dated)
-    return marks if compared(part.part) else replace(marks, flags=marks.flags | WHOLE_TERMS)
+    return marks if is_compared(part.part) else replace(marks, flags=marks.flags | WHOLE_TERMS)
 
 
 def _is_past(item: Item) -> bool:

@@ -28,7 +28,7 @@ BATCH: Final = 500
 
 
 @dataclass(slots=True)
-class Reindexed:
+class ReindexResult:
     """Counts of examined and repaired documents; ``counted`` are current documents of the requested part."""
 
     items: int = 0
@@ -44,9 +44,9 @@ class Reindexer:
     database: Database
     projector: Projector
 
-    def run(self, tenant: str, kind: str, *, counted: str) -> Reindexed:
+    def run(self, tenant: str, kind: str, *, counted: str) -> ReindexResult:
         """Repair the documents of a tenant's items of ``kind``; ``counted`` names the part that is counted."""
-        done = Reindexed()
+        done = ReindexResult()
         with self.database.transaction(tenant, "read") as unit:
             lane_ids = [lane.lane_id for lane in list_lanes(unit)]
         for lane_id in lane_ids:
@@ -71,7 +71,7 @@ class Reindexer:
         held: Sequence[DocumentRow],
         *,
         counted: str,
-        done: Reindexed,
+        done: ReindexResult,
     ) -> None:
         """Repair the documents of some items, given with their entries; ``held`` are the existing ones."""
         stored = {row.id: row for row in held}
@@ -91,7 +91,7 @@ class Reindexer:
         insert_documents(unit, lane.lane_id, missing)
         done.items += len(made_by)
 
-    def _finish(self, unit: Unit, lane: Lane, kind: str, done: Reindexed, before: int) -> None:
+    def _finish(self, unit: Unit, lane: Lane, kind: str, done: ReindexResult, before: int) -> None:
         """Remove documents without an item, and make every process reload the lane's documents."""
         strays = stray_documents(unit, lane.lane_id, kind)
         delete_documents(unit, lane.lane_id, strays)

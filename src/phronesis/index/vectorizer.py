@@ -13,14 +13,21 @@ import numpy as np
 
 from phronesis.errors import ModelError
 from phronesis.experience.laws.records import L1
-from phronesis.index.projections import ALIKE, compared
+from phronesis.index.projections import ALIKE, is_compared
 from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.embedders import Embedders
 from phronesis.store.database import Database, Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home, home_of
-from phronesis.store.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
-from phronesis.store.embedding_models import active_model, drop_other_models, has_model, put_model
-from phronesis.store.lanes import Documented, documented_lanes, lock_lane
+from phronesis.store.documents import PendingDocument, documents_without_vector, existing_documents, put_vectors
+from phronesis.store.lanes import (
+    DocumentState,
+    active_model,
+    documented_lanes,
+    drop_other_models,
+    has_model,
+    lock_lane,
+    put_model,
+)
 from phronesis.traits.laws.records import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.
@@ -37,15 +44,15 @@ logger = logging.getLogger(__name__)
 _Encode = Callable[[Sequence[str]], Floats]
 
 
-def encoded(embedder: Embedder, todo: Sequence[Unembedded]) -> Floats:
+def encode_documents(embedder: Embedder, todo: Sequence[PendingDocument]) -> Floats:
     """Return an iterator of vectors: compared parts are encoded as queries, the rest as documents.
 
     A text that is rejected where others are not is encoded by its beginning; if no beginning is accepted, it gets a
     zero vector and is found by its terms alone. ModelError: the encoder accepts no text at present.
     """
     out = np.zeros((len(todo), embedder.dimension), np.float32)
-    questions = [n for n, one in enumerate(todo) if compared(one.part)]
-    passages = [n for n, one in enumerate(todo) if not compared(one.part)]
+    questions = [n for n, one in enumerate(todo) if is_compared(one.part)]
+    passages = [n for n, one in enumerate(todo) if not is_compared(one.part)]
     for n in questions:
         out[n] = _taken(embedder, lambda texts: embedder.embed_query(texts[0])[None], [todo[n].text])[0]
     if passages:
@@ -276,7 +283,7 @@ class Vectorizer:
     def _lane(
         self,
         tenant: str,
-        lane: Documented,
+        lane: DocumentState,
         embedder: Embedder,
         stopped: Callable[[], bool],
         *,
@@ -293,7 +300,7 @@ class Vectorizer:
         return made
 
     def _compared(
-        self, tenant: str, lane: Documented, own: Embedder, stopped: Callable[[], bool], *, start: int
+        self, tenant: str, lane: DocumentState, own: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
         """Make the vectors of `TWICE` by the second encoders."""
         beside = self.embedders.beside(own)
@@ -331,10 +338,10 @@ class Vectorizer:
                 begin, span = window.stop, span * 2
         return made
 
-    def _encode(self, job: "_Job", todo: list[Unembedded]) -> bool:
+    def _encode(self, job: "_Job", todo: list[PendingDocument]) -> bool:
         """Store a batch's vectors; return False if another model has become active meanwhile."""
         embedder = job.embedder
-        vectors = encoded(embedder, todo)
+        vectors = encode_documents(embedder, todo)
         self.embedders.reached(embedder)
         with self.database.transaction(job.tenant, "derive") as unit:
             lock_lane(unit, job.lane_id)  # an erasure may have gone first: what it removed gets no vector
@@ -371,7 +378,7 @@ class Vectorizer:
         return made
 
 
-def _short(todo: list[Unembedded]) -> list[Unembedded]:
+def _short(todo: list[PendingDocument]) -> list[PendingDocument]:
     lengths = accumulate(len(one.text) for one in todo)
     return todo[: max(1, sum(length <= BATCH_CHARACTERS for length in lengths))]
 

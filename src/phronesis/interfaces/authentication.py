@@ -77,7 +77,7 @@ class Caller:
 
 
 @dataclass(slots=True)
-class Admission:
+class Authenticator:
     """Authenticates callers. Thread-safe.
 
     An accepted key is cached for ``seconds``, for which a revoked one still works. With 0 it is refused at the next

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Held:
+class _RunningApp:
     """An application within its own lifespan, entered and left by one task, as a task group in it requires."""
 
     app: "asyncio.Future[Starlette]"
@@ -34,7 +34,7 @@ class _Held:
 
 
 @dataclass(slots=True)
-class Later:
+class LazyApp:
     """An ASGI application built by ``make`` on the first request; early requests wait for it.
 
     ``make`` is called in a thread, so that the server's loop can answer other requests. When it raises, the waiting
@@ -43,14 +43,14 @@ class Later:
 
     make: Callable[[], "Starlette"]
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _held: _Held | None = None
+    _held: _RunningApp | None = None
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer a request, within ``lasting``."""
         held = self._held
         if held is None or (held.keeper.done() and not self._stopping.is_set()):
             app: asyncio.Future[Starlette] = asyncio.get_running_loop().create_future()
-            held = self._held = _Held(app, asyncio.create_task(self._keep(app)))
+            held = self._held = _RunningApp(app, asyncio.create_task(self._keep(app)))
         await asyncio.wait((held.app, held.keeper), return_when=asyncio.FIRST_COMPLETED)
         if not held.app.done():
             held.keeper.result()  # re-raises its failure
@@ -151,10 +151,10 @@ def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
         return
     from starlette.routing import Route  # noqa: PLC0415 - an optional package
 
-    from phronesis.interfaces.http.dependencies import Admitted  # noqa: PLC0415 - the same
+    from phronesis.interfaces.http.dependencies import AuthenticatedApp  # noqa: PLC0415 - the same
     from phronesis.interfaces.mcp import Options  # noqa: PLC0415 - the same
 
-    tools = Later(partial(_mcp, app, Options(tools=serving.mcp_tools)))
+    tools = LazyApp(partial(_mcp, app, Options(tools=serving.mcp_tools)))
     entered = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
@@ -162,7 +162,7 @@ def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
         async with entered(given) as state, tools.lasting():
             yield state
 
-    app.router.routes.append(Route(MCP, Admitted(MCP, tools)))
+    app.router.routes.append(Route(MCP, AuthenticatedApp(MCP, tools)))
     app.router.lifespan_context = both
 
 

@@ -100,7 +100,7 @@ def commitment(part: Part, salt: bytes) -> bytes:
     return hashlib.sha256(salt + len(part.path).to_bytes(4, "big") + part.path.encode() + part.body).digest()
 
 
-def keyed(secret: bytes, purpose: str, data: bytes) -> str:
+def keyed_hash(secret: bytes, purpose: str, data: bytes) -> str:
     """Return a keyed hash (HMAC-SHA-256), so that blob addresses and idempotency keys differ between tenants."""
     return hmac.new(secret, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()
 

@@ -34,7 +34,7 @@ _TELLS_NOTHING: Final = re.compile(f"(?:mem:)?{_UUID}|{_MOMENT}")
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggedEntry:
     """An entry as an erasure sees it: the remaining parts, and its envelope (the erased mark when it is gone)."""
 
     entry_id: str
@@ -74,7 +74,7 @@ class Logged:
         return going
 
 
-def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Logged]:
+def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[LoggedEntry]:
     """Return every entry of a lane, in order, or those up to a seq."""
     after, end = 0, lane.head_seq if until is None else until
     while page := read_entries(unit, lane.lane_id, after=after, until=end, limit=PAGE):
@@ -83,10 +83,10 @@ def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator
         after = page[-1].seq
 
 
-def _logged(unit: Unit, row: EntryRow, parts: list[PartRow]) -> Logged:
+def _logged(unit: Unit, row: EntryRow, parts: list[PartRow]) -> LoggedEntry:
     body = next((_body_of(unit, part) for part in parts if part.n == ENVELOPE), None)
     envelope = decode(body) if body is not None else ERASED
-    return Logged(row.entry_id, row.verb, row.parent_id, tuple(row.paths), frozenset(p.n for p in parts), envelope)
+    return LoggedEntry(row.entry_id, row.verb, row.parent_id, tuple(row.paths), frozenset(p.n for p in parts), envelope)
 
 
 def _body_of(unit: Unit, part: PartRow) -> bytes | None:

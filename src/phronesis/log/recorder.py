@@ -11,7 +11,7 @@ from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Erased, IdempotencyConflict, InputError
-from phronesis.log.chain import SALT_BYTES, Part, as_read, commitment, facts_of, keyed, link, split
+from phronesis.log.chain import SALT_BYTES, Part, as_read, commitment, facts_of, keyed_hash, link, split
 from phronesis.log.reader import body_of
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import (
@@ -37,7 +37,7 @@ _LANE_NUMBERS: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedEntry:
     """The result of appending: the entry, and its lane before it.
 
     ``repeated``: an earlier call with the same idempotency key recorded the entry.
@@ -60,7 +60,7 @@ class NewEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class ForecastEntry:
     """An entry as it will be recorded if its lane does not move before, and the lane before it."""
 
     entry: Entry
@@ -98,7 +98,7 @@ class Recorder:
     clock: Callable[[], datetime]
     _secrets: dict[str, bytes] = field(default_factory=dict)
 
-    def foresee(self, tenant: str, lane: LaneName | int, new: NewEntry) -> Foreseen | None:
+    def foresee(self, tenant: str, lane: LaneName | int, new: NewEntry) -> ForecastEntry | None:
         """Return the entry that ``append`` would record now, so that it can be prepared outside the transaction.
 
         None when its lane is new or has pending entries, or when its idempotency key is known.
@@ -124,7 +124,7 @@ class Recorder:
             user_id=found.user_id,
             namespace=found.namespace,
         )
-        return Foreseen(entry, found)
+        return ForecastEntry(entry, found)
 
     def append(
         self,
@@ -132,9 +132,9 @@ class Recorder:
         lane: LaneName | int,
         new: NewEntry,
         *,
-        foreseen: Foreseen | None = None,
+        foreseen: ForecastEntry | None = None,
         then: Callable[[Unit, Lane, Entry], object] | None = None,
-    ) -> Recorded:
+    ) -> RecordedEntry:
         """Append one entry in a transaction, synced to disk on return.
 
         ``lane`` is a name, whose lane is created if missing, or the number of an existing lane. With a known
@@ -159,7 +159,7 @@ class Recorder:
                 known = find_idempotent(unit, keyed_key)
                 if known is not None:
                     _check_same(unit, known, locked, verb=new.verb, parts=parts)
-                    return Recorded(_entry(known, locked, payload), locked, repeated=True)
+                    return RecordedEntry(_entry(known, locked, payload), locked, repeated=True)
             draft = Draft(new_id(), new.verb, new.version, parts, new.actor, idempotency=keyed_key)
             if foreseen is not None and foreseen.holds(locked):
                 at = to_micros(foreseen.entry.recorded_at)
@@ -168,7 +168,7 @@ class Recorder:
             if then is not None:
                 then(unit, locked, entry)
         self._secrets[tenant] = secret  # only now is a new tenant's secret committed
-        return Recorded(entry, locked, repeated=False)
+        return RecordedEntry(entry, locked, repeated=False)
 
     def known(self, tenant: str, idempotency_key: str) -> str | None:
         """Return the id of the entry with an idempotency key, or None. Writes nothing."""
@@ -242,13 +242,13 @@ def part_row(unit: Unit, secret: bytes, row: PartRow) -> PartRow:
     """Return the stored form of a part: a large body goes to a blob."""
     if row.body is None or len(row.body) <= BLOB_BYTES:
         return row
-    blob_id = keyed(secret, "blob", row.body)
+    blob_id = keyed_hash(secret, "blob", row.body)
     insert_blob(unit, blob_id, zlib.compress(row.body))
     return replace(row, body=None, blob_id=blob_id)
 
 
 def _commitment_of(secret: bytes, idempotency_key: str) -> str:
-    return keyed(secret, "idempotency", idempotency_key.encode("utf-8", "surrogatepass"))
+    return keyed_hash(secret, "idempotency", idempotency_key.encode("utf-8", "surrogatepass"))
 
 
 def _new_lane_number() -> int:

@@ -31,7 +31,7 @@ from phronesis.models.embedders import ROLE as EMBED_ROLE
 from phronesis.models.embedders import load_embedder
 from phronesis.reasoning.laws.records import MigratedSource, MigrationResult
 from phronesis.reasoning.migration import Source
-from phronesis.reasoning.migration_sources import MARKED, MIGRATED_KINDS, held, rows_of
+from phronesis.reasoning.migration_sources import MARKED, MIGRATED_KINDS, rows_of, selected_items
 from phronesis.recall.browse import find_item
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import check_kinds
@@ -275,7 +275,7 @@ class Admin(Verbs):
         asked = self._runtime.wanted(kinds=wanted or list(MIGRATED_KINDS), filters=chosen)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             if ids is None:
-                return [Source.of_item(item, lane, scope) for item in held(unit, lane, asked)]
+                return [Source.of_item(item, lane, scope) for item in selected_items(unit, lane, asked)]
             if (kinds, filters) != (None, None) or isinstance(ids, str):
                 raise InputError("ids is a list that names the items itself; leave kinds and filters out", field="ids")
             found = [find_item(unit, parse_id(one, field="ids")) for one in ids]

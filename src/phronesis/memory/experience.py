@@ -9,13 +9,13 @@ from phronesis.core.ids import parse_id
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, parse_moment, to_micros
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.errors import Conflict, InputError
 from phronesis.experience.abstraction import ABSTRACT
 from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.feedback import feedback_payload, scheduled_by
 from phronesis.experience.laws.answers import Answer, fit_answer
-from phronesis.experience.laws.constraints import bans_of, liking
+from phronesis.experience.laws.constraints import bans_of, preference_score
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES, LABELS
 from phronesis.experience.laws.input import EVENTS, EXPERIENCE, MAX_EVENTS, NEI, checked_nei
 from phronesis.experience.laws.records import (
@@ -28,7 +28,7 @@ from phronesis.experience.laws.records import (
     event_of,
     meta_of,
 )
-from phronesis.experience.query_graph import Asked
+from phronesis.experience.query_graph import ExperienceQuestion
 from phronesis.experience.watermarks import FEEDBACK
 from phronesis.index.tokens import tokenize
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
@@ -176,13 +176,13 @@ class ExperienceVerbs(Verbs):
         """
         wishes = [preferences] if isinstance(preferences, str) else preferences
         bans, unread = bans_of([constraints] if isinstance(constraints, str) else constraints, tokenize)
-        asked = Asked(
+        asked = ExperienceQuestion(
             scope=make_scope(user_id=user_id, namespace=namespace),
             situation=_text(situation, "situation"),
             goal=_text(goal, "goal"),
             bans=bans,
             unread=unread,
-            liking=liking(wishes, tokenize) if wishes else None,
+            liking=preference_score(wishes, tokenize) if wishes else None,
             preferred="\n".join(one for one in wishes if isinstance(one, str)),
             limit=checked_limit(limit, most=MAX_ANSWER),
             min_score=None if min_score is None else share(min_score, field="min_score"),
@@ -240,7 +240,7 @@ class ExperienceVerbs(Verbs):
         return FeedbackResult(written.entry.id, items, scheduled)
 
 
-def ingested(runtime: Runtime, written: Written) -> Ingested:
+def ingested(runtime: Runtime, written: WriteResult) -> Ingested:
     """Return the events that an entry recorded, each with its metadata."""
     if written.pending:
         return Ingested(written.entry.id, (), pending=True, gated=written.redacted)
@@ -269,7 +269,7 @@ def _slots(
     }
 
 
-def _refuse_empty(asked: Asked) -> None:
+def _refuse_empty(asked: ExperienceQuestion) -> None:
     slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
     if not asked.text and all(slot in (None, ()) for slot in slots):
         raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")

@@ -12,7 +12,7 @@ from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.log.reader import message_text
 from phronesis.memory.runtime import Components
 from phronesis.recall.as_of import held_at, known_at
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_named
 from phronesis.store.lanes import find_lane
 
@@ -71,7 +71,7 @@ class Names:
         return self.payload.get(EXTERNAL_ID) is not None or any(one.get(EXTERNAL_ID) is not None for one in messages)
 
 
-def item_named(components: Components, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
+def item_named(components: Components, tenant: str, lane: LaneName, external_id: str, wanted: ReadConditions) -> Item:
     """Return the item that has an external id in a lane, or had it at the requested times; NotFound if none."""
     with components.database.transaction(tenant, "read") as unit:
         there = find_lane(unit, lane)

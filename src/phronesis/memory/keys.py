@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from phronesis.core.api_keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hashed, opens, parse_token
+from phronesis.core.api_keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hash_secret, opens, parse_token
 from phronesis.core.ids import parse_id
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import to_micros
@@ -39,7 +39,7 @@ class KeyRing:
             created_at=self.clock(),
         )
         with self.database.transaction(self.tenant, "append") as unit:
-            api_keys.keep_key(unit, api_keys.KeptKey(key, hashed(secret)))
+            api_keys.keep_key(unit, api_keys.StoredKey(key, hash_secret(secret)))
         return str(Token(self.tenant, key.id, secret)), key
 
     def list(self) -> list[ApiKey]:

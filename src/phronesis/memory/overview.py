@@ -14,12 +14,12 @@ from phronesis.experience.laws.records import PRINCIPLE, Principle
 from phronesis.experience.query_answer import as_records
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.database import Database, Unit
-from phronesis.store.eligible import Place, Wanted, newest_items
+from phronesis.store.eligible import ItemPosition, ReadConditions, newest_items
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane, list_lanes
 from phronesis.store.overview import count_quarantined, counts_by_lane
-from phronesis.store.relations import contradicting
-from phronesis.traits.laws.strength import recalled
+from phronesis.store.relations import contradicting_pairs
+from phronesis.traits.laws.strength import is_recalled
 
 LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KINDS)
 
@@ -67,13 +67,15 @@ def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> 
 
     Lanes are read in the order of their last write, as far as needed.
     """
-    wanted = Wanted(kinds=LEARNED_KINDS, filters={"recorded_at": {"gte": isoformat(since)}})
+    wanted = ReadConditions(kinds=LEARNED_KINDS, filters={"recorded_at": {"gte": isoformat(since)}})
     found: list[Item] = []
     for lane in sorted(lanes, key=lambda one: -one.last_recorded_at):
         written = from_micros(lane.last_recorded_at)
         if written < since or (len(found) >= limit and written < found[limit - 1].recorded_at):
             break
-        found = sorted([*found, *newest_items(unit, lane, wanted, limit=limit)], key=Place.of, reverse=True)[:limit]
+        found = sorted([*found, *newest_items(unit, lane, wanted, limit=limit)], key=ItemPosition.of, reverse=True)[
+            :limit
+        ]
     return found
 
 
@@ -81,17 +83,17 @@ def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
     """Return the pairs of live items that contradict each other, each pair once, the latest first."""
     out: list[Dispute] = []
     for lane in lanes:
-        pairs = {frozenset((one, other)) for one, other, _ in contradicting(unit, lane.lane_id) if one != other}
+        pairs = {frozenset((one, other)) for one, other, _ in contradicting_pairs(unit, lane.lane_id) if one != other}
         named = sorted({one for pair in pairs for one in pair})
-        live = {item.id: item for item in read_items(unit, lane, named).values() if item.live and recalled(item)}
+        live = {item.id: item for item in read_items(unit, lane, named).values() if item.live and is_recalled(item)}
         for pair in pairs:
-            both = sorted((live[one] for one in pair if one in live), key=Place.of, reverse=True)
+            both = sorted((live[one] for one in pair if one in live), key=ItemPosition.of, reverse=True)
             if len(both) == 2:  # noqa: PLR2004 - a pair
                 out.append(Dispute(*both))
-    return sorted(out, key=lambda one: (Place.of(one.one), one.other.id), reverse=True)[:limit]
+    return sorted(out, key=lambda one: (ItemPosition.of(one.one), one.other.id), reverse=True)[:limit]
 
 
 def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:
-    wanted = Wanted(kinds=(PRINCIPLE,))
+    wanted = ReadConditions(kinds=(PRINCIPLE,))
     records = [one for lane in lanes for one in as_records(unit, newest_items(unit, lane, wanted, limit=None))]
     return [one for one in records if isinstance(one, Principle) and one.needs_validation][:limit]

@@ -10,7 +10,7 @@ from phronesis.engine.edits import REJECT, RELEASE, Call, in_quarantine
 from phronesis.errors import Conflict
 from phronesis.log import inputs
 from phronesis.memory.runtime import Verbs
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 
 MAX_LISTED = 10_000
 """Maximum number of items in one answer."""
@@ -53,7 +53,7 @@ class Quarantine(Verbs):
 
     def _held(self, given: str, call: Call) -> str:
         """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
-        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), Wanted())
+        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), ReadConditions())
         if not in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(
                 f"item {item.id} is not in quarantine; quarantine.list shows what is",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from phronesis.compose.assembly import Request, scaled
+from phronesis.compose.assembly import Request, scale_budget
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
@@ -24,7 +24,7 @@ from phronesis.memory.runtime import Verbs
 from phronesis.reasoning.laws.item_records import reasoning_item
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.hits import scored
+from phronesis.recall.hits import drop_below
 from phronesis.recall.prospective import asked_at, due_items
 from phronesis.recall.search import Query
 from phronesis.store.eligible import Exclusion
@@ -95,9 +95,9 @@ class ReadVerbs(Verbs):
             asked = replace(asked, wanted=replace(wanted, exclude=left_out))
         least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [REASONING]:
-            return scored(self._runtime.search_claims(asked), least)
+            return drop_below(self._runtime.search_claims(asked), least)
         components = self._runtime.components
-        result = scored(components.searcher.search(self._runtime.tenant, asked), least)
+        result = drop_below(components.searcher.search(self._runtime.tenant, asked), least)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
         if traits and scope.user_id is not None:  # the next reflection counts them
             components.shown.note_search(self._runtime.tenant, scope.write_lane, item_ids=traits)
@@ -141,7 +141,7 @@ class ReadVerbs(Verbs):
         components = self._runtime.components
         budget = components.budget
         if token_budget is not None:
-            budget = scaled(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
+            budget = scale_budget(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
         wanted = self._runtime.wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
         request = Request(
             session_id=session,

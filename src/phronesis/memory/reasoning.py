@@ -14,7 +14,7 @@ from phronesis.reasoning.laws.claim_status import written_block
 from phronesis.reasoning.laws.item_records import ReasoningItem, pending_item, reasoning_item
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.search import Query
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.usage import WHOLE_ITEM, Use
 
 
@@ -43,7 +43,7 @@ class ReasoningVerbs(Verbs):
         """
         inputs.no_pages(cursor=cursor, offset=offset)
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
-        wanted = Wanted(kinds=[REASONING], attributes=scoped)
+        wanted = ReadConditions(kinds=[REASONING], attributes=scoped)
         count = inputs.limit(limit, most=MAX_LIMIT)
         text = storable(check_text(query, field="query"))
         asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
@@ -84,7 +84,7 @@ class Reasoning(Verbs):
         written = self._runtime.write(call, scope.write_lane, handlers.ADD, payload)
         made = handlers.made_id(written.entry)
         if not written.pending:
-            return reasoning_item(self._runtime.components.browser.get(self._runtime.tenant, made, Wanted()))
+            return reasoning_item(self._runtime.components.browser.get(self._runtime.tenant, made, ReadConditions()))
         block = written_block(payload)
         return pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
 
@@ -109,7 +109,7 @@ class Reasoning(Verbs):
         ``run_id`` notes that this run saw it; ``user_id`` or ``namespace`` name the run's lane, if it is not the item's
         own.
         """
-        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), Wanted())
+        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), ReadConditions())
         if item.kind != REASONING:
             raise NotFound(f"item {item.id} is of kind {item.kind}, not reasoning; get shows it", field="id")
         if run_id is not None:

@@ -14,7 +14,7 @@ from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment, isoformat, parse_past
 from phronesis.engine.untrusted_content import QUARANTINED
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.input import MAX_SEQ, SOURCE
 from phronesis.experience.laws.records import (
@@ -25,7 +25,7 @@ from phronesis.experience.laws.records import (
     L1Event,
     event_of,
 )
-from phronesis.experience.sources.port import Raw, refuse_unsupported
+from phronesis.experience.sources.port import RawText, refuse_unsupported
 from phronesis.log import inputs
 from phronesis.memory.experience import ingested
 from phronesis.memory.reading import MAX_LIMIT
@@ -148,7 +148,7 @@ class Resources(Verbs):
             return {"uri": url, "name": url, "media_type": short.media_type, "text": short.text, "title": short.title}
         return {**_holding(page), "uri": url}
 
-    def _taken_in(self, written: Written) -> IngestedResource:
+    def _taken_in(self, written: WriteResult) -> IngestedResource:
         if written.pending:
             return IngestedResource(written.entry.id, pending=True, gated=written.redacted)
         browser = self._runtime.components.browser
@@ -205,7 +205,7 @@ class Resources(Verbs):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
-        raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock())
+        raw = RawText(text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock())
         refuse_unsupported(sources[source_type], raw)
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")

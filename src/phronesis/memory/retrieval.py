@@ -19,7 +19,7 @@ from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.planning.planner import PlanRequest
 from phronesis.recall.prospective import asked_at
 from phronesis.recall.scoring.weights import at_least
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.traits.laws.strength import TRAIT
 
 MAX_EVIDENCE: Final = 1_000
@@ -70,7 +70,7 @@ class RetrievalVerbs(Verbs):
         )
         return components.planner.plan(self._runtime.tenant, asked)
 
-    def _said_before(self, scope: Scope, session_id: str | None, wanted: Wanted) -> tuple[str, ...]:
+    def _said_before(self, scope: Scope, session_id: str | None, wanted: ReadConditions) -> tuple[str, ...]:
         """Return the last texts of a session, oldest first."""
         if session_id is None:
             return ()

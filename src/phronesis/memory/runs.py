@@ -9,7 +9,7 @@ from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.engine.edits import Call
-from phronesis.engine.writer import Written
+from phronesis.engine.writer import WriteResult
 from phronesis.errors import Conflict, IdempotencyConflict, MissingExtra
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
@@ -73,7 +73,7 @@ class LearnVerbs(_RunVerbs):
             return self._same_learn(conflict, payload)
         return self._learn_result(written, payload["run_id"])
 
-    def _learn_result(self, written: Written, run_id: str) -> LearnResult:
+    def _learn_result(self, written: WriteResult, run_id: str) -> LearnResult:
         if written.pending:
             return LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
         if written.applied is None:

@@ -22,7 +22,7 @@ from phronesis.engine.doctor import Doctor
 from phronesis.engine.edits import Call, ItemEditor
 from phronesis.engine.erasure import Eraser
 from phronesis.engine.replay import Replayer
-from phronesis.engine.writer import Writer, Written
+from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import Closed, PhronesisError
 from phronesis.experience.maintenance_schedule import MaintenanceScheduler
 from phronesis.experience.query import ExperienceSearch
@@ -51,7 +51,7 @@ from phronesis.resources.references import referred_in
 from phronesis.resources.search import ResourceBook
 from phronesis.store.context_impressions import ShownContexts
 from phronesis.store.database import Database
-from phronesis.store.eligible import Wanted, check_kinds
+from phronesis.store.eligible import ReadConditions, check_kinds
 from phronesis.store.filters import compile_filters, scoped_filters
 from phronesis.store.lanes import list_behind
 from phronesis.store.model_calls import StoredLedger
@@ -194,7 +194,7 @@ class Runtime:
         key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
         return Call(self.tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
 
-    def write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> Written:
+    def write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> WriteResult:
         """Append an entry and, if the call waits, interpret it; empty members of the payload are left out."""
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
         self.components.shown.settle(self.tenant)
@@ -234,7 +234,7 @@ class Runtime:
         if pending or self._components.vectorizer.serves(self.tenant):
             self._background.wake(pressing=pending)
 
-    def learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    def learned(self, written: WriteResult) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
         """Return the items that an entry made or refined, and those that it ended."""
         if written.pending:
             return (), ()
@@ -254,7 +254,7 @@ class Runtime:
         ]
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
-    def gated(self, written: Written) -> tuple[Gated, ...]:
+    def gated(self, written: WriteResult) -> tuple[Gated, ...]:
         """Return what was removed before recording, and what produced no item."""
         if written.pending:
             return written.redacted
@@ -265,7 +265,7 @@ class Runtime:
         made = {item.id for item in settled.created}
         return (*written.redacted, *gated_in(written.entry, rows, made, written.applied.refusals))
 
-    def degraded(self, written: Written) -> tuple[Degraded, ...]:
+    def degraded(self, written: WriteResult) -> tuple[Degraded, ...]:
         """Return the models and servers that were unavailable while an entry was prepared."""
         if written.pending:
             return ()
@@ -273,7 +273,7 @@ class Runtime:
             return tuple(written.applied.degraded)
         return self._components.writer.interpreter.degraded(self.tenant, written.entry.id)
 
-    def referred(self, written: Written) -> tuple[ReferenceResult, ...]:
+    def referred(self, written: WriteResult) -> tuple[ReferenceResult, ...]:
         """Return what became of each reference of a turn."""
         return () if written.pending else referred_in(self._components.database, self.tenant, written.entry)
 
@@ -281,7 +281,7 @@ class Runtime:
         """Return the time zone of a call: the one it names, else the policy's."""
         return self._components.zone if name is None else parse_zone(name)
 
-    def wanted(self, **given: Any) -> Wanted:
+    def wanted(self, **given: Any) -> ReadConditions:
         """Return the checked filter of a read: kinds, attributes, filters and times."""
         times = {
             name: None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
@@ -292,7 +292,7 @@ class Runtime:
         if filters is not None and given.get("scope") is not None:
             filters = scoped_filters(filters, given["scope"].named)
         compile_filters(filters)  # validate filters before reading any lane
-        return Wanted(
+        return ReadConditions(
             kinds=check_kinds(given.get("kinds"), KINDS),
             attributes=given.get("attributes") or {},
             filters=filters,

@@ -15,10 +15,10 @@ from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.traits.contradictions import CORRECT, correction_payload
 from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence, not_due
-from phronesis.traits.laws.strength import TRAIT, Due
+from phronesis.traits.laws.strength import TRAIT, ReflectionTrigger
 from phronesis.traits.reflection import REFLECT
 from phronesis.traits.search import DEFAULT_STAGE, Filter
 
@@ -26,7 +26,7 @@ from phronesis.traits.search import DEFAULT_STAGE, Filter
 class TraitVerbs(Verbs):
     """The verbs should_reflect, reflect and get_user_traits."""
 
-    def should_reflect(self, user_id: str) -> Due:
+    def should_reflect(self, user_id: str) -> ReflectionTrigger:
         """Return whether a reflection on a user is due: truthy or falsy, with the reason and the figures.
 
         It is due when the importance of new memories sums to 30, when the last reflection was 24 hours ago, or when
@@ -149,7 +149,7 @@ class Traits(Verbs):
         payload = correction_payload(content=content, context=context, facet=facet)
         if not payload:
             raise InputError("give content, context or facet: there is nothing to correct", field="content")
-        self._trait(id, Wanted())
+        self._trait(id, ReadConditions())
         if expected_version is not None:
             payload["expected_version"] = inputs.version(expected_version)
         return self._runtime.edit(id, CORRECT, payload, reason, self._runtime.call(actor, idempotency_key, wait))
@@ -168,7 +168,7 @@ class Traits(Verbs):
 
         NotFound: there is no such item. InputError: it is not a trait.
         """
-        self._trait(id, Wanted())
+        self._trait(id, ReadConditions())
         payload = {"expected_version": inputs.version(expected_version)}
         call = self._runtime.call(actor, idempotency_key, wait)
         return self._runtime.edit(id, "archive", payload, reason or "deleted", call)
@@ -178,7 +178,7 @@ class Traits(Verbs):
         count = inputs.limit(limit, most=MAX_LIMIT)
         return self._runtime.components.traits.cycles(self._runtime.tenant, _lane(user_id), limit=count)
 
-    def _trait(self, item_id: str, wanted: Wanted) -> Item:
+    def _trait(self, item_id: str, wanted: ReadConditions) -> Item:
         found = self._runtime.components.browser.get(self._runtime.tenant, parse_id(item_id, field="id"), wanted)
         if found.kind != TRAIT:
             raise InputError(f"{found.id} is a {found.kind}, not a trait", field="id")

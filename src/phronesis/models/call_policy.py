@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
 
-from phronesis.core.reports import OK, ModelCall, Price, Spent, day_of
+from phronesis.core.reports import OK, ModelCall, ModelUsage, Price, day_of
 from phronesis.errors import MissingExtra, ModelBudgetSpent, ModelCancelled, ModelError, ModelUnavailable
 from phronesis.uuid7 import new_id
 
@@ -149,7 +149,7 @@ class Ledger(Protocol):
         """Record a call, at once or asynchronously. It never fails and never waits."""
         ...
 
-    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
+    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> ModelUsage:
         """Return the cost of a tenant's calls since a moment, including those not written yet."""
         ...
 
@@ -232,14 +232,14 @@ class SpendingLimit:
             )
             self.ledger.record(tenant, call)
 
-    def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:
+    def spent(self, model: str, tallies: Sequence[Tally]) -> ModelUsage:
         """Return the total cost of some attempts at a model."""
         prompt, completion = (
             sum(getattr(one, f"{name}_tokens") for one in tallies) for name in ("prompt", "completion")
         )
-        return Spent(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
+        return ModelUsage(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
 
-    def today(self, tenant: str) -> Spent:
+    def today(self, tenant: str) -> ModelUsage:
         """Return the cost of a tenant's calls today."""
         return self.ledger.spent(tenant, since=day_of(self.clock()))
 

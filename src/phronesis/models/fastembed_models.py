@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.call_policy import Limits
 from phronesis.models.embedder import PREFIXES, Floats
-from phronesis.models.in_process import BATCH, loaded, scheme_of, scores, unit_rows
+from phronesis.models.in_process import BATCH, load_weights, scheme_of, scores, unit_rows
 
 
 class _Encoder(Protocol):
@@ -36,7 +36,7 @@ class FastEmbedEmbedder:
         self._model_name: str = described["model"]
         self._dimension: int = described["dim"]
         self._scheme = scheme_of(self._model_name)
-        self._model: _Encoder = loaded(
+        self._model: _Encoder = load_weights(
             lambda: TextEmbedding(model_name=self._model_name, threads=threads, local_files_only=offline),
             model=self._model_name,
             field="embedder",
@@ -90,7 +90,7 @@ class FastEmbedReranker:
             raise _missing("rerank") from error
         self._model_name: str = _described(model, TextCrossEncoder.list_supported_models(), field="rerank")["model"]
         self._logits = logits
-        self._model: _CrossEncoder = loaded(
+        self._model: _CrossEncoder = load_weights(
             lambda: TextCrossEncoder(model_name=self._model_name, threads=threads, local_files_only=offline),
             model=self._model_name,
             field="rerank",

@@ -37,7 +37,7 @@ def scheme_of(model: str) -> PrefixScheme:
     return next((scheme for family, scheme in _FAMILIES if name.startswith(family)), "none")
 
 
-def loaded(load: Callable[[], Any], *, model: str, field: str) -> Any:
+def load_weights(load: Callable[[], Any], *, model: str, field: str) -> Any:
     """Return the result of ``load``; ModelUnavailable if the weights are not available."""
     try:
         return load()

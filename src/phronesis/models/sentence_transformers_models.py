@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.call_policy import Limits
 from phronesis.models.embedder import PREFIXES, Floats
-from phronesis.models.in_process import BATCH, loaded, scheme_of, scores, unit_rows
+from phronesis.models.in_process import BATCH, load_weights, scheme_of, scores, unit_rows
 
 TURN_SECONDS: Final = 0.05
 """Interval in seconds at which a waiting call checks for cancellation."""
@@ -45,7 +45,7 @@ class SentenceTransformerEmbedder:
             from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - PyTorch, optional
         except ImportError as error:
             raise _missing("embedder") from error
-        self._model: _Encoder = loaded(
+        self._model: _Encoder = load_weights(
             lambda: SentenceTransformer(model, revision=revision, device=device, local_files_only=offline),
             model=model,
             field="embedder",
@@ -111,7 +111,7 @@ class CrossEncoderReranker:
             from sentence_transformers import CrossEncoder  # noqa: PLC0415 - PyTorch, optional
         except ImportError as error:
             raise _missing("rerank") from error
-        self._model: _CrossEncoder = loaded(
+        self._model: _CrossEncoder = load_weights(
             lambda: CrossEncoder(model, revision=revision, device=device, local_files_only=offline),
             model=model,
             field="rerank",

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import pydantic
 
-from phronesis.core.reports import Spent
+from phronesis.core.reports import ModelUsage
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused
 from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, Tally
 from phronesis.models.language_model import (
@@ -52,7 +52,8 @@ class Task(Generic[_FORM]):
 # Building a schema is the slowest part of a call after the model; the number of forms is fixed by the code.
 @cache
 def _schema_of(form: type[pydantic.BaseModel]) -> AnswerSchema:
-    return AnswerSchema(form.__name__.lower(), form.model_json_schema())
+    schema = form.model_json_schema()
+    return AnswerSchema(schema["title"].lower(), schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,7 @@ def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
     return value
 
 
-def rejected(attempts: Sequence[Attempt]) -> AnswerRejected:
+def rejection_error(attempts: Sequence[Attempt]) -> AnswerRejected:
     """Return the error with the last answer's problems; it quotes nothing of the answer."""
     return AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem if attempts else 'there was none'}")
 
@@ -166,7 +167,7 @@ class Answer(Generic[_FORM]):
     value: _FORM | None
     error: ModelError | None
     attempts: Sequence[Attempt]
-    spent: Spent = field(default_factory=Spent)
+    spent: ModelUsage = field(default_factory=ModelUsage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +204,7 @@ class StructuredClient:
         except ModelError as error:
             problem = error
         if value is None and problem is None:
-            problem = rejected(attempts)
+            problem = rejection_error(attempts)
         return Answer(value=value, error=problem, attempts=attempts, spent=self.purse.spent(self.name, tallies))
 
     def talk(self, tenant: str, messages: Sequence[Message]) -> str:

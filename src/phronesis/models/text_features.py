@@ -13,7 +13,7 @@ from importlib.resources import files
 from itertools import pairwise, takewhile
 from typing import Final
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.errors import PhronesisError
 
 SCRIPT_FILE: Final = "chinese_script.toml"
@@ -51,13 +51,13 @@ def parse_script(source: str) -> Script:
     return Script(str.maketrans(traditional, simple), re.compile(f"[{given['marks']}]"), re.compile(words), normal)
 
 
-@once
+@load_once
 def the_script() -> Script:
     """Return the table that is installed with the package."""
     return parse_script((files("phronesis.models") / SCRIPT_FILE).read_text("utf-8"))
 
 
-def simplified(text: str) -> str:
+def simplify_script(text: str) -> str:
     """Return a text of the same length in the script of the tables."""
     return text if text.isascii() else the_script().simplified(text)
 
@@ -109,13 +109,13 @@ _ENGLISH: Final = (3, 4, 5)
 _CHINESE: Final = (1, 2, 3)
 
 
-def folded(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Return the first `MAX_SCANNED` characters of a text, normalised.
 
     Lower case, half-width, simplified, single spaces.
     """
     narrow = unicodedata.normalize("NFKC", text[:MAX_SCANNED])[:MAX_SCANNED]
-    seen = simplified(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
+    seen = simplify_script(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
     return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))
 
 

@@ -92,7 +92,7 @@ The turns, the profile and the summary of a session are in each of its contexts.
 """
 
 
-class KeptCounts:
+class CachedCounts:
     """A cache of another counter's counts, keyed by the digest of the text; no text is kept. Thread-safe."""
 
     def __init__(self, counter: TokenCounter) -> None:

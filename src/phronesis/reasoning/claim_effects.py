@@ -1,6 +1,6 @@
 """Judge claims by arithmetic on a run's FACTS, and compute what a learn changes in one item. Pure (RB-18, RB-19).
 
-`Scales` judges; `Bearing` computes evidence, edges, text, limitations and deletions.
+`ClaimJudge` judges; `ItemEffects` computes evidence, edges, text, limitations and deletions.
 """
 
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
@@ -19,7 +19,7 @@ from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.claim_status import (
     current_block,
     limitation_from,
-    rewritten,
+    replaced_fields,
     standings,
     status_of,
     verdict,
@@ -45,7 +45,7 @@ def test_of(claim: Claim) -> Mapping[str, Any] | None:
 
 
 @dataclass
-class Scales:
+class ClaimJudge:
     """Judges claims by one run. ``read_earlier`` returns the runs before it, and is called only for comparing claims.
 
     A run without feedback is irrelevant to every claim. ``kept`` caches tests parsed from text, by digest.
@@ -111,7 +111,7 @@ def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mappi
     return BARE[1] if chinese else BARE[0]
 
 
-def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
+def add_limitation(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
     """Return the block with one more limitation on a claim, unless the claim has it already."""
     claims = tuple(
         replace(claim, limitations=(*claim.limitations, text))
@@ -143,7 +143,7 @@ _COUNTED: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "cont
 
 
 @dataclass(frozen=True, slots=True)
-class Bearing:
+class ItemEffects:
     """The effects of a learn's run on one item; ``claims`` are the rows of its outcome `VERDICTS`.
 
     ``edges`` are the existing edges to the run, by item and type.
@@ -176,12 +176,12 @@ class Bearing:
         rows = self._rows(before, evidence)
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
         gone = self._gone(proposed, ordered)
-        fields = {} if proposed is None else rewritten(self.item, self._with_kept(proposed, gone))
+        fields = {} if proposed is None else replaced_fields(self.item, self._with_kept(proposed, gone))
         block = written_block(self.item.with_fields(fields).data) if fields else before
         rows += self._rows(block, [*evidence, *rows])
         written = block
         for claim_id in self._fallen(before, block, ordered):
-            block = limited(block, claim_id, self._limitations()[claim_id])
+            block = add_limitation(block, claim_id, self._limitations()[claim_id])
         block = replace(block, claims=tuple(claim for claim in block.claims if claim.claim_id not in gone))
         if block != written:
             fields = fields | {"data.claims": written_of(block)["claims"]}

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, Final
 
 from phronesis.core.items import STATUSES
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.errors import Violation
 from phronesis.models.text_features import simplified_characters
@@ -87,7 +87,7 @@ class Wording:
     folds: Mapping[int, str]
 
 
-@once
+@load_once
 def load_wording() -> Wording:
     """Return the table, loaded and compiled once."""
     table = parse_folded("wording.toml", resources.files(__package__).joinpath("wording.toml").read_text("utf-8"))
@@ -112,12 +112,12 @@ def fold(text: str) -> str:
     return _HAN_GAP.sub("", _small(_narrow(text)))
 
 
-def unquoted(folded: str) -> str:
+def without_quotations(folded: str) -> str:
     """Return a folded text without quoted passages."""
     return load_wording().quoted.sub(" ", folded)
 
 
-def broken(rule: str, folded: str, field: str) -> str | None:
+def find_violation(rule: str, folded: str, field: str) -> str | None:
     """Return the passage of a folded text that breaks a rule in this field, or None."""
     for pattern in load_wording().patterns:
         if pattern.rule == rule and (pattern.fields is None or field in pattern.fields):
@@ -234,9 +234,9 @@ def offends(text: str, where: str) -> bool:
     Each rule is applied to the text alone; exceptions of the claim are ignored.
     """
     folded = fold(text)
-    said = unquoted(folded)
+    said = without_quotations(folded)
     looked_at = ((KB_ALIAS, folded), (NEXT_STEP, said), (POSITIVE_CONSTRAINT, said))
-    return any(broken(rule, words, where) is not None for rule, words in looked_at)
+    return any(find_violation(rule, words, where) is not None for rule, words in looked_at)
 
 
 def item_status(submission: Submission) -> Iterator[Violation]:
@@ -250,7 +250,7 @@ def kb_alias(submission: Submission) -> Iterator[Violation]:
     """Forbid aliases such as ``[C12]`` that a knowledge base used in one run (RB-05)."""
     draft = submission.draft
     for key, where, text, claim in _everything(draft):
-        found = broken(KB_ALIAS, fold(text), where)
+        found = find_violation(KB_ALIAS, fold(text), where)
         if found is not None:
             yield _violation(draft, KB_ALIAS, key, f"{where} holds {found!r}, a name of one run; cite mem:<id>", claim)
 
@@ -259,7 +259,7 @@ def next_step(submission: Submission) -> Iterator[Violation]:
     """Forbid instructions for a next step (RB-06)."""
     draft = submission.draft
     for key, where, text, claim in _prose(draft):
-        found = broken(NEXT_STEP, unquoted(fold(text)), where)
+        found = find_violation(NEXT_STEP, without_quotations(fold(text)), where)
         if found is not None:
             message = f"{where} says what to do next: {found!r}; a claim says what holds"
             yield _violation(draft, NEXT_STEP, key, message, claim)
@@ -274,7 +274,7 @@ def positive_constraint(submission: Submission) -> Iterator[Violation]:
         if where == "constraint":
             found = positive_words(text)
         else:
-            found = broken(POSITIVE_CONSTRAINT, unquoted(fold(text)), where)
+            found = find_violation(POSITIVE_CONSTRAINT, without_quotations(fold(text)), where)
         if found is not None:
             message = f"{where}: {found[:120]!r} is no avoid[…]; say what to avoid, or set allow_positive and say why"
             yield _violation(draft, POSITIVE_CONSTRAINT, key, message, claim)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.confidence import CLAIM_STATUSES
-from phronesis.reasoning.laws.block_rules import MAX_BLOCK, SOURCES, STRING, Unreadable, read_draft, read_json
+from phronesis.reasoning.laws.block_rules import MAX_BLOCK, SOURCES, STRING, UnreadableBlock, read_draft, read_json
 from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS
 
 _FENCES: Final = ("```", "~~~")
@@ -27,7 +27,7 @@ _TALLIES: Final = ("support", "contra")
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """A block in valid form, and the names of the repairs applied."""
 
     text: str
@@ -35,7 +35,7 @@ class Repaired:
 
 
 @dataclass(slots=True)
-class _Work:
+class _RepairState:
     lines: list[str]
     repairs: list[str] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class _Work:
             self.repairs.append(name)
 
 
-def repair(text: str) -> Repaired | None:
+def repair(text: str) -> RepairResult | None:
     """Return the repaired block, or None if nothing needs repair or a repair would require guessing.
 
     Repaired are: a code fence around the block, blank lines before it, a first line with wrong case or spaces or
@@ -54,7 +54,7 @@ def repair(text: str) -> Repaired | None:
     """
     if len(text) > MAX_BLOCK:
         return None
-    work = _Work([])
+    work = _RepairState([])
     _take_lines(work, text)
     _repair_header(work)
     _repair_keys(work)
@@ -69,10 +69,10 @@ def repair(text: str) -> Repaired | None:
     repaired = "\n".join(work.lines)
     if not work.repairs or read_draft(repaired).mistakes:
         return None
-    return Repaired(repaired, tuple(work.repairs))
+    return RepairResult(repaired, tuple(work.repairs))
 
 
-def _take_lines(work: _Work, text: str) -> None:
+def _take_lines(work: _RepairState, text: str) -> None:
     body = text.replace("\r\n", "\n")
     whole = body.strip("\ufeff \t\n")
     if whole.startswith(_FENCES) and whole.endswith(whole[:3]) and "\n" in whole:
@@ -83,7 +83,7 @@ def _take_lines(work: _Work, text: str) -> None:
     work.lines = stripped.split("\n")
 
 
-def _repair_header(work: _Work) -> None:
+def _repair_header(work: _RepairState) -> None:
     first = work.lines[0]
     if first == HEADER:
         return
@@ -95,7 +95,7 @@ def _repair_header(work: _Work) -> None:
         work.note("header")
 
 
-def _repair_keys(work: _Work) -> None:
+def _repair_keys(work: _RepairState) -> None:
     for n, line in enumerate(work.lines):
         found = _known_key(line)
         if found is not None and not line.startswith(f"{found[0]}="):
@@ -112,7 +112,7 @@ def _known_key(line: str) -> tuple[str, int] | None:
     return None if name is None else (name, found.end())
 
 
-def _join_claims(work: _Work, place: int) -> None:
+def _join_claims(work: _RepairState, place: int) -> None:
     end = place + 1
     while end < len(work.lines) and not _KEY_LINE.match(work.lines[end]):
         end += 1
@@ -125,7 +125,7 @@ def _join_claims(work: _Work, place: int) -> None:
     work.note("one_line")
 
 
-def _repaired_json(work: _Work, written: str) -> str | None:
+def _repaired_json(work: _RepairState, written: str) -> str | None:
     value = _read(work, written)
     if isinstance(value, str):
         value = _read(work, value)
@@ -139,7 +139,7 @@ def _repaired_json(work: _Work, written: str) -> str | None:
     return json.dumps(members, ensure_ascii=False, separators=(",", ":"))
 
 
-def _read(work: _Work, written: str) -> Any:
+def _read(work: _RepairState, written: str) -> Any:
     """Return the value of a JSON text, repaired if necessary; None if it cannot be parsed."""
     steps = (("", _as_it_is), ("curled_quotes", _straightened), ("trailing_comma", _without_last_commas))
     for name, step in steps:
@@ -147,7 +147,7 @@ def _read(work: _Work, written: str) -> Any:
         changed, written = stepped != written, stepped
         try:
             value = read_json(written)
-        except Unreadable:
+        except UnreadableBlock:
             if changed:
                 work.note(name)
             continue
@@ -179,7 +179,7 @@ def _outside_texts(change: Callable[[str], str], written: str) -> str:
     return "".join(piece if n % 2 else change(piece) for n, piece in enumerate(pieces))
 
 
-def _as_list(work: _Work, value: Any) -> list[Any] | None:
+def _as_list(work: _RepairState, value: Any) -> list[Any] | None:
     if isinstance(value, list):
         return value
     if not isinstance(value, dict) or not value:
@@ -194,7 +194,7 @@ def _as_list(work: _Work, value: Any) -> list[Any] | None:
     return members if agree and len(members) == len(value) else None
 
 
-def _repair_claim(work: _Work, claim: dict[str, Any]) -> None:
+def _repair_claim(work: _RepairState, claim: dict[str, Any]) -> None:
     if type(claim.get("claim_id")) is int:
         claim["claim_id"] = str(claim["claim_id"])
         work.note("id_as_number")
@@ -213,14 +213,14 @@ def _repair_claim(work: _Work, claim: dict[str, Any]) -> None:
         _repair_tally(work, claim, name)
 
 
-def _listed(work: _Work, owner: dict[str, Any], name: str) -> None:
+def _listed(work: _RepairState, owner: dict[str, Any], name: str) -> None:
     text = owner.get(name)
     if isinstance(text, str):
         owner[name] = [text] if text.strip() else []
         work.note("text_as_list")
 
 
-def _repair_tally(work: _Work, claim: dict[str, Any], name: str) -> None:
+def _repair_tally(work: _RepairState, claim: dict[str, Any], name: str) -> None:
     if isinstance(claim.get(name), list):
         claim[name] = {"run_ids": claim[name]}
     tally = claim.get(name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.reasoning.laws.facts import Operator
 
@@ -74,7 +74,7 @@ class Pair:
 
 
 @dataclass(slots=True)
-class Marked:
+class MarkedSentence:
     """A sentence in which placeholders stand for recognised terms."""
 
     text: str
@@ -172,7 +172,7 @@ class Words:
     foreign: re.Pattern[str]
 
 
-@once
+@load_once
 def load_table() -> Mapping[str, Any]:
     """Return the parsed ``comparisons.toml``."""
     return parse_folded(
@@ -180,7 +180,7 @@ def load_table() -> Mapping[str, Any]:
     )
 
 
-@once
+@load_once
 def load_words(language: str) -> Words:
     """Return the vocabulary of a language, compiled once."""
     table = load_table()
@@ -240,7 +240,7 @@ class _Metals:
     alone: re.Pattern[str]
 
 
-@once
+@load_once
 def _metals() -> _Metals:
     table: Mapping[str, Any] = load_table()["metals"]
     symbols = table["symbols"].split()
@@ -266,7 +266,7 @@ def _metals() -> _Metals:
     )
 
 
-def mask_metals(marked: Marked, *, modifiers: Callable[[], None]) -> bool:
+def mask_metals(marked: MarkedSentence, *, modifiers: Callable[[], None]) -> bool:
     """Mask roles, then call ``modifiers``, then mask pairs and lone metals; return False for three joined metals."""
     metals = _metals()
     marked.mask("G", metals.role, lambda match: {f"M{match[1]}": match[2]})

@@ -27,7 +27,7 @@ from phronesis.core.calendar_spans import parse_number
 from phronesis.reasoning.comparison_terms import (
     CLASSES,
     Bound,
-    Marked,
+    MarkedSentence,
     Metric,
     Number,
     Row,
@@ -84,7 +84,7 @@ def read_condition(condition: str) -> Given | None:
     words = _words(text)
     if words.known_modifier.fullmatch(text.strip(" .。")):
         return {"modifier": text.strip(" .。")}
-    marked = Marked(f"{text} ")
+    marked = MarkedSentence(f"{text} ")
     if not _mask(marked, words, alone=True):
         return None
     rest = words.single["cue"].sub(" ", marked.text)
@@ -101,7 +101,7 @@ def _read(sentence: str) -> dict[str, Any] | None:
     words = _words(sentence)
     if not words.single["needs"].search(sentence):
         return None
-    marked = Marked(sentence)
+    marked = MarkedSentence(sentence)
     if not _mask(marked, words, alone=False):
         return None
     single = words.single
@@ -113,7 +113,7 @@ def _read(sentence: str) -> dict[str, Any] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
+def _mask(marked: MarkedSentence, words: Words, *, alone: bool) -> bool:
     """Mask all recognised terms; return False if placeholders run out or nothing compares."""
     rows = words.rows
     if not mask_metals(marked, modifiers=lambda: _mask_modifiers(marked, rows["modifier"])):
@@ -143,7 +143,7 @@ def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
     return not marked.full
 
 
-def _mask_modifiers(marked: Marked, rows: Sequence[Row]) -> None:
+def _mask_modifiers(marked: MarkedSentence, rows: Sequence[Row]) -> None:
     for row in rows:
         marked.mask("G", row.pattern, lambda match: {"modifier": match["modifier"].strip()})
 
@@ -169,7 +169,9 @@ def _number_of(meaning: Mapping[str, Any]) -> Callable[[re.Match[str]], Number |
     return make
 
 
-def _bound_of(marked: Marked, op: Operator | None, foreign: re.Pattern[str]) -> Callable[[re.Match[str]], Bound | None]:
+def _bound_of(
+    marked: MarkedSentence, op: Operator | None, foreign: re.Pattern[str]
+) -> Callable[[re.Match[str]], Bound | None]:
     def make(match: re.Match[str]) -> Bound | None:
         if foreign.match(match.string, match.end()):
             return None
@@ -182,7 +184,7 @@ def _bound_of(marked: Marked, op: Operator | None, foreign: re.Pattern[str]) -> 
     return make
 
 
-def _given_ratio(marked: Marked, match: re.Match[str], *, alone: bool) -> Given | None:
+def _given_ratio(marked: MarkedSentence, match: re.Match[str], *, alone: bool) -> Given | None:
     held = marked.held[match["ratio"]]
     bound = held if isinstance(held, Bound) else Bound("==", held)
     groups = match.groupdict()
@@ -199,7 +201,9 @@ def _given_ratio(marked: Marked, match: re.Match[str], *, alone: bool) -> Given 
     return {**metals, "ratio": {"op": bound.op, "value": bound.number.value}}
 
 
-def _metric_of(marked: Marked, metric: str, not_after: re.Pattern[str]) -> Callable[[re.Match[str]], Metric | None]:
+def _metric_of(
+    marked: MarkedSentence, metric: str, not_after: re.Pattern[str]
+) -> Callable[[re.Match[str]], Metric | None]:
     def make(match: re.Match[str]) -> Metric:
         groups = match.groupdict()
         product = None if groups.get("product") is None else marked.held[groups["product"]]
@@ -209,7 +213,7 @@ def _metric_of(marked: Marked, metric: str, not_after: re.Pattern[str]) -> Calla
     return make
 
 
-def _bounds(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
+def _bounds(marked: MarkedSentence, words: Words) -> Iterator[dict[str, Any]]:
     """Yield each metric with a bound; {} for one whose meaning is uncertain."""
     for pattern in words.core:
         for match in pattern.finditer(marked.text):
@@ -225,19 +229,21 @@ def _bounds(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
             yield _described(marked, words, test, (start, match.end()))
 
 
-def _shares(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
+def _shares(marked: MarkedSentence, words: Words) -> Iterator[dict[str, Any]]:
     for row in words.rows["share"]:
         for match in row.pattern.finditer(marked.text):
             test = _with_bound("fraction", marked.held[match["product"]], marked.held[match["bound"]])
             yield _described(marked, words, test, match.span())
 
 
-def _described(marked: Marked, words: Words, test: dict[str, Any] | None, span: tuple[int, int]) -> dict[str, Any]:
+def _described(
+    marked: MarkedSentence, words: Words, test: dict[str, Any] | None, span: tuple[int, int]
+) -> dict[str, Any]:
     given = _surroundings(marked, words, span, CLASSES["G"].findall(marked.text))
     return {} if test is None or given is None else {**test, "given": given}
 
 
-def _versus(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
+def _versus(marked: MarkedSentence, words: Words) -> Iterator[dict[str, Any]]:
     """Yield the first comparison with other runs."""
     named = marked.all("M")
     metrics = {one for one in named if one.metric == "activity" or one.product is not None}
@@ -262,7 +268,7 @@ def _versus(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
             return
 
 
-def _relation(marked: Marked, match: re.Match[str]) -> str:
+def _relation(marked: MarkedSentence, match: re.Match[str]) -> str:
     groups = match.groupdict()
     if groups.get("op") is not None:
         return str(marked.held[groups["op"]])
@@ -272,7 +278,7 @@ def _relation(marked: Marked, match: re.Match[str]) -> str:
     return _TURNED[op] if groups.get("than") == "不比" else op
 
 
-def _fronted(marked: Marked, told: Sequence[str]) -> Given:
+def _fronted(marked: MarkedSentence, told: Sequence[str]) -> Given:
     """Return the description in a leading clause ("With Cu–Zn, …"); it holds for both sides of a comparison."""
     head, comma, _ = marked.text.partition(",")
     if not comma or CLASSES["M"].search(head):
@@ -281,7 +287,7 @@ def _fronted(marked: Marked, told: Sequence[str]) -> Given:
 
 
 def _surroundings(
-    marked: Marked, words: Words, span: tuple[int, int], told: Sequence[str], *, within: str = ""
+    marked: MarkedSentence, words: Words, span: tuple[int, int], told: Sequence[str], *, within: str = ""
 ) -> Given | None:
     """Return the description in the rest of a sentence beside its comparison; None if part of it is not understood."""
     before, after = marked.text[: span[0]], marked.text[span[1] :]
@@ -305,7 +311,7 @@ def _with_bound(metric: str, product: str | None, bound: Bound) -> dict[str, Any
     return {"metric": metric, **named, "op": bound.op, "value": bound.number.value}
 
 
-def _product(marked: Marked, metric: Metric) -> str | None:
+def _product(marked: MarkedSentence, metric: Metric) -> str | None:
     """Return a metric's product; for an unqualified selectivity the one product that the sentence names."""
     if metric.product is not None or metric.metric != "fraction":
         return metric.product

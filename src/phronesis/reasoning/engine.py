@@ -22,7 +22,7 @@ def _open(platform: Platform) -> OpenEngine:
         handlers=(
             *handlers.REASONING_HANDLERS,
             *handlers.RUN_HANDLERS,
-            *learning.handlers(learning.Learning(facts, candidates, partial(models.asker, "learn"))),
+            *learning.handlers(learning.LearnPreparer(facts, candidates, partial(models.asker, "learn"))),
             *migration.handlers(rewriter),
         ),
         components={

@@ -23,7 +23,6 @@ from phronesis.index.vectorizer import Vectorizer
 from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.store.database import Database, Unit
-from phronesis.store.embedding_models import active_model
 from phronesis.store.index_marks import (
     Mark,
     changed_items,
@@ -34,7 +33,7 @@ from phronesis.store.index_marks import (
     reset_marks,
 )
 from phronesis.store.items import items_of_kind, read_items
-from phronesis.store.lanes import Lane, get_lane, list_lanes
+from phronesis.store.lanes import Lane, active_model, get_lane, list_lanes
 from phronesis.store.log import tenant_secret
 
 WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
@@ -51,7 +50,7 @@ CLOSE: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MirrorState:
     """State of an external index: documents expected, and lanes not yet fully mirrored.
 
     ``missing`` documents are absent or differ; ``strange`` ones are present and should not be.
@@ -64,7 +63,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _LaneChanges:
     """Changes to send to the index for a lane, as of one moment."""
 
     lane: Lane
@@ -146,10 +145,10 @@ class Mirror:
             self._follow(whose, lane_id)
         return self._compared(whose, lane_ids).strange
 
-    def standing(self, tenant: str) -> Standing:
+    def standing(self, tenant: str) -> MirrorState:
         """Compare index and database without changing anything."""
         whose = self._tenant(tenant)
-        return Standing() if whose is None else self._compared(whose, None)
+        return MirrorState() if whose is None else self._compared(whose, None)
 
     def space_of(self, tenant: str, model: str) -> tuple[Space, str] | None:
         """Return the space of a model's vectors and the tenant's mark there.
@@ -178,7 +177,7 @@ class Mirror:
     def _see(self, whose: _Tenant, lane: Lane) -> None:
         self._seen[whose.name, lane.lane_id] = (whose.space.id, lane.epoch, lane.applied_seq)
 
-    def _compared(self, whose: _Tenant, lane_ids: Collection[int] | None) -> Standing:
+    def _compared(self, whose: _Tenant, lane_ids: Collection[int] | None) -> MirrorState:
         expected: dict[str, OutsideDocument] = {}
         behind = 0
         with self.database.transaction(whose.name, "read") as unit:
@@ -192,7 +191,7 @@ class Mirror:
         wheres = [whose.of()] if lane_ids is None else [whose.of(lane_id) for lane_id in lane_ids]
         held = {document.id: document for where in wheres for document in whose.space.held(where)}
         missing = sum(_differs(document, held.get(one)) for one, document in expected.items())
-        return Standing(len(expected), behind, missing, len(held.keys() - expected.keys()))
+        return MirrorState(len(expected), behind, missing, len(held.keys() - expected.keys()))
 
     def _follow(self, whose: _Tenant, lane_id: int, *, anew: bool = False) -> int:
         """Bring one lane up to date; return the number of documents written or removed.
@@ -215,7 +214,7 @@ class Mirror:
             anew = False
         return moved
 
-    def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _Told | None:
+    def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _LaneChanges | None:
         """Return the changes to send for a lane; None if it is up to date."""
         with self.database.transaction(whose.name, "read") as unit:
             lane = get_lane(unit, lane_id)
@@ -228,7 +227,7 @@ class Mirror:
                     unit, lane, read_items(unit, lane, ids).values(), store=whose.store, model=whose.model
                 )
                 kept = {document.id for document in found.documents}
-                return _Told(lane, mark, found.documents, sorted({*found.ids} - kept), ids, found.whole)
+                return _LaneChanges(lane, mark, found.documents, sorted({*found.ids} - kept), ids, found.whole)
             found = self._everything(unit, lane, whose)
         if mark.stamp == 0 and not found.ids and lane.epoch == 0 and not anew:
             self._see(whose, lane)  # the lane was always empty
@@ -237,7 +236,7 @@ class Mirror:
         right = {document.id: document for document in found.documents}
         put = [document for one, document in right.items() if _differs(document, held.get(one))]
         gone = sorted(held.keys() - right.keys())
-        return _Told(lane, mark, put, gone, {parent_of(one) for one in [*right, *gone]}, found.whole)
+        return _LaneChanges(lane, mark, put, gone, {parent_of(one) for one in [*right, *gone]}, found.whole)
 
     def _everything(self, unit: Unit, lane: Lane, whose: _Tenant) -> Mirrored:
         documents: list[OutsideDocument] = []
@@ -250,7 +249,7 @@ class Mirror:
             whole = whole and found.whole
         return Mirrored(documents, ids, whole)
 
-    def _marked(self, whose: _Tenant, told: _Told) -> bool:
+    def _marked(self, whose: _Tenant, told: _LaneChanges) -> bool:
         """Move the lane's mark; return False if another process moved it, so that the changes must be sent again.
 
         While documents wait for their vectors the mark stays, and later changes are sent again. If nothing was sent, a

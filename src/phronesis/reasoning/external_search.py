@@ -18,7 +18,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.reasoning.documents import CLAIM, parent_of
 from phronesis.reasoning.external_mirror import Mirror
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.evidence import Asked, snippet, sources_of, with_related
+from phronesis.recall.evidence import EvidenceQuery, snippet, sources_of, with_related
 from phronesis.recall.reranking import Search
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search import Query
@@ -26,8 +26,7 @@ from phronesis.store.columns import Vector
 from phronesis.store.database import Database, Unit
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.eligible import eligible_items
-from phronesis.store.embedding_models import active_model
-from phronesis.store.lanes import Lane
+from phronesis.store.lanes import Lane, active_model
 
 ROLE: Final = "index"
 NATIVE: Final = "native"
@@ -50,7 +49,7 @@ PAUSE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ClaimRow:
     """A found claim as the database holds it."""
 
     item: Item
@@ -130,9 +129,9 @@ class MirroredSearch:
         active = active_model(unit)
         return self.embedders.default if active is None else self.embedders.named(active[0])
 
-    def _result(self, unit: Unit, lanes: Sequence[Lane], query: Query, found: Sequence[_Found]) -> SearchResult:
+    def _result(self, unit: Unit, lanes: Sequence[Lane], query: Query, found: Sequence[_ClaimRow]) -> SearchResult:
         ranked = sorted(found, key=lambda one: (-one.cosine, -one.item.recorded_at.timestamp(), one.row.id))
-        groups: dict[str, list[_Found]] = {}
+        groups: dict[str, list[_ClaimRow]] = {}
         for one in ranked:
             groups.setdefault(one.item.id, []).append(one)
         best = list(groups.values())[: query.limit]
@@ -149,7 +148,7 @@ class MirroredSearch:
             cosine = round(claims[0].cosine, 6)
             why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
             out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
-        related = with_related(unit, lanes, out, Asked(query.text, query.wanted, query.limit))
+        related = with_related(unit, lanes, out, EvidenceQuery(query.text, query.wanted, query.limit))
         explained = self._explained() if query.explain else None
         return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
 
@@ -157,7 +156,7 @@ class MirroredSearch:
         return {"channels": ["dense"], "index": self.mirror.index.name}
 
 
-def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple[str, Vector]) -> list[_Found]:
+def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple[str, Vector]) -> list[_ClaimRow]:
     """Return the claims among ``ids`` that this lane holds, that may be shown, and whose text is current.
 
     Similarity is computed from the vectors in the database.
@@ -173,7 +172,7 @@ def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple
     found = {
         one.document_id: one.embedding for one in read_vectors(unit, lane.lane_id, model, [row.id for row in rows])
     }
-    return [_Found(shown[row.item_id], lane, row, _cosine(vector, found[row.id])) for row in rows if row.id in found]
+    return [_ClaimRow(shown[row.item_id], lane, row, _cosine(vector, found[row.id])) for row in rows if row.id in found]
 
 
 def _cosine(one: Vector, other: Vector) -> float:
@@ -181,12 +180,12 @@ def _cosine(one: Vector, other: Vector) -> float:
     return float(one @ other) / lengths if lengths else 0.0
 
 
-def _met(claim: _Found, words: Sequence[str], usual: float) -> bool:
+def _met(claim: _ClaimRow, words: Sequence[str], usual: float) -> bool:
     """Return whether a further claim of an item matches the query: by a word, or closer than a usual result."""
     return claim.cosine > usual or not set(words).isdisjoint(tokenize(claim.row.text or ""))
 
 
-def _match(found: _Found, words: Sequence[str]) -> Match:
+def _match(found: _ClaimRow, words: Sequence[str]) -> Match:
     return Match(
         id=match_id(found.item.id, found.row.part),
         part=found.row.part,

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 from typing import Any, Final
 
 from phronesis.config.plugins import FACTS, find_plugins, load_plugin
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.errors import InputError
 from phronesis.reasoning.laws.facts import Facts, FactsBuilder, FactsView, GenericFacts
 from phronesis.reasoning.laws.records import Feedback, Run
@@ -47,7 +47,7 @@ def find_builder(name: str) -> FactsBuilder:
     return _load_builder(find_plugins(FACTS)[name])
 
 
-@once
+@load_once
 def _load_builder(point: EntryPoint) -> FactsBuilder:
     builder: FactsBuilder = load_plugin(point)()
     return builder

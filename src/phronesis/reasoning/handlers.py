@@ -19,13 +19,13 @@ from phronesis.core.serialization import dumps
 from phronesis.core.text import check_id
 from phronesis.engine.edits import Call, Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.writer import Writer, Written
+from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import ClaimsRefused, InputError, Violation
 from phronesis.log.reader import fit
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import block_of
 from phronesis.reasoning.laws.block_rules import read_draft
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, rewritten, written_block, written_of
+from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, replaced_fields, written_block, written_of
 from phronesis.reasoning.laws.facts import GenericFacts
 from phronesis.reasoning.laws.records import REASONING, Feedback, Run, checked_feedback, checked_run
 from phronesis.store.lane_view import LaneView
@@ -65,7 +65,7 @@ def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
 
 def record_verdict(
     writer: Writer, call: Call, lane: LaneName | int, *, run_id: str, judgements: Sequence[Mapping[str, Any]]
-) -> Written:
+) -> WriteResult:
     """Record a run's verdicts on claims: support, contra or irrelevant. Repeating the call changes nothing."""
     return writer.write(
         call.tenant,
@@ -112,7 +112,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = None if is_erased(payload) else view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | rewritten(item, written_block(payload))
+    fields = edited_fields(item, payload) | replaced_fields(item, written_block(payload))
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
 
 

@@ -22,7 +22,7 @@ from phronesis.reasoning.laws.facts import NAMED, TOP_PRODUCTS, FactsBuilder, Fa
 from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane
 
@@ -190,7 +190,7 @@ class Candidates:
         if not text or self.top == 0 or lane.name is None:
             return []
         scope = Scope(user_id=lane.user_id, namespace=lane.namespace or DEFAULT_NAMESPACE)
-        query = Query(text, scope, Wanted(kinds=[REASONING], parts=CLAIM), self.top)
+        query = Query(text, scope, ReadConditions(kinds=[REASONING], parts=CLAIM), self.top)
         return [evidence.item.id for evidence in self.search.search(tenant, query)]
 
     def chosen(

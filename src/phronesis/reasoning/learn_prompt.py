@@ -31,7 +31,7 @@ SHOWN_OF_LIST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LearnPrompt:
     """The data of one prompt: ``ids`` maps numbers to items, ``facts`` is the text of the FACTS."""
 
     data: str
@@ -39,7 +39,7 @@ class Shown:
     facts: str
 
 
-def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Shown:
+def build_prompt(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> LearnPrompt:
     """Return a prompt's data: FACTS and as many items as fit."""
     told = _json(facts)
     texts: dict[str, str] = {}
@@ -53,7 +53,7 @@ def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, Reasoning
     boundary = choose_boundary(entry_id, [told, *texts.values()])
     lines = ["FACTS of the run:", boundary.turn('role="facts"', told), "Items of the bank:"]
     lines += [boundary.turn(f'item="{n}"', text) for n, text in enumerate(texts.values())] or ["(none)"]
-    return Shown("\n".join(lines), list(texts), told)
+    return LearnPrompt("\n".join(lines), list(texts), told)
 
 
 def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
@@ -205,7 +205,7 @@ class RewrittenClaim(Form):
     limitations: _Listed
 
 
-class Rewritten(Form):
+class RewriteAnswer(Form, title="Rewritten"):
     """The claims of one proposal that were put right."""
 
     topic: _Topic

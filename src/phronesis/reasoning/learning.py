@@ -22,8 +22,8 @@ from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.claim_effects import (
     BY_RULE,
     EDGE_OF,
-    Bearing,
-    Scales,
+    ClaimJudge,
+    ItemEffects,
     contradicting_runs,
     limitation_for,
     may_fall,
@@ -32,8 +32,8 @@ from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
 from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, RunFacts, propose_by_rules, used_ids
-from phronesis.reasoning.llm_verdicts import Classes, Question, Taught, classes_of, may_go, teach, unknown_model
-from phronesis.reasoning.proposal_filter import ProposalFilter, Rewrite, Taken, by_form
+from phronesis.reasoning.llm_verdicts import Classes, ModelVerdicts, Question, classes_of, may_go, teach, unknown_model
+from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter, Rewrite, by_form
 from phronesis.store.lane_view import LaneView
 
 # Cache of values per lane: runs as tests evaluate them, and tests parsed from claims' text.
@@ -46,7 +46,7 @@ MAX_KEPT: Final = 50_000
 
 
 @dataclass(slots=True)
-class Kept:
+class LaneCache:
     """A cache of values by lane, valid for one epoch: an erasure or a rebuild clears it. Thread-safe.
 
     Within an epoch a value must depend on its key alone.
@@ -84,7 +84,7 @@ The roles of a model's answers are in `llm_verdicts`.
 
 
 @dataclass(frozen=True, slots=True)
-class Candidacy:
+class CandidateSet:
     """The candidates of a learn by id, in order, and for each whether it was ``used`` or ``found``."""
 
     items: Mapping[str, Item]
@@ -92,13 +92,13 @@ class Candidacy:
 
 
 @dataclass(frozen=True, slots=True)
-class Learning:
+class LearnPreparer:
     """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role)."""
 
     telling: RunFacts
     candidates: Candidates
     asker: Callable[[str | None], StructuredClient | None] = lambda _reference: None
-    kept: Kept = field(default_factory=Kept)
+    kept: LaneCache = field(default_factory=LaneCache)
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes: FACTS, candidates, accepted and dropped proposals, and a verdict on every claim."""
@@ -128,11 +128,11 @@ class Learning:
         made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
         return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
 
-    def _seen(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> Candidacy:
+    def _seen(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
         chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
-        return Candidacy({item.id: item for item in chosen}, ways)
+        return CandidateSet({item.id: item for item in chosen}, ways)
 
-    def _taught(self, bench: PrepareContext, run: Item, question: Question) -> Taught | None:
+    def _taught(self, bench: PrepareContext, run: Item, question: Question) -> ModelVerdicts | None:
         """Ask the model, if one is configured. A run without feedback gives no verdicts, so nothing is asked."""
         if feedback_of(run) is None:
             return None
@@ -149,11 +149,11 @@ class Learning:
         return teach(asker, bench.tenant, replace(question, used=used))
 
     def _outcomes(
-        self, view: LaneView, run: Item, seen: Candidacy, question: Question, lesson: Taught | None
+        self, view: LaneView, run: Item, seen: CandidateSet, question: Question, lesson: ModelVerdicts | None
     ) -> list[Outcome]:
         feedback, told, known = feedback_of(run), self.telling.view(run), question.known
         kept = self.kept.of(view)
-        scales = Scales(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
+        scales = ClaimJudge(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
         classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
         bearing = {
             item_id: [classes.row(scales, item_id, claim) for claim in block.claims] for item_id, block in known.items()
@@ -196,7 +196,12 @@ class Learning:
         return propose_by_rules(feedback, self.telling.view(run), (claim for block in known for claim in block.claims))
 
     def _limit(
-        self, view: LaneView, scales: Scales, item: Item | None, block: ReasoningBlock, rows: Sequence[dict[str, Any]]
+        self,
+        view: LaneView,
+        scales: ClaimJudge,
+        item: Item | None,
+        block: ReasoningBlock,
+        rows: Sequence[dict[str, Any]],
     ) -> None:
         """Add to each claim that the run contradicts and may demote the limitation that it then gains."""
         claims = {claim.claim_id: claim for claim in block.claims}
@@ -207,14 +212,14 @@ class Learning:
             if may_fall(item, claim.claim_id, scales.run.run_id):
                 row["limitation"] = self._limitation(view, scales, item, claim)
 
-    def _limitation(self, view: LaneView, scales: Scales, item: Item, claim: Claim) -> str:
+    def _limitation(self, view: LaneView, scales: ClaimJudge, item: Item, claim: Claim) -> str:
         runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
         earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
         views = [*(self.telling.view(one) for one in earlier), scales.run]
         return limitation_for(claim, views, scales.test_of(claim))
 
 
-def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
+def _new(scales: ClaimJudge, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
     """Judge the new claims of a proposal. Existing claims are judged as they are."""
     there = {claim.claim_id for claim in before.claims} if before is not None else set()
     return [
@@ -224,7 +229,7 @@ def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -
     ]
 
 
-def _rewrite(lesson: Taught | None) -> Rewrite:
+def _rewrite(lesson: ModelVerdicts | None) -> Rewrite:
     """Return the repair of form: the model's where it made one, else that of rules."""
     if lesson is None:
         return by_form
@@ -235,7 +240,7 @@ def _rewrite(lesson: Taught | None) -> Rewrite:
     return rewrite
 
 
-def _taken(one: Taken) -> dict[str, Any]:
+def _taken(one: AcceptedProposal) -> dict[str, Any]:
     written = {name: value for name, value in written_of(one.block).items() if value is not None}
     return {"action": one.proposal.action, "item_id": one.item_id, "written": written, "made_by": one.proposal.made_by}
 
@@ -260,10 +265,10 @@ def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         item = present.get(item_id)
         if item is not None and item.live and item.kind == REASONING:
             block = written_block(proposed["written"]) if proposed is not None else None
-            parts.append(Bearing(entry, run, item, claims, edges).on_held(block, evidence.get(item_id, ())))
+            parts.append(ItemEffects(entry, run, item, claims, edges).on_held(block, evidence.get(item_id, ())))
         elif item is None and proposed is not None and proposed["action"] == "add":
             made = _made(view, entry, run, proposed)
-            parts.append(Bearing(entry, run, made, claims, edges).on_new())
+            parts.append(ItemEffects(entry, run, made, claims, edges).on_new())
     return Changes(
         items=[item for part in parts for item in part.items],
         patches=[patch for part in parts for patch in part.patches],
@@ -300,20 +305,20 @@ def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
 # Dry run: what a learn would propose for a run that is not recorded yet.
 
 
-class Foretold(NamedTuple):
+class LearnForecast(NamedTuple):
     """Numbers of the rules' proposals that would pass the gate and that would not."""
 
     added: int
     dropped: int
 
 
-def foretell(telling: RunFacts, run: Run, feedback: Feedback) -> Foretold:
+def foretell(telling: RunFacts, run: Run, feedback: Feedback) -> LearnForecast:
     """Count the proposals of rules for a run's feedback, filtered by the gate and the run's own FACTS.
 
     The bank is not read, and no model is asked.
     """
     view = telling.builder.view(run, feedback)
-    scales = Scales(view, has_feedback=True, read_earlier=tuple)
+    scales = ClaimJudge(view, has_feedback=True, read_earlier=tuple)
     sieve = ProposalFilter(
         entry_id="",
         facts=telling.facts_of(run, feedback),
@@ -321,4 +326,4 @@ def foretell(telling: RunFacts, run: Run, feedback: Feedback) -> Foretold:
         agree=lambda claim: scales.weigh(claim) != "contra",
     )
     taken, dropped = sieve.sift(propose_by_rules(feedback, view, ()))
-    return Foretold(len(taken), len(dropped))
+    return LearnForecast(len(taken), len(dropped))

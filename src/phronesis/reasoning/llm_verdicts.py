@@ -16,7 +16,7 @@ from phronesis.errors import ModelUnavailable
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, Attempt, StructuredClient, Task
-from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, Scales
+from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock
@@ -25,8 +25,8 @@ from phronesis.reasoning.learn_prompt import (
     ClaimClass,
     Lesson,
     ProposedItem,
-    Rewritten,
-    shown,
+    RewriteAnswer,
+    build_prompt,
     shown_to_rewrite,
     stands_in,
     words_of,
@@ -63,7 +63,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taught:
+class ModelVerdicts:
     """A model's answer about a run. If ``answered`` is false, rules take over.
 
     ``rewrites`` maps the text of a block to the same block in valid form; ``ids`` are the items by the numbers under
@@ -85,25 +85,25 @@ class Taught:
         return f"{self.model} {PROMPT_VERSION}"
 
 
-def unknown_model(reference: str) -> Taught:
+def unknown_model(reference: str) -> ModelVerdicts:
     """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
-    return Taught(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
+    return ModelVerdicts(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
 
 
-def teach(asker: StructuredClient, tenant: str, question: Question) -> Taught:
+def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
     """Ask about a run. Errors of models and servers are not raised; no transaction may be open during the call."""
-    seen = shown(question.entry.id, question.facts, question.known)
+    seen = build_prompt(question.entry.id, question.facts, question.known)
     answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
     body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
     outcomes = [Outcome(role=ASKED, made_by=f"{asker.name} {PROMPT_VERSION}", body=body)]
     outcomes += _said(asker.name, answer.attempts, 0)
     if answer.value is None:
         outcomes.append(_degraded(asker.name, _code(answer), RULES, 0))
-        return Taught(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
-    asking = _Asking(asker, tenant, question, outcomes)
+        return ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
+    asking = _ProposalRetry(asker, tenant, question, outcomes)
     meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
     rewrites = {made.content: right for made, block in meant if (right := asking.put_right(made, block)) is not None}
-    return Taught(
+    return ModelVerdicts(
         model=asker.name,
         outcomes=outcomes,
         answered=True,
@@ -125,7 +125,7 @@ def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[s
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _ProposalRetry:
     """A model that can be asked again about the form of its proposals; its answers are added to ``outcomes``."""
 
     asker: StructuredClient
@@ -143,7 +143,7 @@ class _Asking:
         if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
             return None
         data = shown_to_rewrite(self.question.entry.id, block, violations)
-        answer: Answer[Rewritten] = self.asker.ask(self.tenant, Task(prompt("learn_rewrite"), data, Rewritten))
+        answer: Answer[RewriteAnswer] = self.asker.ask(self.tenant, Task(prompt("learn_rewrite"), data, RewriteAnswer))
         self.outcomes.extend(_said(self.asker.name, answer.attempts, _count(self.outcomes, ANSWERS)))
         if answer.value is None:
             n = _count(self.outcomes, DEGRADED_ROLE)
@@ -204,7 +204,7 @@ class Classes:
     given: dict[tuple[str, str], ClaimClass] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
 
-    def row(self, scales: Scales, item_id: str, claim: Claim) -> dict[str, Any]:
+    def row(self, scales: ClaimJudge, item_id: str, claim: Claim) -> dict[str, Any]:
         """Return the recorded row of the run's verdict on a claim."""
         verdict = scales.weigh(claim)
         row: dict[str, Any] = {"claim_id": claim.claim_id, "verdict": verdict, "by": BY_RULE}
@@ -242,7 +242,7 @@ class Classes:
                     del row["delete"]
                     self.refuse(item_id, claim_id, "delete", REWORDED, "a proposal words the claim anew")
 
-    def _delete(self, scales: Scales, item_id: str, claim: Claim, one: ClaimClass, row: dict[str, Any]) -> None:
+    def _delete(self, scales: ClaimJudge, item_id: str, claim: Claim, one: ClaimClass, row: dict[str, Any]) -> None:
         if one.reason and against(claim, row["verdict"], scales.run.run_id) >= DEMOTION_CONTRA:
             row |= {"delete": one.reason, "model": self.model}
             return
@@ -270,7 +270,7 @@ def _words(block: ReasoningBlock) -> dict[str, dict[str, Any]]:
     return {claim.claim_id: words_of(claim) for claim in block.claims}
 
 
-def classes_of(taught: Taught, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Classes:
+def classes_of(taught: ModelVerdicts, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Classes:
     """Separate the verdicts that may count from those on claims not shown, or without evidence."""
     classes = Classes(taught.model)
     for one in taught.classes:

@@ -22,7 +22,7 @@ from phronesis.core.serialization import decode, dumps
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.edits import Call
 from phronesis.engine.handler import DEGRADED_ROLE, Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.writer import Writer, Written
+from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.log.reader import load_entry
 from phronesis.models.structured_client import StructuredClient
@@ -293,9 +293,9 @@ class Migrator:
     def _earlier(self, call: Call, source: Source, entry_id: str) -> MigratedSource:
         with self.database.transaction(call.tenant, "read") as unit:
             entry = load_entry(unit, entry_id)
-        return self._outcome(call, source, Written(entry, None, repeated=True, pending=False))[0]
+        return self._outcome(call, source, WriteResult(entry, None, repeated=True, pending=False))[0]
 
-    def _outcome(self, call: Call, source: Source, written: Written) -> tuple[MigratedSource, str | None]:
+    def _outcome(self, call: Call, source: Source, written: WriteResult) -> tuple[MigratedSource, str | None]:
         """Return the result of an entry and, for a refused one, the rewriter that refused it."""
         entry = written.entry
         if written.pending:
@@ -329,7 +329,7 @@ class Migrator:
         return MigratedSource(source.name, status, blocks=tuple(blocks), diff=_diff(source, blocks), **more)
 
 
-def _write(writer: Writer, call: Call, source: Source, key: str) -> Written:
+def _write(writer: Writer, call: Call, source: Source, key: str) -> WriteResult:
     return writer.write(
         call.tenant,
         source.lane,

@@ -112,7 +112,7 @@ def is_chinese(text: str) -> bool:
     return _HAN.search(text) is not None
 
 
-def tidied(text: str) -> str:
+def tidy_text(text: str) -> str:
     """Return a text from which aliases were removed, without leftover brackets and gaps."""
     plain = " ".join(_LOOSE.sub("", _EMPTY_BRACKETS.sub("", text)).split()).strip(" ,，;；、")
     citing = _CITING.match(plain)
@@ -171,7 +171,7 @@ def is_result(text: str) -> bool:
     return _RESULT.search(looked) is not None and _HEDGE.search(looked) is None
 
 
-def reported(text: str) -> str:
+def as_report(text: str) -> str:
     """Return advice rephrased as a report of an earlier memory."""
     if is_chinese(text):
         return f"早先的记忆写道：「{text.translate(str.maketrans('「」『』“”', '‘’‘’‘’'))}」"

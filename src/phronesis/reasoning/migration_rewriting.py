@@ -27,11 +27,11 @@ from phronesis.reasoning.claim_gate import (
     KB_ALIAS,
     NEXT_STEP,
     POSITIVE_CONSTRAINT,
-    broken,
+    find_violation,
     fold,
     gate,
-    unquoted,
     without_aliases,
+    without_quotations,
 )
 from phronesis.reasoning.claim_repair import repair
 from phronesis.reasoning.laws.block_format import block_of, core_sentence, text_of
@@ -79,7 +79,7 @@ class Rewriting:
 
 
 @dataclass(slots=True)
-class _Making:
+class _ClaimsBuilder:
     """The claims of a memory under construction."""
 
     old: OldMemory
@@ -97,7 +97,7 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
     if old.text.lstrip("\ufeff \t\n").startswith(HEADER):
         return _as_it_is(old)
     told = read_statements(storable(old.text))
-    making = _Making(old)
+    making = _ClaimsBuilder(old)
     for statement in told.statements:
         _take(making, statement)
     claims = [_everywhere(claim, making.everywhere) for claim in making.claims]
@@ -157,18 +157,18 @@ def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
     """Return a topic that the gate accepts: the title, the first words of a claim, or the memory's name."""
     first = core_sentence(claims[0].inference or claims[0].constraint)
     for text in (title, first):
-        topic = excerpt(" ".join(migration_patterns.tidied(without_aliases(text)).split()), MAX_TOPIC)
+        topic = excerpt(" ".join(migration_patterns.tidy_text(without_aliases(text)).split()), MAX_TOPIC)
         if topic and not gate(text_of(ReasoningBlock(topic=topic))):
             return topic
     return f"Migrated memory {old.origin}"
 
 
-def _take(making: _Making, statement: Statement) -> None:
+def _take(making: _ClaimsBuilder, statement: Statement) -> None:
     """Add one statement: as a claim, as a condition or limitation of others, or to the statements left out."""
     text = without_aliases(statement.text)
     if text != statement.text:
         making.taken_out.append(TakenOut(KB_ALIAS, statement.text))
-        text = migration_patterns.tidied(text)
+        text = migration_patterns.tidy_text(text)
         if not says_something(text):
             return
     label = statement.label
@@ -183,7 +183,7 @@ def _take(making: _Making, statement: Statement) -> None:
         _claim(making, text, label)
 
 
-def _claim(making: _Making, text: str, label: str | None) -> None:
+def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
     avoided = migration_patterns.to_avoid(text, under=label == "avoid")
     if avoided is not None:
         constrained = _made(making.old, text, constraint=f"avoid[{avoided}]")
@@ -191,9 +191,9 @@ def _claim(making: _Making, text: str, label: str | None) -> None:
             if not _breaks(claim):
                 making.claims.append(claim)
                 return
-    said = unquoted(fold(text))
-    ordered = broken(NEXT_STEP, said, "inference") is not None
-    advice = broken(POSITIVE_CONSTRAINT, said, "inference") is not None or (
+    said = without_quotations(fold(text))
+    ordered = find_violation(NEXT_STEP, said, "inference") is not None
+    advice = find_violation(POSITIVE_CONSTRAINT, said, "inference") is not None or (
         ordered and migration_patterns.is_standing_advice(text)
     )
     if label == "next" or (ordered and not advice):
@@ -203,7 +203,7 @@ def _claim(making: _Making, text: str, label: str | None) -> None:
     elif making.claims and migration_patterns.is_condition(text):
         making.claims[-1] = _with(making.claims[-1], "conditions", text)
     elif advice:
-        making.claims.append(_made(making.old, migration_patterns.reported(text)))
+        making.claims.append(_made(making.old, migration_patterns.as_report(text)))
     else:
         making.claims.append(_conditioned(_made(making.old, text), text))
 
@@ -233,9 +233,9 @@ def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
     return claim
 
 
-def _lawful_pieces(making: _Making, text: str) -> Iterator[str]:
+def _lawful_pieces(making: _ClaimsBuilder, text: str) -> Iterator[str]:
     """Yield the text under a heading of conditions or limitations, without orders."""
-    if broken(NEXT_STEP, unquoted(fold(text)), "conditions") is not None:
+    if find_violation(NEXT_STEP, without_quotations(fold(text)), "conditions") is not None:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     else:
         yield text
@@ -296,28 +296,28 @@ class RewrittenMemory(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RewriteResult:
     """The result of asking: a rewriting, or None and the reason; and the outcomes with the answers."""
 
     made: Rewriting | None
     outcomes: Sequence[Outcome]
 
 
-def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> Asked:
+def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> RewriteResult:
     """Ask a model for the claims of a memory. The rewriting is None if it gave nothing valid."""
     if len(old.text) > MAX_SHOWN or refusal_of(old.text) is not None:
-        return Asked(None, ())
+        return RewriteResult(None, ())
     boundary = choose_boundary(old.origin, [old.text, old.title])
     shown = f"{old.title}\n{old.text}" if old.title else old.text
     answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(storable(shown)), RewrittenMemory))
     outcomes = [_said(n, asker.name, attempt) for n, attempt in enumerate(answer.attempts)]
     made = None if answer.value is None else _rewriting(asker.name, old, answer.value)
     if made is not None and not made.violations:
-        return Asked(made, outcomes)
+        return RewriteResult(made, outcomes)
     code = answer.error.code if answer.error is not None else "model.answer"
     reason = code if made is None else f"gate.{made.violations[0].rule}"
     away = {"role": ROLE, "reason": reason, "by": RULES, "instead_of": asker.name}
-    return Asked(None, [*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=away)])
+    return RewriteResult(None, [*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=away)])
 
 
 def _rewriting(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:

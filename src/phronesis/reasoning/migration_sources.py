@@ -17,7 +17,7 @@ from phronesis.core.timestamps import isoformat, parse_past
 from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted, items_before
+from phronesis.store.eligible import ReadConditions, items_before
 from phronesis.store.lanes import find_lane
 
 MIGRATED_KINDS: Final = (
@@ -69,7 +69,7 @@ def rows_of(memories: Iterable[object], *, scope: str | None, now: datetime) -> 
     return rows
 
 
-def held(unit: Unit, name: LaneName, wanted: Wanted) -> list[Item]:
+def selected_items(unit: Unit, name: LaneName, wanted: ReadConditions) -> list[Item]:
     """Return the selected items of one lane, oldest first."""
     lane = find_lane(unit, name)
     found = [] if lane is None else items_before(unit, lane, wanted, None, limit=None)
@@ -164,16 +164,16 @@ class Statement:
 
 
 @dataclass(slots=True)
-class Told:
+class ParsedMemory:
     """The parsed text. ``title`` is empty where there is none."""
 
     title: str = ""
     statements: list[Statement] = field(default_factory=list)
 
 
-def read_statements(text: str) -> Told:
+def read_statements(text: str) -> ParsedMemory:
     """Return a text's title and statements in order."""
-    told = Told()
+    told = ParsedMemory()
     under: Label | None = None
     for raw in text.splitlines():
         line = _EMPHASIS.sub("", raw).strip()

@@ -28,7 +28,7 @@ from phronesis.reasoning.learn_prompt import (
     SHOWN_OF_LIST,
     ProposedClaim,
     ProposedItem,
-    Rewritten,
+    RewriteAnswer,
     RewrittenClaim,
     in_short,
     listed_in_short,
@@ -68,7 +68,9 @@ def block_of_proposal(
     return ReasoningBlock(topic=topic, claims=tuple(claims.values()))
 
 
-def rewritten_block(block: ReasoningBlock, answer: Rewritten, broken: Iterable[str | None]) -> ReasoningBlock | None:
+def rewritten_block(
+    block: ReasoningBlock, answer: RewriteAnswer, broken: Iterable[str | None]
+) -> ReasoningBlock | None:
     """Return a block with the rewritten texts of the claims in ``broken`` only.
 
     None if more than the form changed: a rewrite may add no number that the claim did not contain, and no text may grow
@@ -158,7 +160,7 @@ Rewrite = Callable[[str, Sequence[Violation]], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AcceptedProposal:
     """An accepted proposal: its item, and the block with its FACTS."""
 
     proposal: Proposal
@@ -206,13 +208,13 @@ class ProposalFilter:
     rewrite: Rewrite = by_form
     may_go: Callable[[str, Claim], bool] = lambda _item_id, _claim: False
 
-    def sift(self, proposals: Iterable[Proposal]) -> tuple[list[Taken], list[DroppedProposal]]:
+    def sift(self, proposals: Iterable[Proposal]) -> tuple[list[AcceptedProposal], list[DroppedProposal]]:
         """Separate proposals that may be stored from the others."""
-        taken: dict[str, Taken] = {}
+        taken: dict[str, AcceptedProposal] = {}
         dropped: list[DroppedProposal] = []
         for proposal in proposals:
             block, violations = self._lawful(proposal)
-            made = None if block is None else Taken(proposal, self._id(proposal, block), block)
+            made = None if block is None else AcceptedProposal(proposal, self._id(proposal, block), block)
             if made is not None and made.item_id in taken:
                 violations = [Violation(rule=TWICE, message="this learn has a proposal for that item already")]
             elif made is not None:

@@ -35,11 +35,11 @@ from phronesis.reasoning.learn_candidates import RunFacts
 from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
 from phronesis.reasoning.llm_verdicts import ASKED
 from phronesis.recall.as_of import known_at
-from phronesis.recall.browse import Asked, find_item, page_of
+from phronesis.recall.browse import PageRequest, find_item, page_of
 from phronesis.recall.evidence import snippet
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
@@ -76,10 +76,10 @@ class RunReader:
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
         """Return a page of the lane's unarchived runs, newest first: the one after ``cursor``, or the first."""
-        asked = Asked({"list": "runs", "lane": str(name)}, limit, cursor)
+        asked = PageRequest({"list": "runs", "lane": str(name)}, limit, cursor)
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            page = page_of(unit, [] if lane is None else [lane], Wanted(kinds=[RUN]), asked)
+            page = page_of(unit, [] if lane is None else [lane], ReadConditions(kinds=[RUN]), asked)
             runs = () if lane is None else tuple(self._record(unit, lane, name, item) for item in page)
             return Page(runs, page.next_cursor)
 
@@ -121,7 +121,7 @@ class RunReader:
             for row in read_outcomes(unit, [entry.id])[entry.id]:
                 outcomes.setdefault(row["role"], []).append(decode(row["body"]))
             deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
-            return _result(unit, _Done(entry, outcomes, deltas, {}))
+            return _result(unit, _LearnRecord(entry, outcomes, deltas, {}))
 
     def just_learned(self, tenant: str, entry: Entry, applied: AppliedEntry) -> LearnResult:
         """Return the result of a learn applied by this call, without reading again what it read and wrote."""
@@ -130,7 +130,7 @@ class RunReader:
         deltas = {delta.item_id: delta for delta in settled.deltas}
         moved = {item.id: item for item in (*settled.created, *settled.updated)}
         with self.database.transaction(tenant, "read") as unit:
-            return _result(unit, _Done(entry, outcomes, deltas, moved))
+            return _result(unit, _LearnRecord(entry, outcomes, deltas, moved))
 
     def _record(self, unit: Unit, lane: Lane, name: LaneName, item: Item) -> RunRecord:
         run = run_of(item)
@@ -215,7 +215,7 @@ def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _LearnRecord:
     """A learn with its outcomes by role, its deltas by item, and items known to be as it left them."""
 
     entry: Entry
@@ -224,7 +224,7 @@ class _Done:
     left: Mapping[str, Item]
 
 
-def _result(unit: Unit, done: _Done) -> LearnResult:
+def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
     entry, outcomes, deltas = done.entry, done.outcomes, done.deltas
     lane = get_lane(unit, entry.lane_id)
     rows = outcomes.get(VERDICTS, ())

@@ -12,16 +12,15 @@ from phronesis.core.scope import LaneName, Scope
 from phronesis.core.timestamps import to_micros
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
-from phronesis.store.embedding_models import active_model
 from phronesis.store.items import read_items, read_named
-from phronesis.store.lanes import ActiveModel, Lane, find_lane, find_lanes, list_lanes
+from phronesis.store.lanes import ActiveModel, Lane, active_model, find_lane, find_lanes, list_lanes
 from phronesis.store.log import find_entries, find_entry
-from phronesis.store.named_items import EVERY, Asked, NamedRow, heads_between, row_named, rows_between
+from phronesis.store.named_items import EVERY, NamedRow, RowPage, heads_between, row_named, rows_between
 from phronesis.store.relations import read_evidence
 from phronesis.traits.laws.records import RANKS
 
 
-class Drawn(Protocol):
+class EntryRecord(Protocol):
     """A record that an entry created."""
 
     @property
@@ -30,7 +29,7 @@ class Drawn(Protocol):
         ...
 
 
-AnyDrawn = TypeVar("AnyDrawn", bound=Drawn)
+AnyEntryRecord = TypeVar("AnyEntryRecord", bound=EntryRecord)
 
 
 def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
@@ -60,7 +59,7 @@ def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> d
     return {item.id: item for item in found if item.live}
 
 
-def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyDrawn], moment: int | None) -> list[AnyDrawn]:
+def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyEntryRecord], moment: int | None) -> list[AnyEntryRecord]:
     """Return the records created by an entry that was recorded by ``moment``; all for None.
 
     Records that were removed or replaced since are not restored.
@@ -132,7 +131,9 @@ Fields = Mapping[str, Sequence[Any]]
 _FOUND: Final = (("support", "reinforced"), ("contra", "contradicted"))
 
 
-def happening(op: str, fields: Fields, added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
+def change_name(
+    op: str, fields: Fields, added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]
+) -> str:
     """Return the name of a change; if it did several things, the most important one.
 
     ``created``; how it ended (``dissolved``, ``superseded``, ``retracted``, ``retired``) or ``revived``; ``archived``
@@ -192,7 +193,7 @@ def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> Hist
         entry_id=delta.entry_id,
         verb=entry.verb if entry is not None else "",
         op=delta.op,
-        event=happening(delta.op, fields, delta.evidence_added, delta.evidence_removed),
+        event=change_name(delta.op, fields, delta.evidence_added, delta.evidence_removed),
         version=delta.version,
         at=delta.recorded_at,
         actor=delta.actor,
@@ -239,7 +240,7 @@ class NamedItems:
             lane = find_lane(unit, self.lane)
             return set() if lane is None else heads_between(unit, lane, low, high, until=until)
 
-    def rows(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
+    def rows(self, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
         """Return the rows of the items in a range of external ids, most recently changed first."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)

@@ -19,14 +19,14 @@ from phronesis.core.scope import Scope
 from phronesis.core.serialization import as_json, decode, encode
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.log.chain import keyed
+from phronesis.log.chain import keyed_hash
 from phronesis.log.reader import load_listed
 from phronesis.recall.as_of import edges_at, held_at, history_at, known_at, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
-from phronesis.store.eligible import Place, Wanted, items_before, items_in_quarantine, newest_items
+from phronesis.store.eligible import ItemPosition, ReadConditions, items_before, items_in_quarantine, newest_items
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_secret, get_lane
@@ -45,14 +45,14 @@ _MOST: Final = 512
 """Maximum characters of a cursor; issued ones have about 200."""
 
 
-def write_cursor(unit: Unit, place: Place, listing: Mapping[str, Any]) -> str:
+def write_cursor(unit: Unit, place: ItemPosition, listing: Mapping[str, Any]) -> str:
     """Return the cursor of a page that ended at ``place``; ``listing`` holds all values that determine the listing."""
     secret = find_secret(unit) or b""  # a tenant that has an item has a secret
     body = encode([_FORM, place.recorded_at, place.position, place.id, _name(secret, listing)])
     return base64.urlsafe_b64encode(_signature(secret, body) + body).decode("ascii").rstrip("=")
 
 
-def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> Place:
+def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> ItemPosition:
     """Return the position in a cursor of this listing; InputError for any other text."""
     secret = find_secret(unit)
     signed = _decoded(cursor) if secret is not None and len(cursor) <= _MOST else None
@@ -69,15 +69,15 @@ def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> Place:
             " leave cursor out to begin with the newest",
             field="cursor",
         )
-    return Place(recorded_at, position, item_id)
+    return ItemPosition(recorded_at, position, item_id)
 
 
 def _name(secret: bytes, listing: Mapping[str, Any]) -> str:
-    return keyed(secret, "listing", encode(as_json(listing)))[: 2 * _SIGNED]
+    return keyed_hash(secret, "listing", encode(as_json(listing)))[: 2 * _SIGNED]
 
 
 def _signature(secret: bytes, body: bytes) -> bytes:
-    return bytes.fromhex(keyed(secret, "cursor", body))[:_SIGNED]
+    return bytes.fromhex(keyed_hash(secret, "cursor", body))[:_SIGNED]
 
 
 def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
@@ -97,19 +97,19 @@ class Browser:
 
     database: Database
 
-    def get(self, tenant: str, item_id: str, wanted: Wanted) -> Item:
+    def get(self, tenant: str, item_id: str, wanted: ReadConditions) -> Item:
         """Return an item whatever its status; NotFound if there is none, or none at the requested times."""
         with self.database.transaction(tenant, "read") as unit:
             return _find_at(unit, item_id, wanted)[1]
 
     def list_items(
-        self, tenant: str, scope: Scope, wanted: Wanted, *, limit: int, cursor: str | None = None
+        self, tenant: str, scope: Scope, wanted: ReadConditions, *, limit: int, cursor: str | None = None
     ) -> Page[Item]:
         """Return the items that a scope sees, newest first: the page after ``cursor``, or the first."""
         kinds = None if wanted.kinds is None else sorted(wanted.kinds)
         listing = {"list": "items", "scope": asdict(scope), "wanted": asdict(replace(wanted, kinds=kinds, now=None))}
         with self.database.transaction(tenant, "read") as unit:
-            return page_of(unit, visible_lanes(unit, scope), wanted, Asked(listing, limit, cursor))
+            return page_of(unit, visible_lanes(unit, scope), wanted, PageRequest(listing, limit, cursor))
 
     def in_quarantine(self, tenant: str, scope: Scope, *, limit: int) -> list[Item]:
         """Return the quarantined items of a scope's lanes, newest first."""
@@ -119,15 +119,15 @@ class Browser:
                 for lane in visible_lanes(unit, scope)
                 for item in items_in_quarantine(unit, lane, scope.attributes, limit=limit)
             ]
-        return sorted(found, key=Place.of, reverse=True)[:limit]
+        return sorted(found, key=ItemPosition.of, reverse=True)[:limit]
 
-    def history(self, tenant: str, item_id: str, wanted: Wanted) -> list[HistoryEvent]:
+    def history(self, tenant: str, item_id: str, wanted: ReadConditions) -> list[HistoryEvent]:
         """Return an item's changes up to ``as_of``, oldest first."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = _find_at(unit, item_id, wanted)
             return history_at(unit, lane, item, wanted.as_of)
 
-    def explain(self, tenant: str, item_id: str, wanted: Wanted) -> Explanation:
+    def explain(self, tenant: str, item_id: str, wanted: ReadConditions) -> Explanation:
         """Return why an item is held, or was, down to the log."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = _find_at(unit, item_id, wanted)
@@ -179,7 +179,7 @@ class Browser:
                 outcomes.setdefault(outcome.role, []).append(outcome)
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
-    def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
+    def sessions(self, tenant: str, scope: Scope, wanted: ReadConditions) -> list[SessionInfo]:
         """Return the sessions that a scope sees, latest first; with ``as_of`` those begun by then, as they are now."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = {lane.lane_id: lane for lane in visible_lanes(unit, scope)}
@@ -228,7 +228,7 @@ class Browser:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """The requested page of a listing; ``listing`` holds all values that determine what is listed."""
 
     listing: Mapping[str, Any]
@@ -236,7 +236,7 @@ class Asked:
     cursor: str | None = None
 
 
-def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> Page[Item]:
+def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: PageRequest) -> Page[Item]:
     """Return a page of the lanes' items that match, newest first."""
     before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
     more = asked.limit + 1
@@ -247,13 +247,13 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> 
             unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
         )
     ]
-    found.sort(key=Place.of, reverse=True)
+    found.sort(key=ItemPosition.of, reverse=True)
     shown = tuple(found[: asked.limit])
-    following = write_cursor(unit, Place.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
+    following = write_cursor(unit, ItemPosition.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
     return Page(shown, following)
 
 
-def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list[Item]:
+def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
     """Return a lane's items that were known and valid at the requested times, as they were then."""
     if wanted.as_of is None:
         return found
@@ -261,20 +261,22 @@ def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list
     return known if wanted.valid_at is None else [item for item in known if held_at(item, wanted.valid_at)]
 
 
-def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, weightiest: bool = False) -> list[Item]:
+def items_of(
+    unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, *, limit: int, weightiest: bool = False
+) -> list[Item]:
     """Return the lanes' items that match, newest first; with ``weightiest`` the most important first."""
     out: list[Item] = []
     for lane in lanes:
         most = None if wanted.as_of is not None else limit
         found = newest_items(unit, lane, wanted, limit=most, weightiest=weightiest)
         out += _as_known(unit, lane, found, wanted)
-    out.sort(key=Place.of, reverse=True)
+    out.sort(key=ItemPosition.of, reverse=True)
     if weightiest:
         out.sort(key=lambda item: -item.importance)
     return out[:limit]
 
 
-def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: Wanted) -> dict[str, Item]:
+def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: ReadConditions) -> dict[str, Item]:
     """Return the given items that the lanes hold and an ordinary read shows, as of the requested times."""
     listed = list(ids)
     out: dict[str, Item] = {}
@@ -338,7 +340,7 @@ def gated_in(
     return again + [Gated(one.text, one.rule, one.reason) for one in refusals if one.n not in known]
 
 
-def _find_at(unit: Unit, item_id: str, wanted: Wanted) -> tuple[Lane, Item]:
+def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, Item]:
     lane, item = find_item(unit, item_id)
     found = known_at(unit, lane.lane_id, [item], wanted.as_of) if wanted.as_of is not None else [item]
     if wanted.valid_at is not None:

@@ -37,7 +37,7 @@ About half of what was said on a day, and most of what mentions a person, is not
 
 def relevance(found: Sequence[Evidence]) -> list[float]:
     """Return the relevance of a source's results, best first, from 0 to 1, non-increasing."""
-    return falling([support(one.why or {}) for one in found])
+    return isotonic_decrease([support(one.why or {}) for one in found])
 
 
 def support(why: Mapping[str, float]) -> float:
@@ -55,7 +55,7 @@ def support(why: Mapping[str, float]) -> float:
     return 1.0 - doubt
 
 
-def falling(values: Sequence[float]) -> list[float]:
+def isotonic_decrease(values: Sequence[float]) -> list[float]:
     """Return the non-increasing sequence nearest to ``values`` by least squares."""
     pools: list[tuple[float, int]] = []
     for value in values:
@@ -157,7 +157,7 @@ def candidates_of(parts: Sequence[Part]) -> list[Candidate]:
     return sorted(out, key=lambda one: one.order)
 
 
-def judged(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+def reranked(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
     """Return the candidates in a reranker's order: the scored ones first, then the others.
 
     Whether a scored one counts as supported depends on its score alone, since the reranker read the text.
@@ -308,14 +308,14 @@ SAME_WORDS: Final = "same words"
 
 
 @dataclass(slots=True)
-class _Kept:
+class _SelectedResult:
     candidate: Candidate
     text: Text
     key: Key
     messages: frozenset[Key]
 
     @classmethod
-    def of(cls, one: Candidate, text: Text) -> "_Kept":
+    def of(cls, one: Candidate, text: Text) -> "_SelectedResult":
         return cls(one, text, key_of(one.evidence), messages_of(one.evidence))
 
 
@@ -327,7 +327,7 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
     messages are kept, because both times may matter. If both say the same and only the later one has an address (a
     section, and the message that quotes it), the later replaces the earlier.
     """
-    kept: list[_Kept] = []
+    kept: list[_SelectedResult] = []
     dropped: list[Fate] = []
     for one in ranked:
         known = _known(one, kept)
@@ -337,19 +337,19 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
         text = Text(_words(one))
         n = _echoed(one, text, kept)
         if n is None:
-            kept.append(_Kept.of(one, text))
+            kept.append(_SelectedResult.of(one, text))
             continue
         other = kept[n].candidate
         if _sourced(one) > _sourced(other):
             better = replace(one, relevance=max(one.relevance, other.relevance), judged=_better(one, other))
             dropped.append(_duplicate(other, one, SAME_WORDS))
-            kept[n] = _Kept.of(better, text)
+            kept[n] = _SelectedResult.of(better, text)
         else:
             dropped.append(_duplicate(one, other, SAME_WORDS))
     return [one.candidate for one in kept], dropped
 
 
-def _known(one: Candidate, kept: Sequence[_Kept]) -> tuple[_Kept, str] | None:
+def _known(one: Candidate, kept: Sequence[_SelectedResult]) -> tuple[_SelectedResult, str] | None:
     key, messages = key_of(one.evidence), messages_of(one.evidence)
     for other in kept:
         if other.key == key:
@@ -359,7 +359,7 @@ def _known(one: Candidate, kept: Sequence[_Kept]) -> tuple[_Kept, str] | None:
     return None
 
 
-def _echoed(one: Candidate, text: Text, kept: Sequence[_Kept]) -> int | None:
+def _echoed(one: Candidate, text: Text, kept: Sequence[_SelectedResult]) -> int | None:
     for n, other in enumerate(kept):
         if not (is_resource(one.evidence) or is_resource(other.candidate.evidence)):
             continue

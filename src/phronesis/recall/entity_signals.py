@@ -9,7 +9,7 @@ import numpy as np
 
 from phronesis.core.relations import Entity, normal_name
 from phronesis.core.text import UNSPACED, storable
-from phronesis.recall.scope_index import Laid, LaneIndex, subject_code
+from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
 from phronesis.recall.scoring.lane_arrays import Floats, Mask
 from phronesis.recall.scoring.packed_features import FROM_ASSISTANT, FROM_USER, SAID
 from phronesis.recall.scoring.signals import Voice
@@ -43,26 +43,26 @@ def names_in(text: str) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntity:
     """An entity that a question names: its ids, and all its names in normal form."""
 
     entity_ids: frozenset[str]
     names: frozenset[str]
 
 
-def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
+def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[NamedEntity]:
     """Return the entities that these names denote in a lane, each with all its aliases."""
     found = find_entities(unit, lane_id, sorted(names)) if names else []
     families: dict[str, list[Entity]] = {}
     for entity in read_families(unit, lane_id, sorted({entity.canonical_id or entity.id for entity in found})):
         families.setdefault(entity.canonical_id or entity.id, []).append(entity)
     return [
-        Named(frozenset(entity.id for entity in family), frozenset(entity.normal for entity in family))
+        NamedEntity(frozenset(entity.id for entity in family), frozenset(entity.normal for entity in family))
         for family in families.values()
     ]
 
 
-def mentioned_items(unit: Unit, lane_id: int, named: Iterable[Named]) -> set[str]:
+def mentioned_items(unit: Unit, lane_id: int, named: Iterable[NamedEntity]) -> set[str]:
     """Return the ids of items that mention any of the named entities, under any of their names."""
     ids = {entity_id for one in named for entity_id in one.entity_ids}
     return {mention.item_id for mention in read_mentions(unit, lane_id, sorted(ids))}
@@ -75,7 +75,7 @@ SELF: Final = "user"
 
 
 def speaker_of(
-    index: LaneIndex, laid: Laid, named: Sequence[Named], speaking: Collection[str], voice: Voice | None
+    index: LaneIndex, laid: LaneLayout, named: Sequence[NamedEntity], speaking: Collection[str], voice: Voice | None
 ) -> tuple[Floats | None, bool]:
     """Return a mask of the requested speaker's places, and whether the question names the speaker.
 
@@ -105,6 +105,6 @@ def speaker_of(
     return np.where(said, meant, held).astype(np.float32), False
 
 
-def _about(index: LaneIndex, laid: Laid, names: Collection[str]) -> Mask:
+def _about(index: LaneIndex, laid: LaneLayout, names: Collection[str]) -> Mask:
     codes = [subject_code(index.subjects[name]) for name in names if name in index.subjects]
     return np.isin(laid.speakers, codes) if codes else np.zeros(len(laid.speakers), dtype=np.bool_)

@@ -14,12 +14,12 @@ from phronesis.index.tokens import question_terms
 from phronesis.recall.as_of import drawn_by, known_at, live_at
 from phronesis.store.database import Unit
 from phronesis.store.deltas import deltas_of_items, edits_of_items
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import read_edges, read_evidence
-from phronesis.traits.laws.strength import recalled
+from phronesis.traits.laws.strength import is_recalled
 
 # Building Evidence from found rows: items, matched parts and sources.
 
@@ -271,15 +271,15 @@ def asks_for_past(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvidenceQuery:
     """The parts of a query that determine which related items are attached to its results."""
 
     text: str
-    wanted: Wanted
+    wanted: ReadConditions
     limit: int
 
 
-def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: Asked) -> list[Evidence]:
+def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: EvidenceQuery) -> list[Evidence]:
     """Return the evidence with its conflicts.
 
     If the question asks about the past, each item is followed by those it superseded, which have no score of their own.
@@ -311,12 +311,12 @@ def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) ->
     live = live_at(unit, lane, sorted(ends), as_of)
     out: dict[str, list[str]] = {}
     for edge in edges:
-        if edge.from_id in live and edge.to_id in live and recalled(live[edge.to_id]):
+        if edge.from_id in live and edge.to_id in live and is_recalled(live[edge.to_id]):
             out.setdefault(edge.from_id, []).append(edge.to_id)
     return out
 
 
-def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -> dict[str, list[Evidence]]:
+def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: ReadConditions) -> dict[str, list[Evidence]]:
     line: dict[str, list[str]] = {one.item.id: [] for one in found}
     for _ in range(MAX_STEPS):
         ends = {ids[-1] if ids else start: start for start, ids in line.items()}
@@ -338,7 +338,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -
     }
 
 
-def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapping[str, Item]:
+def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: ReadConditions) -> Mapping[str, Item]:
     """Return the items that the search may show: superseded ones, of its kinds and attributes."""
     items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
     if wanted.as_of is not None:
@@ -349,7 +349,7 @@ def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapp
         if item.ended == "superseded"
         and item.status == "active"
         and item.quarantine is None
-        and recalled(item)
+        and is_recalled(item)
         and (wanted.kinds is None or item.kind in wanted.kinds)
         and wanted.carries(item)
     }

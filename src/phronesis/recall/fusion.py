@@ -66,7 +66,7 @@ def diverse(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candi
     return kept, over
 
 
-def placed(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple[list[Candidate], list[Candidate]]:
+def fill_places(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple[list[Candidate], list[Candidate]]:
     """Return the candidates (best first) that get the ``limit`` places, in order, and those that get none.
 
     As long as both sides have relevant results, each side's count in every prefix of the list is within one of its
@@ -124,7 +124,7 @@ RELEVANCE: Final = "relevance"
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedEvidence:
     """The fused list, best first, and the fate of every candidate: selected ones first, then the others, best first."""
 
     evidence: tuple[Evidence, ...]
@@ -139,7 +139,7 @@ class Fused:
         }
 
 
-def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> Fused:
+def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> FusedEvidence:
     """Return at most ``limit`` candidates: duplicates dropped, then diversity, then the ratio.
 
     The order of the given candidates does not matter; ``score`` of the evidence becomes its relevance, or the
@@ -148,10 +148,10 @@ def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> 
     ranked = sorted(candidates, key=lambda one: one.order)
     once, duplicates = without_duplicates(ranked)
     allowed, over = diverse(once, rules)
-    kept, others = placed(allowed, rules, limit)
+    kept, others = fill_places(allowed, rules, limit)
     shown = [Fate(one, "kept", place=n + 1) for n, one in enumerate(kept)]
     rest = sorted([*duplicates, *over, *left_out(others, kept)], key=lambda fate: fate.candidate.order)
-    return Fused(tuple(map(_scored, kept)), (*shown, *rest))
+    return FusedEvidence(tuple(map(_scored, kept)), (*shown, *rest))
 
 
 def _scored(one: Candidate) -> Evidence:

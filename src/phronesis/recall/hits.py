@@ -12,7 +12,7 @@ from phronesis.recall.deduplication import COVERED, MENTIONED, OUTLYING, TIMED, 
 from phronesis.recall.scoring.lane_arrays import Floats, Layout
 from phronesis.recall.scoring.ranking import Ranked
 from phronesis.recall.scoring.signals import Signals
-from phronesis.recall.scoring.weights import at_least, diversified, on_scale
+from phronesis.recall.scoring.weights import at_least, diversify, on_scale
 from phronesis.store.document_tables import HOMES, home_of
 
 # Signals of one place that mean the same in every scope.
@@ -96,9 +96,9 @@ def best_hits(
         best.setdefault(named[found[1]][found[4]], []).append(found)
     leading = [found[0] for found in best.values()]
     groups = [(one[1], one[5]) for one in leading]
-    picked = diversified([one[0] for one in leading], groups, crowding=choice.crowding, limit=choice.limit)
+    picked = diversify([one[0] for one in leading], groups, crowding=choice.crowding, limit=choice.limit)
     more = [found[1:] for found in best.values()] if choice.every else None
-    told = [_Told.of(*one) for one in zip(signals, ranked, strict=True)]
+    told = [_ReportedValues.of(*one) for one in zip(signals, ranked, strict=True)]
 
     def others(at: int) -> list[Hit]:
         made = (told[found[1]].hit(found) for found in more[at]) if more is not None else ()
@@ -108,7 +108,7 @@ def best_hits(
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ReportedValues:
     """Reported values of a lane's candidates: one row of ``table`` each, shares in the order of names."""
 
     signals: Signals
@@ -117,7 +117,7 @@ class _Told:
     table: Floats
 
     @classmethod
-    def of(cls, signals: Signals, ranked: Ranked) -> "_Told":
+    def of(cls, signals: Signals, ranked: Ranked) -> "_ReportedValues":
         return cls(signals, ranked, list(ranked.shares), np.stack(list(ranked.shares.values()), axis=1))
 
     def hit(self, found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()) -> Hit:
@@ -152,7 +152,7 @@ def stores_of(kinds: Sequence[str] | None) -> tuple[Store, ...]:
     return tuple(home.store for home in HOMES if home.store in named)
 
 
-def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) -> SearchResult:
+def merge_stores(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) -> SearchResult:
     """Return the merged results of several stores, by relevance; abstained if all did.
 
     The results' signals stay in ``why`` only with ``explain``; ``score`` is the relevance, 0 to 1.
@@ -171,7 +171,7 @@ def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) 
     return result if explain else without_why(result)
 
 
-def scored(result: SearchResult, least: float | None) -> SearchResult:
+def drop_below(result: SearchResult, least: float | None) -> SearchResult:
     """Return a result without scores below ``least``; if nothing is left, it abstains."""
     if least is None:
         return result

@@ -11,7 +11,7 @@ from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.recall.browse import items_of
 from phronesis.recall.user_aliases import is_about, names_of_user, told_names
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane
 
 MAX_OPEN: Final = 1_000
@@ -20,13 +20,15 @@ MAX_OPEN: Final = 1_000
 _LAST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(seconds=1)
 
 
-def asked_at(wanted: Wanted, now: datetime) -> datetime:
+def asked_at(wanted: ReadConditions, now: datetime) -> datetime:
     """Return the reference time of due items: the requested time, else ``now``."""
     moment = wanted.as_of if wanted.valid_at is None else wanted.valid_at
     return now if moment is None else from_micros(moment)
 
 
-def due_items(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, now: datetime, within: timedelta) -> list[Item]:
+def due_items(
+    unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, now: datetime, within: timedelta
+) -> list[Item]:
     """Return the lanes' open intentions and tasks that are due by ``now`` plus ``within``, most urgent first.
 
     Only items about the user or about nobody, and none that are expired, ended, archived or in quarantine.

@@ -46,7 +46,7 @@ def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) 
     return out
 
 
-def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str]:
+def deduplicate_messages(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str]:
     """Return ``ranked`` (ids of items, best first) without those that add no message to the ones before.
 
     Of an item and its one message the better stays: on conversations with both this found as much as showing both, and

@@ -10,10 +10,10 @@ from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.errors import ModelError
 from phronesis.models.rerankers import ROLE, Judge
-from phronesis.recall.deduplication import Candidate, candidates_of, judged
-from phronesis.recall.fusion import Fused, FusionRules, fuse, placed
+from phronesis.recall.deduplication import Candidate, candidates_of, reranked
+from phronesis.recall.fusion import FusedEvidence, FusionRules, fill_places, fuse
 from phronesis.recall.reranking import FUSION, Search, shown_text
-from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retrieved, Retriever
+from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever, RetrieverResult
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search_options import Encodings
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
@@ -77,14 +77,14 @@ class PlanExecutor:
         """Rerank as many candidates as the reranker takes, of both sides in their ratio; on failure the order stays."""
         if self.judge is None or len(candidates) < FEWEST:
             return candidates, ()
-        read, rest = placed(candidates, rules, self.judge.candidates)
+        read, rest = fill_places(candidates, rules, self.judge.candidates)
         try:
             scores = self.judge.judge(tenant, plan.message, [shown_text(one.evidence) for one in read])
         except ModelError as error:
             return candidates, (Degraded(ROLE, error.code, FUSION, self.judge.name),)
-        return judged([*read, *rest], scores), ()
+        return reranked([*read, *rest], scores), ()
 
-    def _explained(self, parts: Sequence[Retrieved], rules: FusionRules, fused: Fused) -> dict[str, Any]:
+    def _explained(self, parts: Sequence[RetrieverResult], rules: FusionRules, fused: FusedEvidence) -> dict[str, Any]:
         told = {part.name: {**part.explain, "found": len(part.evidence), "abstained": part.abstained} for part in parts}
         reranker = None if self.judge is None else self.judge.name
         return {"retrievers": told, "rules": rules.to_dict(), "reranker": reranker, **fused.to_dict()}

@@ -29,14 +29,14 @@ from phronesis.recall.deduplication import COVERED, OUTLYING, Part
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
 from phronesis.recall.search_options import Encodings, SearchOptions
-from phronesis.store.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
+from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 
 # The retriever port: input is a plan, output is the evidence found and the fields ignored.
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrieverResult:
     """The result of one retriever: evidence, best first, each with its signals by name in ``why``.
 
     ``ignored`` lists the plan fields that it could not use; ``abstained`` means that nothing supports an answer.
@@ -71,7 +71,7 @@ class Retriever(Protocol):
 
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> Retrieved:
+    ) -> RetrieverResult:
         """Return the results for its part of a plan; empty if the plan has none for it.
 
         ``encodings`` holds the query vectors of this call; items that match ``exclude`` are left out. InputError: a
@@ -100,11 +100,11 @@ class MemoryRetriever:
 
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> Retrieved:
+    ) -> RetrieverResult:
         """Return memory's results for a plan."""
         sub = plan.memory
         if sub is None or not sub.queries:
-            return Retrieved(self.name, self.store)
+            return RetrieverResult(self.name, self.store)
         query = _query(plan, sub, encodings, exclude)
         query = replace(query, manner=replace(query.manner, window=plan.time))
         return _retrieved(self.name, sub, query, self.searcher.search(tenant, query))
@@ -123,11 +123,11 @@ class ResourceRetriever:
 
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> Retrieved:
+    ) -> RetrieverResult:
         """Return the resources' results for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
-            return Retrieved(self.name, self.store)
+            return RetrieverResult(self.name, self.store)
         query = _query(plan, sub, encodings, exclude)
         others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
         query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
@@ -152,7 +152,7 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
     others = [one for one in sub.queries[:MAX_QUERIES] if one is not main and one.text != main.text]
     kinds = sub.kinds if sub.kinds is not None else plan.kinds
     filters = sub.filters if sub.filters is not None else plan.filters
-    wanted = Wanted(
+    wanted = ReadConditions(
         kinds=check_kinds(None if kinds is None else list(kinds), KINDS),
         attributes=plan.scope.attributes,
         filters=None if filters is None else scoped_filters(filters, plan.scope.named),
@@ -165,7 +165,7 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
 
-def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> Retrieved:
+def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> RetrieverResult:
     passed: list[str] = list(ignored)
     if "semantic" in sub.modes and "dense" not in found.channels:
         passed.append("modes.semantic")
@@ -174,7 +174,7 @@ def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *igno
     if len(sub.queries) > MAX_QUERIES:
         passed.append("queries")
     explain: dict[str, Any] = dict(found.explain or {})
-    return Retrieved(
+    return RetrieverResult(
         name,
         sub.store,
         found.evidence,
@@ -309,11 +309,11 @@ class RemoteRetriever:
         plan: RetrievalPlan,
         encodings: Encodings,  # noqa: ARG002
         exclude: Exclusion = NO_EXCLUSION,  # noqa: ARG002 - its resources are of no session
-    ) -> Retrieved:
+    ) -> RetrieverResult:
         """Return the server's results for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
-            return Retrieved(self.name, self.store)
+            return RetrieverResult(self.name, self.store)
         if self.seconds() < self._away_until:
             return self._nothing(UNAVAILABLE)
         try:
@@ -342,18 +342,18 @@ class RemoteRetriever:
         outgoing = replace(plan, scope=Scope(), memory=None, kinds=None, limit=sub.limit, share=0.0, degraded=())
         return EvidencePack.from_dict(self._connected().post(PATH, outgoing.to_dict(), limits=limits), plan=plan)
 
-    def _told(self, pack: EvidencePack, sub: SubPlan) -> Retrieved:
+    def _told(self, pack: EvidencePack, sub: SubPlan) -> RetrieverResult:
         asked = set(tokenize(main_query(sub).text))
         found = tuple(foreign(one, server=self.url, asked=asked) for one in pack.evidence[: sub.limit])
         ignored = sorted({name for fields in pack.ignored_fields.values() for name in fields})
         degraded = tuple(replace(one, instead_of=f"{self.name}/{one.instead_of}") for one in pack.degraded)
-        return Retrieved(
+        return RetrieverResult(
             self.name, self.store, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
         )
 
-    def _nothing(self, reason: str) -> Retrieved:
+    def _nothing(self, reason: str) -> RetrieverResult:
         away = Degraded(ROLE, reason, WITHOUT, self.name)
-        return Retrieved(self.name, self.store, degraded=(away,), explain={"url": self.url})
+        return RetrieverResult(self.name, self.store, degraded=(away,), explain={"url": self.url})
 
     def _connected(self) -> ModelHttp:
         with self._lock:

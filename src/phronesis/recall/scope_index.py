@@ -15,13 +15,13 @@ from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
 from phronesis.index.packed_features import ROLE_FLAGS
-from phronesis.index.projections import WHOLE, Part, chunk_start, compared, part_name, terms_of
+from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, part_name, terms_of
 from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout
 from phronesis.recall.scoring.packed_features import NO_DAY, SAID, WHOLE_TERMS, read_marks
 from phronesis.recall.scoring.signals import Properties
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home
-from phronesis.store.documents import Changed, changed_documents, document_texts, read_vectors, stacked
+from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import Exclusion
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
@@ -37,10 +37,10 @@ ROW_OVERHEAD: Final = 1_000
 """
 
 NOBODY: Final = -1
-"""The code in ``Laid.speakers`` of a row without speaker and subject."""
+"""The code in ``LaneLayout.speakers`` of a row without speaker and subject."""
 
 NO_PART: Final = -1
-"""The code in ``Laid.parts`` of a name that no part of the lane has."""
+"""The code in ``LaneLayout.parts`` of a name that no part of the lane has."""
 
 NEVER: Final = 2**63 - 1
 """The end of a current row."""
@@ -78,7 +78,7 @@ class _Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class LaneLayout:
     """A lane's rows in chronological order, with the attributes that do not depend on the query."""
 
     layout: Layout
@@ -120,7 +120,7 @@ class LaneIndex:
     unembedded: set[str] = field(default_factory=set)
     _sessions: dict[str, int] = field(default_factory=dict)
     _columns: _Columns = field(default_factory=_Columns)
-    _laid: Laid | None = None
+    _laid: LaneLayout | None = None
     _of_kinds: dict[tuple[str, ...], Mask] = field(default_factory=dict)
     _of_items: tuple[Rows, Rows] | None = None
     _answers: dict[Hashable, tuple[int, Mask]] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class LaneIndex:
         """Apply the documents that changed since the last call."""
         if self.seen_seq >= lane.documents_seq:
             return
-        fresh: list[Changed] = []
+        fresh: list[IndexedDocument] = []
         gone: list[int] = []
         for row in changed_documents(unit, self.lane_id, after=self.seen_seq, home=self.home):
             self._moved()  # changes in the other store do not affect this one
@@ -155,12 +155,12 @@ class LaneIndex:
         self.unembedded.difference_update(self.document_ids[row] for row in gone)
         self.seen_seq = lane.documents_seq
 
-    def _reread(self, unit: Unit, lane: Lane, rows: list[Changed]) -> list[Changed]:
+    def _reread(self, unit: Unit, lane: Lane, rows: list[IndexedDocument]) -> list[IndexedDocument]:
         """Return rows with current terms: rows written by an older version are indexed again from their texts.
 
         A rebuild stores them; until then each process reads the texts when it loads the lane.
         """
-        whole = [row for row in rows if row.current_to is None and not compared(row.part)]
+        whole = [row for row in rows if row.current_to is None and not is_compared(row.part)]
         old = [row for row in whole if not row.marks[0] & WHOLE_TERMS]
         if not old:
             return rows
@@ -177,7 +177,7 @@ class LaneIndex:
         self._laid = self._of_items = None
         self._of_kinds.clear()
 
-    def _append(self, rows: Sequence[Changed]) -> None:
+    def _append(self, rows: Sequence[IndexedDocument]) -> None:
         """Append new rows column by column: row by row took most of a lane's loading time."""
         number, columns = len(self.document_ids), self._columns
         ids, item_ids, parts, kinds, sessions, positions, speakers, terms, marks, begins, ends = zip(*rows, strict=True)
@@ -223,7 +223,7 @@ class LaneIndex:
                 codes[who] = named if flag & SAID else subject_code(named)
             yield codes[who]
 
-    def laid(self, moment: int | None = None) -> Laid:
+    def laid(self, moment: int | None = None) -> LaneLayout:
         """Return the layout of the live documents; with ``moment`` (microseconds) of those current then."""
         if moment is not None:
             return self._lay_out(self.lexical.alive & self.mask_at(moment))
@@ -231,7 +231,7 @@ class LaneIndex:
             self._laid = self._lay_out(self.lexical.alive)
         return self._laid
 
-    def _lay_out(self, alive: Mask) -> Laid:
+    def _lay_out(self, alive: Mask) -> LaneLayout:
         columns = self._columns
         sessions, positions, offsets = map(_numbers, (columns.sessions, columns.positions, columns.offsets))
         lengths = self.lexical.lengths
@@ -246,13 +246,13 @@ class LaneIndex:
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
         codes = (columns.items, columns.speakers, columns.kinds, columns.parts)
         items, speakers, kinds, parts = (_numbers(column)[layout.rows] for column in codes)
-        return Laid(layout, properties, items, speakers, kinds, parts, bounds)
+        return LaneLayout(layout, properties, items, speakers, kinds, parts, bounds)
 
-    def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:
+    def places_of(self, laid: LaneLayout, item_ids: Iterable[str]) -> Mask:
         """Return a mask of the places of some items; unknown items are ignored."""
         return self._chosen(item_ids)[laid.items]
 
-    def excluded(self, laid: Laid, exclude: Exclusion) -> Mask:
+    def excluded(self, laid: LaneLayout, exclude: Exclusion) -> Mask:
         """Return a mask of the places that an exclusion removes."""
         out = np.zeros(len(laid.layout), dtype=np.bool_)
         sessions = [self._sessions[one] for one in exclude.sessions if one in self._sessions]
@@ -266,7 +266,7 @@ class LaneIndex:
             out |= self.places_of(laid, exclude.items)
         return out
 
-    def remembered(self, laid: Laid, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
+    def remembered(self, laid: LaneLayout, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         """Return a mask of the places of the items returned by ``ask``, cached per question until the lane changes.
 
         Narrow searches are often repeated, and reading thousands of ids is slow.
@@ -328,10 +328,10 @@ class LaneIndex:
         # By id even if all are missing: a lane may hold five view vectors for each searched one.
         rows = read_vectors(unit, self.lane_id, model_id, sorted(self.unembedded), home=self.home)
         if rows and self.vectors is not None:
-            self.vectors.put([self.row_of[row.document_id] for row in rows], stacked(rows))
+            self.vectors.put([self.row_of[row.document_id] for row in rows], stack_embeddings(rows))
             self.unembedded.difference_update(row.document_id for row in rows)
 
-    def current(self, laid: Laid) -> Mask:
+    def current(self, laid: LaneLayout) -> Mask:
         """Return a mask of the places of current documents."""
         there: Mask = _numbers(self._columns.current_to)[laid.layout.rows] == NEVER
         return there
@@ -342,7 +342,7 @@ class LaneIndex:
 
 
 def subject_code(number: int) -> int:
-    """Return the code in ``Laid.speakers`` of the subject of that number."""
+    """Return the code in ``LaneLayout.speakers`` of the subject of that number."""
     return NOBODY - 1 - number
 
 

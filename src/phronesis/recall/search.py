@@ -21,10 +21,10 @@ from phronesis.recall.as_of import held_at, known_at, searched_lanes
 from phronesis.recall.asked_keys.finding import held_under, key_asked
 from phronesis.recall.deduplication import COVERED, TIMED
 from phronesis.recall.entity_signals import mentioned_items, named_in, speaker_of
-from phronesis.recall.evidence import Asked, asks_for_past, snippet, sources_of, with_related
-from phronesis.recall.hits import Choice, Hit, best_hits, merged, stores_of, without_why
-from phronesis.recall.result_dedup import latest_first, once, repeats, said_in
-from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
+from phronesis.recall.evidence import EvidenceQuery, asks_for_past, snippet, sources_of, with_related
+from phronesis.recall.hits import Choice, Hit, best_hits, merge_stores, stores_of, without_why
+from phronesis.recall.result_dedup import deduplicate_messages, latest_first, repeats, said_in
+from phronesis.recall.scope_index import NO_PART, LaneIndex, LaneLayout, ScopeIndexes
 from phronesis.recall.scoring import packed_features
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of
 from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
@@ -33,8 +33,8 @@ from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Fo
 from phronesis.recall.search_options import ORDINARY, Asking, SearchOptions, Vector, read_question, spoken_names
 from phronesis.store.database import Database, Unit
 from phronesis.store.document_tables import MEMORY, RESOURCES, Home, home_named
-from phronesis.store.documents import document_texts, read_vectors, stacked
-from phronesis.store.eligible import NO_EXCLUSION, Wanted, eligible_ids
+from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
+from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.traits.laws.strength import TRAIT
@@ -71,7 +71,7 @@ class Query:
 
     text: str
     scope: Scope
-    wanted: Wanted
+    wanted: ReadConditions
     limit: int
     explain: bool = False
     store: Store | None = None
@@ -85,7 +85,7 @@ class _Lane:
 
     lane: Lane
     index: LaneIndex
-    laid: Laid
+    laid: LaneLayout
     shown: Mask
 
 
@@ -121,7 +121,7 @@ class Searcher:
         results = self._searched(tenant, query, stores)
         found = {store: result for store, result in results.items() if result}
         if len(found) > 1:
-            return merged(found, query.limit, explain=query.explain)
+            return merge_stores(found, query.limit, explain=query.explain)
         only = next(iter((found or results).values()))
         return only if len(results) == 1 or query.explain else without_why(only)
 
@@ -244,7 +244,7 @@ class Searcher:
         found = read_vectors(unit, index.lane_id, model[0], list(ids), home=index.home)
         if found:
             exact = [ids[row.document_id] for row in found]
-            halves = stacked(found)
+            halves = stack_embeddings(found)
             lengths = np.linalg.norm(halves, axis=1) * np.linalg.norm(vector)
             scores[exact] = np.divide(halves @ vector, lengths, out=np.zeros(len(exact), np.float32), where=lengths > 0)
         return scores, present
@@ -272,7 +272,7 @@ class Searcher:
         again = repeats(items[one] for one in ranked)
         first = {item.id: best for best, group in again.items() for item in group}
         told = {one: {first.get(source, source) for source in said.get(one) or (one,)} for one in ranked}
-        hits = [by_item[one] for one in once(ranked, told)][: query.limit]
+        hits = [by_item[one] for one in deduplicate_messages(ranked, told)][: query.limit]
         found_in = [(lanes[one.lane].index, one.row) for hit in hits for one in (hit, *hit.others)]
         texts = document_texts(
             unit,
@@ -295,7 +295,9 @@ class Searcher:
             out.append(Evidence(item, score, matched, told_once, why=why, same=same))
         if not dated and not asks_for_past(query.text):
             out = latest_first(out, query.text)
-        return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
+        return with_related(
+            unit, [lane.lane for lane in lanes], out, EvidenceQuery(query.text, query.wanted, query.limit)
+        )
 
 
 def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
@@ -363,7 +365,7 @@ def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
     return SURE * max((1.0 if hit.shares.get("key", 0.0) > 0 else hit.coverage for hit in hits), default=0.0)
 
 
-def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
+def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted: ReadConditions) -> Mask:
     """Return a mask of the places that may be shown."""
     mask = np.ones(len(laid.layout), dtype=np.bool_)
     if wanted.kinds is not None:
@@ -380,7 +382,7 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
     return mask
 
 
-def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
+def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted: ReadConditions) -> Mask:
     """Return a mask of the places whose items the database query selects.
 
     Without filters and past times the mask is cached until the lane changes.

@@ -19,7 +19,7 @@ from phronesis.index.tokens import question_terms, search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.entity_signals import names_in
-from phronesis.recall.scoring.signals import Question, Stretch, Wording, asks_when
+from phronesis.recall.scoring.signals import DayRange, Question, Wording, asks_when
 
 # Search options: alternative wordings, names, a time window, and the channels to use.
 
@@ -85,13 +85,13 @@ class SearchOptions:
         found = [Wording([term_hash(term) for term in search_terms(one.text)], one.weight) for one in self.wordings]
         return [one for one in found if one.terms]
 
-    def stretch(self) -> Stretch | None:
+    def stretch(self) -> DayRange | None:
         """Return the first and the last day of the window."""
         if self.window is None:
             return None
         first, until = self.window.since.toordinal(), self.window.until
         midnight = not (until.hour or until.minute or until.second or until.microsecond)
-        return Stretch(first, max(first, until.toordinal() - (_DAY if midnight else 0)))
+        return DayRange(first, max(first, until.toordinal() - (_DAY if midnight else 0)))
 
     def encoded(
         self, embedders: Embedders, encoder: Embedder | None, text: str
@@ -162,14 +162,14 @@ def _without_times(text: str, times: Sequence[TimeSpan]) -> str:
     return text
 
 
-def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Stretch]:
+def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[DayRange]:
     """Return the times that a question names; ``found`` are relative to today.
 
     If all of them lie after the last message (an old conversation, imported later), they are taken relative to that
     message's day.
     """
     asked = text[:MAX_DATED]
-    out: set[Stretch] = set()
+    out: set[DayRange] = set()
     for time in found:
         if not (time.relative and _recurs(asked[time.start : time.end])):
             out.add(_stretch(time))
@@ -193,8 +193,8 @@ def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[St
     return sorted(out, key=lambda time: (time.first, time.last))
 
 
-def _stretch(time: TimeSpan) -> Stretch:
-    return Stretch(time.first.toordinal(), time.last.toordinal())
+def _stretch(time: TimeSpan) -> DayRange:
+    return DayRange(time.first.toordinal(), time.last.toordinal())
 
 
 def _recurs(words: str) -> bool:

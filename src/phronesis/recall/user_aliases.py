@@ -11,7 +11,7 @@ from phronesis.core.relations import normal_name
 from phronesis.recall.asked_keys.tables import LANGUAGES, Table, load_table
 from phronesis.recall.browse import items_of
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane
 
 NAMES: Final = ("name", "alias", "address_as")
@@ -28,7 +28,7 @@ def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
     return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
 
 
-def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
+def told_names(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions) -> set[str]:
     """Return the normal names by which the lanes' memories refer to the user, at the requested times.
 
     Names from all agents count: attributes narrow what is shown, not who the user is.
@@ -45,7 +45,7 @@ def is_about(item: Item, names: AbstractSet[str]) -> bool:
 
 
 def near_user(
-    unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: Wanted
+    unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: ReadConditions
 ) -> set[str]:
     """Return the ids of the items whose subject is close to the user of ``names``.
 

@@ -59,7 +59,7 @@ class FetchRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchResult:
     """The result of a fetch: ``url`` is the final address after redirects, ``data`` the decompressed body.
 
     ``media_type`` is without parameters, in lower case, and empty if the server sent none; ``charset`` is then None.
@@ -89,7 +89,7 @@ _IPV4_COMPATIBLE: Final = ipaddress.ip_network("::/96")
 _LOW_32: Final = 0xFFFFFFFF
 
 
-def checked(host: str, found: Sequence[str], rules: FetchRules) -> list[str]:
+def allowed_addresses(host: str, found: Sequence[str], rules: FetchRules) -> list[str]:
     """Return the addresses of a host if all are allowed; FetchRefused names the host if one is not.
 
     One forbidden address refuses the host, since which address is used is arbitrary.

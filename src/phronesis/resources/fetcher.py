@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from phronesis.errors import FetchFailed, FetchRefused, MissingExtra, ModelCancelled, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
-from phronesis.resources.fetch_rules import Fetched, FetchRules, Resolver
+from phronesis.resources.fetch_rules import FetchResult, FetchRules, Resolver
 
 if TYPE_CHECKING:
     import httpx2
@@ -42,7 +42,7 @@ class WebFetcher:
         self._resolve = resolve
         self._cancelled = cancelled
 
-    def fetch(self, url: str, rules: FetchRules) -> Fetched:
+    def fetch(self, url: str, rules: FetchRules) -> FetchResult:
         """Return the document at ``url``, following redirects.
 
         FetchRefused: a rule forbids it; ``details["rule"]`` names it. FetchFailed: no connection, a time-out, or no
@@ -83,14 +83,14 @@ class WebFetcher:
         problem = f"took longer than {rules.seconds:g} seconds" if late else f"was not reached ({cause})"
         raise FetchFailed(f"url: {target.host} {problem}; try again later", field="url", details={"host": target.host})
 
-    def _fetched(self, target: "httpx2.URL", answer: "Answer") -> Fetched:
+    def _fetched(self, target: "httpx2.URL", answer: "Answer") -> FetchResult:
         kind, _, parameters = answer.headers.get("content-type", "").partition(";")
         charset = None
         for parameter in parameters.split(";"):
             name, _, value = parameter.partition("=")
             if name.strip().lower() == "charset":
                 charset = value.strip(" \t\"'") or None
-        return Fetched(
+        return FetchResult(
             url=str(target.copy_with(fragment=None)),
             status=answer.status,
             media_type=kind.strip().lower(),

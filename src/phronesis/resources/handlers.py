@@ -16,8 +16,8 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes, Prepare
-from phronesis.engine.untrusted_content import suspected
-from phronesis.resources.laws.records import Difference, Words, difference
+from phronesis.engine.untrusted_content import suspected_texts
+from phronesis.resources.laws.records import Difference, SectionText, difference
 from phronesis.resources.version import Version, trust_of, uri_of
 from phronesis.store.lane_view import LaneView
 
@@ -73,7 +73,7 @@ def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
     return stated
 
 
-def described(version: Version, document: Item, sections: Sequence[Item]) -> list[Patch]:
+def metadata_patches(version: Version, document: Item, sections: Sequence[Item]) -> list[Patch]:
     """Return updates of the type and metadata of a document and its sections for a version with the same text."""
     fields = version.otherwise(document)
     if "source_type" in fields:
@@ -83,11 +83,11 @@ def described(version: Version, document: Item, sections: Sequence[Item]) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
+class _AdjacentVersion:
     """An adjacent version: its row (None: the present document), its sections in order, and their text."""
 
     row: DocumentRow | None
-    words: Mapping[str, Words]
+    words: Mapping[str, SectionText]
     items: Mapping[str, Item]
 
     def says(self, version: Version, ids: Sequence[str]) -> bool:
@@ -95,7 +95,7 @@ class _Beside:
         return self.row is not None and list(self.words) == list(ids) and self.row.title == version.title
 
 
-_NOTHING: Final = _Beside(None, {}, {})
+_NOTHING: Final = _AdjacentVersion(None, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class History:
         """Return the time from which the next version is valid, and its entry."""
         return min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
 
-    def _neighbours(self) -> tuple[_Beside, _Beside]:
+    def _neighbours(self) -> tuple[_AdjacentVersion, _AdjacentVersion]:
         """Return the versions before and after it. Of two valid from the same time the later entry counts."""
         rows = [row for row in self.view.document_versions(self.document.id) if row.entry_id in self.stated]
         at = {row.number: self.stated[row.entry_id] for row in rows}
@@ -157,20 +157,24 @@ class History:
         following = min(after, key=lambda row: (at[row.number], -row.number), default=None)
         return (_NOTHING if last is None else self._beside(last)), self._beside(following)
 
-    def _beside(self, row: DocumentRow | None) -> _Beside:
+    def _beside(self, row: DocumentRow | None) -> _AdjacentVersion:
         """Return a version with its sections; None stands for the present state, restated after all versions."""
         if row is None or row.number == self.document.data["number"]:
             items = self.view.items(self.document.data.get("sections", ()))
-            return _Beside(row, {one.id: Words(tuple(one.data["path"]), one.content) for one in items.values()}, items)
+            return _AdjacentVersion(
+                row, {one.id: SectionText(tuple(one.data["path"]), one.content) for one in items.values()}, items
+            )
         sections = self.view.sections(self.document.id, row.number)
         items = self.view.items([one.item_id for one in sections])
-        words = {one.item_id: Words(one.path, items[one.item_id].content) for one in sections if one.item_id in items}
-        return _Beside(row, words, items)
+        words = {
+            one.item_id: SectionText(one.path, items[one.item_id].content) for one in sections if one.item_id in items
+        }
+        return _AdjacentVersion(row, words, items)
 
-    def _made(self, places: Sequence[int], replaced: Mapping[int, str], after: _Beside) -> dict[int, Item]:
+    def _made(self, places: Sequence[int], replaced: Mapping[int, str], after: _AdjacentVersion) -> dict[int, Item]:
         """Return the sections that only this version has, ended at the beginning of the next one."""
         until, by = self._next
-        suspects = suspected(self.outcomes)
+        suspects = suspected_texts(self.outcomes)
         fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
         out = {}
         for n in places:
@@ -189,7 +193,7 @@ class History:
             if one.valid_from is not None and one.valid_from > at
         ]
 
-    def _shortened(self, before: _Beside, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
+    def _shortened(self, before: _AdjacentVersion, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
         """Yield the sections of the version before that this one does not contain: they end when it begins."""
         for one in before.items.values():
             if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
@@ -201,13 +205,13 @@ class History:
             )
             yield Patch(one.id, {**over, "valid_to": self.version.at}, _SHORTER)
 
-    def _with_description(self, since: Sequence[Patch], after: _Beside) -> list[Patch]:
+    def _with_description(self, since: Sequence[Patch], after: _AdjacentVersion) -> list[Patch]:
         """Merge the updates of validity with those of type and metadata, if it describes what is held."""
         if after.row is None or after.row.number != self.document.data["number"]:
             return list(since)
         fields: dict[str, dict[str, Any]] = {}
         reasons: dict[str, str] = {}
-        for patch in (*since, *described(self.version, self.document, list(after.items.values()))):
+        for patch in (*since, *metadata_patches(self.version, self.document, list(after.items.values()))):
             fields.setdefault(patch.item_id, {}).update(patch.fields)
             reasons.setdefault(patch.item_id, patch.reason)
         return [Patch(one, found, reasons[one]) for one, found in fields.items()]
@@ -241,8 +245,8 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         if version.at < max(stated.values()):
             return History(view, version, document, stated, outcomes).changes()
     held = _held(view, document)
-    diff = difference({one.id: Words(tuple(one.data["path"]), one.content) for one in held}, version.words)
-    return _Making(view, version, document, held, diff, outcomes).changes()
+    diff = difference({one.id: SectionText(tuple(one.data["path"]), one.content) for one in held}, version.words)
+    return _VersionWriter(view, version, document, held, diff, outcomes).changes()
 
 
 def _held(view: LaneView, document: Item | None) -> list[Item]:
@@ -254,7 +258,7 @@ def _held(view: LaneView, document: Item | None) -> list[Item]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _VersionWriter:
     """Adds a version to the lane."""
 
     view: LaneView
@@ -276,7 +280,7 @@ class _Making:
         ids = [made[n].id if n in made else self.diff.kept[n] for n in range(len(self.version.sections))]
         evidence = self._evidence()
         if self.document is not None and self._the_same(ids):
-            return Changes(patches=described(self.version, self.document, self.held), evidence=evidence)
+            return Changes(patches=metadata_patches(self.version, self.document, self.held), evidence=evidence)
         number = 1 + max((one.number for one in self.view.document_versions(self._document_id)), default=0)
         fields = self._data(ids, number)
         edges = [self.version.edge("parent_of", self._document_id, one.id) for one in made.values()]
@@ -335,7 +339,10 @@ class _Making:
 
     def _made(self) -> dict[int, Item]:
         """Return the new sections, by place."""
-        suspects, fields = suspected(self.outcomes), self.version.described(self.document) | self.view.scope_fields()
+        suspects, fields = (
+            suspected_texts(self.outcomes),
+            self.version.described(self.document) | self.view.scope_fields(),
+        )
         return {
             n: suspects.held(n, self.version.section(n, self._document_id, fields))
             for n in range(len(self.version.words))

@@ -16,7 +16,7 @@ import httpx2
 from phronesis.errors import FetchFailed, FetchRefused
 from phronesis.models.call_policy import Limits
 from phronesis.models.network import BoundedBackend
-from phronesis.resources.fetch_rules import FetchRules, Resolver, checked, is_open
+from phronesis.resources.fetch_rules import FetchRules, Resolver, allowed_addresses, is_open
 
 _CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 """zlib's window bits for each coding; ``deflate`` is the zlib format (RFC 9110, 8.4.1.2), raw from faulty servers."""
@@ -44,7 +44,7 @@ class JudgedBackend(BoundedBackend):
 
     def addresses(self, host: str, port: int) -> Sequence[str]:
         """Return the addresses of a host; FetchRefused for a forbidden one."""
-        return checked(host, self._resolve(host, port), self._rules)
+        return allowed_addresses(host, self._resolve(host, port), self._rules)
 
     def check_peer(self, connection: httpcore2.NetworkStream, host: str) -> None:
         """Raise FetchRefused if the connection leads to a forbidden address."""

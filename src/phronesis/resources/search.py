@@ -12,7 +12,7 @@ from phronesis.recall.browse import find_item
 from phronesis.resources.laws.outline import Chunk, chunks_of
 from phronesis.resources.laws.records import Resource
 from phronesis.store.database import Database, Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.resources import versions_of
@@ -55,7 +55,7 @@ class ResourceBook:
 
     database: Database
 
-    def resource(self, tenant: str, document_id: str, wanted: Wanted) -> Resource:
+    def resource(self, tenant: str, document_id: str, wanted: ReadConditions) -> Resource:
         """Return a document as it was ``as_of`` a time; NotFound if it did not exist then or does not exist."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = find_item(unit, document_id)
@@ -74,5 +74,5 @@ class ResourceBook:
         )
 
 
-def _then(unit: Unit, lane: Lane, items: list[Item], wanted: Wanted) -> list[Item]:
+def _then(unit: Unit, lane: Lane, items: list[Item], wanted: ReadConditions) -> list[Item]:
     return items if wanted.as_of is None else known_at(unit, lane.lane_id, items, wanted.as_of)

@@ -12,7 +12,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.timestamps import parse_moment
 from phronesis.resources.laws.outline import Lines
-from phronesis.resources.laws.records import Words
+from phronesis.resources.laws.records import SectionText
 
 LISTED: Final = "metadata"
 """The mode in which a reference is only listed: its text is not read, and nothing is said about it."""
@@ -32,7 +32,7 @@ class Version:
     media_type: str
     text: str
     sections: tuple[Section, ...]
-    words: tuple[Words, ...]
+    words: tuple[SectionText, ...]
     lines: tuple[tuple[int, int], ...]
     lined: bool
 
@@ -51,7 +51,7 @@ class Version:
             media_type=body["media_type"],
             text=text,
             sections=sections,
-            words=tuple(Words(one.path, text[one.start : one.end].strip()) for one in sections),
+            words=tuple(SectionText(one.path, text[one.start : one.end].strip()) for one in sections),
             lines=tuple(lines.between(one.start, one.end) for one in sections),
             lined=body.get("lined", "text" not in body),
         )

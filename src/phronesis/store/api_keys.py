@@ -13,14 +13,14 @@ from phronesis.store.statements import insert
 
 
 @dataclass(frozen=True, slots=True)
-class KeptKey:
+class StoredKey:
     """A key with the hash of its secret."""
 
     key: ApiKey
     hash: bytes
 
 
-def keep_key(unit: Unit, kept: KeptKey) -> None:
+def keep_key(unit: Unit, kept: StoredKey) -> None:
     """Store a new key."""
     key = kept.key
     row = {
@@ -36,7 +36,7 @@ def keep_key(unit: Unit, kept: KeptKey) -> None:
     insert(unit, api_keys, [row])
 
 
-def find_key(unit: Unit, key_id: str) -> KeptKey | None:
+def find_key(unit: Unit, key_id: str) -> StoredKey | None:
     """Return a key, revoked or not; None when there is none of that id."""
     query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.key_id == key_id)
     row = unit.run(query).one_or_none()
@@ -67,7 +67,7 @@ def revoke_key(unit: Unit, key_id: str, *, at: int) -> None:
     unit.run(sa.update(api_keys).where(mine, api_keys.c.revoked_at.is_(None)).values(revoked_at=at))
 
 
-def _kept(row: Any) -> KeptKey:
+def _kept(row: Any) -> StoredKey:
     revoked = None if row.revoked_at is None else from_micros(row.revoked_at)
     key = ApiKey(
         id=row.key_id,
@@ -78,4 +78,4 @@ def _kept(row: Any) -> KeptKey:
         created_at=from_micros(row.created_at),
         revoked_at=revoked,
     )
-    return KeptKey(key, bytes(row.hash))
+    return StoredKey(key, bytes(row.hash))

@@ -82,7 +82,7 @@ class HalfVector(sa.types.TypeDecorator[Vector]):
         return np.frombuffer(value, dtype="<f2").astype(np.float32)
 
 
-class _Sent(sa.types.TypeDecorator[Vector]):
+class _HalfBytes(sa.types.TypeDecorator[Vector]):
     """What ``half_bytes`` gives, as a float32 vector."""
 
     impl = sa.LargeBinary
@@ -104,7 +104,7 @@ _SENT_BEFORE = 4
 class half_bytes(FunctionElement[Any]):  # noqa: N801 - a function of SQL
     """Read half vectors as bytes. PostgreSQL would send each as text, which takes ten times as long to parse."""
 
-    type: sa.types.TypeEngine[Any] = _Sent()
+    type: sa.types.TypeEngine[Any] = _HalfBytes()
     inherit_cache = True
 
 

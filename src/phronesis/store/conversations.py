@@ -10,7 +10,7 @@ from phronesis.core.entries import ConversationRows, MessageRow, SessionRow, Sum
 from phronesis.core.timestamps import from_micros, optional_micros, optional_moment, to_micros
 from phronesis.store.database import Unit
 from phronesis.store.schema import items, refs, repeated_messages, sessions, summaries, tool_calls, turns
-from phronesis.store.statements import fetch, insert, list_value, listed, upsert
+from phronesis.store.statements import fetch, in_list, insert, list_value, upsert
 
 _SESSION: Final = sa.select(
     sessions.c.session_id,
@@ -39,7 +39,7 @@ def _session_and_messages(dialect: str) -> sa.Select[Any]:
         items.c.tenant_id == sa.bindparam("t"),
         items.c.lane_id == sa.bindparam("l"),
         items.c.session_id == sa.bindparam("s"),
-        listed(items.c.message_id, dialect),
+        in_list(items.c.message_id, dialect),
     )
     return _ONE_SESSION.add_columns(held)
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from phronesis.core.serialization import dumps
 from phronesis.errors import InputError, MissingExtra, StorageBusy
 from phronesis.store.columns import loads
-from phronesis.store.driver_errors import translated
+from phronesis.store.driver_errors import translate_error
 from phronesis.store.expressions import LOWER
 
 BUSY_TIMEOUT_MS: Final = 60_000
@@ -116,7 +116,7 @@ class Database:
         except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
             # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared); a text that is
             # no text in UTF-8 is an error of Python's before it is one of the driver's.
-            raise translated(error, is_live=is_live) from error
+            raise translate_error(error, is_live=is_live) from error
 
     @contextmanager
     def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
@@ -200,7 +200,7 @@ class Database:
                 with self.engine.connect() as connection:
                     connection.exec_driver_sql("VACUUM")
             except sa.exc.SQLAlchemyError as error:
-                raise translated(error) from error
+                raise translate_error(error) from error
             self.checkpoint()
 
     def checkpoint(self) -> None:
@@ -211,7 +211,7 @@ class Database:
             try:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             except sa.exc.OperationalError as error:
-                fault = translated(error)
+                fault = translate_error(error)
                 if fault.code not in {"storage.busy", "storage.read_only"}:
                     raise fault from error
 

@@ -14,7 +14,7 @@ from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store.database import Unit
 from phronesis.store.schema import creations, deltas, items
 from phronesis.store.side_tables import entries
-from phronesis.store.statements import batches, fetch, insert, list_value, listed
+from phronesis.store.statements import batches, fetch, in_list, insert, list_value
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]
@@ -75,7 +75,7 @@ def _in_lane(lane: sa.Column[int]) -> sa.ColumnElement[bool]:
 
 @cache
 def _every(dialect: str) -> sa.Select[Any]:
-    named = (deltas.c.tenant_id == sa.bindparam("t"), _in_lane(deltas.c.lane_id), listed(deltas.c.item_id, dialect))
+    named = (deltas.c.tenant_id == sa.bindparam("t"), _in_lane(deltas.c.lane_id), in_list(deltas.c.item_id, dialect))
     return sa.select(*_COLUMNS).where(*named).order_by(*_ORDER)
 
 
@@ -102,7 +102,7 @@ def _edits(dialect: str) -> sa.Select[Any]:
 def _made_with(dialect: str) -> sa.Select[Any]:
     """Read the ``creations`` rows of the entries that made some items."""
     makers = sa.select(items.c.entry_id).where(
-        items.c.tenant_id == sa.bindparam("t"), _in_lane(items.c.lane_id), listed(items.c.id, dialect)
+        items.c.tenant_id == sa.bindparam("t"), _in_lane(items.c.lane_id), in_list(items.c.id, dialect)
     )
     return sa.select(*_MADE).where(
         creations.c.tenant_id == sa.bindparam("t"), _in_lane(creations.c.lane_id), creations.c.entry_id.in_(makers)

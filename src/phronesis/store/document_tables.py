@@ -11,7 +11,7 @@ from phronesis.core.retrieval_plan import Store
 from phronesis.store.columns import HalfVector, big, blob, json_text, key, table, text
 
 
-def searched(name: str) -> sa.Table:
+def search_table(name: str) -> sa.Table:
     """Return a table of search documents: parts of item versions, with the interval in which each was current.
 
     It has no tree by key: ids are random, and each document of a session would be on a page of its own.
@@ -37,7 +37,7 @@ def searched(name: str) -> sa.Table:
     )
 
 
-def embedded(name: str) -> sa.Table:
+def vector_table(name: str) -> sa.Table:
     """Return a table of search documents' vectors, one for each model."""
     return table(
         name,
@@ -48,8 +48,8 @@ def embedded(name: str) -> sa.Table:
     )
 
 
-search_documents: Final = searched("search_documents")
-vectors: Final = embedded("vectors")
+search_documents: Final = search_table("search_documents")
+vectors: Final = vector_table("vectors")
 
 
 # Tables of resources: documents, sections, and searched chunks with their vectors.
@@ -84,8 +84,8 @@ sections: Final = table(
     small=True,
 )
 
-chunks: Final = searched("chunks")
-chunk_vectors: Final = embedded("chunk_vectors")
+chunks: Final = search_table("chunks")
+chunk_vectors: Final = vector_table("chunk_vectors")
 
 RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
 """The tables of the second schema."""

@@ -14,7 +14,7 @@ from phronesis.store.columns import Vector, half_bytes
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home, by_home, home_of
 from phronesis.store.schema import items
-from phronesis.store.statements import batches, fetch, insert, list_value, listed, run_one, upsert
+from phronesis.store.statements import batches, fetch, in_list, insert, list_value, run_one, upsert
 
 ASIDE: Final = "~"
 """The prefix of the name of a part that has a vector and no terms (`index.projections`)."""
@@ -72,7 +72,7 @@ def _closing(home: Home, dialect: str) -> sa.Update:
         .where(
             documents.c.tenant_id == sa.bindparam("t"),
             lane == sa.bindparam("l"),
-            listed(documents.c.item_id, dialect),
+            in_list(documents.c.item_id, dialect),
             documents.c.current_to.is_(None),
         )
         .values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
@@ -94,7 +94,7 @@ def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
     # The sum keeps SQLite from walking the whole lane by its index of changes instead of looking the items up.
     lane = documents.c.lane_id + sa.literal_column("0")
     return sa.select(*_columns(documents)).where(
-        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(documents.c.item_id, dialect)
+        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(documents.c.item_id, dialect)
     )
 
 
@@ -134,7 +134,7 @@ def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> N
         delete_vectors(unit, lane_id, [row.id for row in own], home=home)
 
 
-class Changed(NamedTuple):
+class IndexedDocument(NamedTuple):
     """The members of a search document that an in-memory index keeps; see ``DocumentRow``."""
 
     id: str
@@ -150,19 +150,19 @@ class Changed(NamedTuple):
     current_to: int | None
 
 
-def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Changed]:
+def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[IndexedDocument]:
     """Return the lane's documents that changed after entry ``after``, for an in-memory index to catch up.
 
     Documents that are compared and not searched are left out.
     """
     bound = {"t": unit.tenant, "l": lane_id, "after": after, "aside": ASIDE}
-    return list(map(Changed._make, fetch(unit, _changed(home), bound)))
+    return list(map(IndexedDocument._make, fetch(unit, _changed(home), bound)))
 
 
 @cache
 def _changed(home: Home) -> sa.Select[Any]:
     documents = home.documents
-    query = sa.select(*[documents.c[name] for name in Changed._fields]).where(
+    query = sa.select(*[documents.c[name] for name in IndexedDocument._fields]).where(
         documents.c.tenant_id == sa.bindparam("t"),
         documents.c.lane_id == sa.bindparam("l"),
         documents.c.changed_seq > sa.bindparam("after"),
@@ -188,7 +188,7 @@ def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY
     return out
 
 
-class Unembedded(NamedTuple):
+class PendingDocument(NamedTuple):
     """A document that has no vector yet; ``seq`` is the entry that made it."""
 
     id: str
@@ -208,7 +208,7 @@ def documents_without_vector(
     kinds: Sequence[str] = (),
     part: str | None = None,
     home: Home = MEMORY,
-) -> list[Unembedded]:
+) -> list[PendingDocument]:
     """Return current documents made by some ``entries``, of some kinds, of a part, without a vector of this model.
 
     The database reads all documents of these entries for the first ``limit``, so callers ask for few entries at a
@@ -219,7 +219,7 @@ def documents_without_vector(
     if part is not None:
         named["part"] = part
     query = _without_vector(home, limit, len(kinds), of_part=part is not None)
-    return [Unembedded(*row) for row in fetch(unit, query, bound | named)]
+    return [PendingDocument(*row) for row in fetch(unit, query, bound | named)]
 
 
 @cache
@@ -257,7 +257,7 @@ def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.
     )
 
 
-def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *, home: Home = MEMORY) -> set[str]:
+def existing_documents(unit: Unit, lane_id: int, known: Sequence[PendingDocument], *, home: Home = MEMORY) -> set[str]:
     """Return the ids of those of ``known`` that the lane still holds."""
     out: set[str] = set()
     for batch in batches(known):
@@ -278,8 +278,8 @@ def _existing(home: Home, dialect: str) -> sa.Select[Any]:
     return sa.select(documents.c.id).where(
         documents.c.tenant_id == sa.bindparam("t"),
         lane == sa.bindparam("l"),
-        listed(documents.c.item_id, dialect, "items"),
-        listed(documents.c.id, dialect),
+        in_list(documents.c.item_id, dialect, "items"),
+        in_list(documents.c.id, dialect),
     )
 
 
@@ -336,7 +336,7 @@ def _all_vectors(home: Home) -> sa.Select[Any]:
 
 @cache
 def _named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
-    return _all_vectors(home).where(listed(home.vectors.c.document_id, dialect))
+    return _all_vectors(home).where(in_list(home.vectors.c.document_id, dialect))
 
 
 def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, home: Home = MEMORY) -> None:
@@ -381,6 +381,6 @@ def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
     return int(unit.run(query).scalar_one())
 
 
-def stacked(rows: Sequence[StoredVector]) -> Vector:
+def stack_embeddings(rows: Sequence[StoredVector]) -> Vector:
     """Return the embeddings of rows as one (n, d) float32 matrix."""
     return np.stack([row.embedding for row in rows]) if rows else np.zeros((0, 0), dtype=np.float32)

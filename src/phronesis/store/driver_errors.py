@@ -42,7 +42,7 @@ _PRIMARY_CODE: Final = 0xFF
 """SQLite's extended result codes carry the primary code in the lowest byte."""
 
 
-def translated(error: Exception, *, is_live: bool = False) -> StorageError:
+def translate_error(error: Exception, *, is_live: bool = False) -> StorageError:
     """Return the package's exception for a driver's error, wrapped by SQLAlchemy or not.
 
     Unknown errors name the driver's class. ``is_live``: the connection still works, so that the database is reachable.

@@ -32,7 +32,7 @@ _SECOND: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class ItemPosition:
     """The position of an item, oldest first: time of recording, place in that session, id."""
 
     recorded_at: int
@@ -40,7 +40,7 @@ class Place:
     id: str
 
     @classmethod
-    def of(cls, item: Item) -> "Place":
+    def of(cls, item: Item) -> "ItemPosition":
         """Return an item's position."""
         return cls(to_micros(item.recorded_at), -1 if item.position is None else item.position, item.id)
 
@@ -61,7 +61,7 @@ NO_EXCLUSION: Final = Exclusion()
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReadConditions:
     """The conditions of a read. Times are microseconds; ``attributes`` are ANDed hot columns.
 
     ``due_by``: in a listing, only what may be due up to that time; with ``as_of``, history decides. ``parts``: the
@@ -147,7 +147,7 @@ def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
     return listed
 
 
-def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
+def eligible_ids(unit: Unit, lane: Lane, wanted: ReadConditions) -> set[str]:
     """Return the ids of the lane's visible items."""
     query = sa.select(items.c.id).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
@@ -155,7 +155,7 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
     return set(unit.run(query).scalars().all())  # row by row it takes three times as long
 
 
-def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -> list[Item]:
+def eligible_items(unit: Unit, lane: Lane, wanted: ReadConditions, ids: Iterable[str]) -> list[Item]:
     """Return those of ``ids`` that the lane holds and that are visible."""
     out: list[Item] = []
     for batch in batches(dict.fromkeys(ids)):
@@ -178,7 +178,9 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
     )
 
 
-def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
+def newest_items(
+    unit: Unit, lane: Lane, wanted: ReadConditions, *, limit: int | None, weightiest: bool = False
+) -> list[Item]:
     """Return the lane's visible items, newest first; with ``weightiest``, the most important first."""
     if wanted.filters or wanted.past:
         return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
@@ -216,7 +218,7 @@ class _Shape:
 def _newest(shape: _Shape) -> sa.Select[Any]:
     attributes: Any = {name: sa.bindparam(f"a_{name}") for name in shape.attributes}
     now: Any = sa.bindparam("now", type_=sa.BigInteger) if shape.now else None
-    wanted = Wanted(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled, now=now)
+    wanted = ReadConditions(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled, now=now)
     due = [_due_before(sa.bindparam("due", type_=sa.Text))] if shape.due else []
     query = sa.select(*COLUMNS).where(
         items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *wanted.conditions(), *due
@@ -238,7 +240,9 @@ def _bound(due_by: int) -> str | None:
     return isoformat(from_micros(due_by // _SECOND * _SECOND + _SECOND))
 
 
-def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *, limit: int | None) -> list[Item]:
+def items_before(
+    unit: Unit, lane: Lane, wanted: ReadConditions, before: ItemPosition | None, *, limit: int | None
+) -> list[Item]:
     """Return the lane's next visible items: ``limit`` of them, all when it is None.
 
     Named kinds are read one at a time, each from its index and no further than a page.
@@ -248,10 +252,10 @@ def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *
     found = [
         item for part in parts for item in read_where(unit, lane, *_after(part, before), order=NEWEST, limit=limit)
     ]
-    return found if len(parts) == 1 else sorted(found, key=Place.of, reverse=True)[:limit]
+    return found if len(parts) == 1 else sorted(found, key=ItemPosition.of, reverse=True)[:limit]
 
 
-def _after(wanted: Wanted, before: Place | None) -> list[sa.ColumnElement[bool]]:
+def _after(wanted: ReadConditions, before: ItemPosition | None) -> list[sa.ColumnElement[bool]]:
     conditions = wanted.conditions()
     if wanted.scanned:
         conditions.append(_LIVE)  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ _SHIFT: Final = np.uint64(64 - _TABLE_BITS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sought:
+class _TextForms:
     """The pieces of one text in all its stored forms."""
 
     plain: frozenset[bytes]
@@ -55,7 +55,9 @@ class Probes:
     ``too_short`` counts the texts that are not searched for.
     """
 
-    def __init__(self, sought: Sequence[_Sought], *, too_short: int = 0, but: AbstractSet[bytes] = frozenset()) -> None:
+    def __init__(
+        self, sought: Sequence[_TextForms], *, too_short: int = 0, but: AbstractSet[bytes] = frozenset()
+    ) -> None:
         self._sought = sought
         self.too_short = too_short
         self._pieces = set[bytes]().union(*(text.plain | text.others for text in sought)) - but
@@ -69,15 +71,15 @@ class Probes:
     @classmethod
     def of(cls, texts: Iterable[str], raw: Iterable[bytes] = ()) -> "Probes":
         """Make the probes of some texts, in every form in which they are stored; ``raw`` are searched for verbatim."""
-        sought: list[_Sought] = []
+        sought: list[_TextForms] = []
         too_short = 0
         for text in dict.fromkeys(texts):
             plain, *others = _forms(text)
             if _distinctive(plain):
-                sought.append(_Sought(_cut(plain), frozenset[bytes]().union(*map(_cut, others))))
+                sought.append(_TextForms(_cut(plain), frozenset[bytes]().union(*map(_cut, others))))
             else:
                 too_short += 1
-        sought += [_Sought(_cut(body), frozenset()) for body in raw if len(body) >= MIN_ASCII_BYTES]
+        sought += [_TextForms(_cut(body), frozenset()) for body in raw if len(body) >= MIN_ASCII_BYTES]
         return cls(sought, too_short=too_short)
 
     def __len__(self) -> int:
@@ -97,7 +99,7 @@ class Probes:
 
     def only(self, found: AbstractSet[bytes]) -> "Probes":
         """Return only the given probes."""
-        return Probes([_Sought(text.plain & found, text.others & found) for text in self._sought])
+        return Probes([_TextForms(text.plain & found, text.others & found) for text in self._sought])
 
     def find(self, haystack: bytes) -> Iterator[tuple[int, bytes]]:
         """Return (offset, probe) of each occurrence.

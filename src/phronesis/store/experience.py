@@ -12,12 +12,12 @@ from phronesis.store.database import Unit
 from phronesis.store.document_tables import Home, home_of
 from phronesis.store.documents import ASIDE
 from phronesis.store.schema import edges, items
-from phronesis.store.statements import batches, fetch, list_value, listed
+from phronesis.store.statements import batches, fetch, in_list, list_value
 
 # Documents of one part as they changed, and the items with a label.
 
 
-class Compared(NamedTuple):
+class ComparedDocument(NamedTuple):
     """A document that is compared with others of its kind, and when its item was created (microseconds)."""
 
     id: str
@@ -28,10 +28,10 @@ class Compared(NamedTuple):
     recorded_at: int
 
 
-def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
+def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[ComparedDocument]:
     """Return the documents of one part of one kind that changed after entry ``after``, ordered by item."""
     bound = {"t": unit.tenant, "l": lane_id, "k": kind, "part": part, "after": after}
-    return list(map(Compared._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
+    return list(map(ComparedDocument._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
 
 
 @cache
@@ -83,7 +83,7 @@ def _halves(home: Home, dialect: str) -> sa.Select[Any]:
         vectors.c.tenant_id == sa.bindparam("t"),
         vectors.c.lane_id == sa.bindparam("l"),
         vectors.c.model_id == sa.bindparam("m"),
-        listed(vectors.c.document_id, dialect),
+        in_list(vectors.c.document_id, dialect),
     )
 
 
@@ -153,7 +153,10 @@ def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
             rank.label("place"),
         )
         .where(
-            edges.c.tenant_id == sa.bindparam("t"), _LANE, listed(near, dialect), listed(edges.c.type, dialect, "types")
+            edges.c.tenant_id == sa.bindparam("t"),
+            _LANE,
+            in_list(near, dialect),
+            in_list(edges.c.type, dialect, "types"),
         )
         .subquery()
     )
@@ -208,7 +211,7 @@ def _views(dialect: str) -> sa.Select[Any]:
     first = sa.func.substr(_DOCUMENTS.c.part, sa.literal_column("1"), sa.literal_column("1"))
     return sa.select(_DOCUMENTS.c.id, _DOCUMENTS.c.item_id, _DOCUMENTS.c.part).where(
         _DOCUMENTS.c.tenant_id == sa.bindparam("t"),
-        listed(_DOCUMENTS.c.item_id, dialect),
+        in_list(_DOCUMENTS.c.item_id, dialect),
         lane == sa.bindparam("l"),
         first == sa.bindparam("a"),
         _DOCUMENTS.c.current_to.is_(None),

@@ -12,7 +12,7 @@ from phronesis.core.timestamps import to_micros
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import items
-from phronesis.store.statements import batches, each, fetch, fetch_together, insert, list_value, listed, run_each
+from phronesis.store.statements import batches, each, fetch, fetch_together, in_list, insert, list_value, run_each
 
 COLUMNS: Final = [items.c[name] for name in ROW_FIELDS]
 _OBJECTS: Final = (ROW_FIELDS.index("metadata"), ROW_FIELDS.index("data"))
@@ -115,7 +115,7 @@ def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
 def _heads(dialect: str) -> sa.Select[Any]:
     lane = items.c.lane_id + sa.literal_column("0")
     return sa.select(*(items.c[name] for name in ItemHead._fields)).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(items.c.id, dialect)
     )
 
 
@@ -150,7 +150,7 @@ def _changes(dialect: str) -> sa.Select[Any]:
         items.c.tenant_id == sa.bindparam("t"),
         items.c.lane_id == sa.bindparam("l"),
         items.c.kind != sa.literal_column("'message'"),
-        listed(items.c.kind, dialect),
+        in_list(items.c.kind, dialect),
     )
 
 
@@ -170,12 +170,12 @@ def _by_stage(dialect: str) -> sa.Select[Any]:
         items.c.status == sa.bindparam("a"),
         items.c.ended.is_(None),
         items.c.quarantine.is_(None),
-        listed(items.c.stage, dialect),
+        in_list(items.c.stage, dialect),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class OfSession:
+class SessionItems:
     """A selection of a session's items: the newest ``limit`` of some kinds, of one role or of any."""
 
     kinds: Sequence[str]
@@ -183,7 +183,7 @@ class OfSession:
     role: str | None = None
 
 
-def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[OfSession]) -> list[list[Item]]:
+def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[SessionItems]) -> list[list[Item]]:
     """Return a session's visible items for each selection in ``wanted``, newest first."""
     known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active"}
     asked = [
@@ -202,7 +202,7 @@ def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
         items.c.tenant_id == sa.bindparam("t"),
         items.c.lane_id == sa.bindparam("l"),
         items.c.session_id == sa.bindparam("s"),
-        listed(items.c.kind, dialect),
+        in_list(items.c.kind, dialect),
         items.c.status == sa.bindparam("a"),
         items.c.ended.is_(None),
         items.c.quarantine.is_(None),
@@ -217,7 +217,7 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
     # The sum keeps SQLite from walking the whole lane by one of its indexes instead of looking the ids up.
     lane = items.c.lane_id + sa.literal_column("0")
     return sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(items.c.id, dialect)
     )
 
 

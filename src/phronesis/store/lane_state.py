@@ -13,7 +13,7 @@ from sqlalchemy.dialects import sqlite
 
 from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
-from phronesis.core.serialization import encode, rounded
+from phronesis.core.serialization import encode, round_stored
 from phronesis.store import documents as document_store
 from phronesis.store.conversations import write_conversation
 from phronesis.store.database import Unit, in_memory
@@ -113,7 +113,7 @@ def _rows(unit: Unit, table: sa.Table, lane_id: int) -> Iterator[tuple[RowKey, b
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
-        return rounded(value)
+        return round_stored(value)
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
     if isinstance(value, dict):

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.store.database import Unit
+from phronesis.store.document_tables import HOMES
 from phronesis.store.schema import embedding_models
 from phronesis.store.side_tables import lanes, tenants
-from phronesis.store.statements import fetch, fetch_together, insert_ignore, run_one
+from phronesis.store.statements import fetch, fetch_together, insert_ignore, run_one, upsert
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""
@@ -167,7 +168,7 @@ def list_lanes(unit: Unit) -> list[Lane]:
     return [_lane(row) for row in unit.run(query)]
 
 
-class Documented(NamedTuple):
+class DocumentState(NamedTuple):
     """The state of a lane's search documents."""
 
     lane_id: int
@@ -183,15 +184,15 @@ _DOCUMENTED: Final = (
 _DOCUMENTED_LANE: Final = _DOCUMENTED.where(lanes.c.lane_id == sa.bindparam("l"))
 
 
-def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[Documented]:
+def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[DocumentState]:
     """Return the tenant's lanes that ever had search documents, or those among some, by number."""
     if lane_ids is None or len(lane_ids) > MANY:
-        every = [Documented(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
+        every = [DocumentState(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
         return every if lane_ids is None else [lane for lane in every if lane.lane_id in lane_ids]
     if not lane_ids:
         return []
     asked = [(_DOCUMENTED_LANE, {"t": unit.tenant, "l": lane_id}) for lane_id in sorted(lane_ids)]
-    return [Documented(*row) for rows in fetch_together(unit, asked) for row in rows]
+    return [DocumentState(*row) for rows in fetch_together(unit, asked) for row in rows]
 
 
 def list_behind(unit: Unit) -> list[Lane]:
@@ -232,3 +233,51 @@ def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
     if forget_name:
         values["name"] = None
     unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(**values))
+
+
+# A tenant's embedding models: which one's vectors are compared, and which are being built.
+
+# Every search asks this: it goes past SQLAlchemy (docs/decisions/03).
+_ACTIVE: Final = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
+    embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)
+)
+
+
+def active_model(unit: Unit) -> ActiveModel | None:
+    """Return the model whose vectors searches use."""
+    rows = fetch(unit, _ACTIVE, {"t": unit.tenant})
+    return ActiveModel(*rows[0]) if rows else None
+
+
+def has_model(unit: Unit, model_id: str) -> bool:
+    """Return whether a model's vectors are kept, active or not."""
+    query = sa.select(embedding_models.c.model_id).where(
+        embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id == model_id
+    )
+    return unit.run(query).one_or_none() is not None
+
+
+def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, active: bool) -> None:
+    """Record an embedding model; an active one replaces the previous active one."""
+    if active:
+        unit.run(sa.update(embedding_models).where(embedding_models.c.tenant_id == unit.tenant).values(active=False))
+    row = {
+        "tenant_id": unit.tenant,
+        "model_id": model_id,
+        "dimension": dimension,
+        "prefix_scheme": prefix_scheme,
+        "active": active,
+    }
+    upsert(unit, embedding_models, [row])
+
+
+def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
+    """Delete the vectors and records of every model except some."""
+    for home in HOMES:
+        own = home.vectors.c
+        unit.run(sa.delete(home.vectors).where(own.tenant_id == unit.tenant, own.model_id.not_in(kept)))
+    unit.run(
+        sa.delete(embedding_models).where(
+            embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id.not_in(kept)
+        )
+    )

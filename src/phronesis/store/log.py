@@ -14,10 +14,10 @@ from phronesis.store.statements import (
     batches,
     fetch,
     fetch_together,
+    in_list,
     insert,
     insert_ignore,
     list_value,
-    listed,
     looked_up,
     upsert,
 )
@@ -204,7 +204,7 @@ def _entries_by_id(dialect: str) -> sa.Select[Any]:
 @cache
 def _parts_of(dialect: str) -> sa.Select[Any]:
     query = sa.select(*_PART_COLUMNS).where(
-        payload_parts.c.tenant_id == sa.bindparam("t"), listed(payload_parts.c.entry_id, dialect)
+        payload_parts.c.tenant_id == sa.bindparam("t"), in_list(payload_parts.c.entry_id, dialect)
     )
     return query.order_by(payload_parts.c.entry_id, payload_parts.c.n)
 

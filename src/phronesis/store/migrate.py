@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, Database
-from phronesis.store.driver_errors import sqlstate_of, translated
+from phronesis.store.driver_errors import sqlstate_of, translate_error
 
 HEAD: Final = "0003"
 """The newest migration: the schema that this version works with."""
@@ -128,7 +128,7 @@ def _connected(database: Database) -> Iterator[sa.Connection]:
         with database.engine.connect() as connection:
             yield connection
     except sa.exc.SQLAlchemyError as error:
-        raise translated(error) from error
+        raise translate_error(error) from error
 
 
 @contextmanager

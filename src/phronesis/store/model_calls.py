@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.reports import FOLDED, ModelCall, Spent, by_day, day_of
+from phronesis.core.reports import FOLDED, ModelCall, ModelUsage, by_day, day_of
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.store.database import Database, Unit
@@ -70,7 +70,7 @@ class StoredLedger:
         finally:
             self._writing.release()
 
-    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
+    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> ModelUsage:
         """Return the usage of a tenant's calls since a time, of all roles or one, buffered calls included.
 
         Merged calls of a past day count as made at its beginning.
@@ -90,7 +90,7 @@ class StoredLedger:
         with self.database.transaction(tenant, "read") as unit:
             row = unit.run(query).mappings().one()
             written = _written(unit, mine)
-        spent = Spent(int(row["calls"]), int(row["tokens"]), float(row["cost"]))
+        spent = ModelUsage(int(row["calls"]), int(row["tokens"]), float(row["cost"]))
         return spent.plus(_sum([call for one, call in mine.items() if one not in written]))
 
     def _settled(self, tenant: str, *, patient: bool) -> bool:
@@ -155,6 +155,6 @@ def _written(unit: Unit, call_ids: Collection[str]) -> set[str]:
     return out
 
 
-def _sum(calls: Sequence[ModelCall]) -> Spent:
+def _sum(calls: Sequence[ModelCall]) -> ModelUsage:
     tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
-    return Spent(sum(call.calls for call in calls), tokens, sum(call.cost for call in calls))
+    return ModelUsage(sum(call.calls for call in calls), tokens, sum(call.cost for call in calls))

@@ -10,7 +10,7 @@ from phronesis.store.database import Unit
 from phronesis.store.expressions import bound_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import items
-from phronesis.store.statements import batches, fetch, list_value, listed
+from phronesis.store.statements import batches, fetch, in_list, list_value
 
 Order = Literal["eq", "lt", "gt"]
 
@@ -35,7 +35,7 @@ class NamedRow(NamedTuple):
     size: int
 
 
-class Compared(NamedTuple):
+class MemberComparison(NamedTuple):
     """A comparison with a member of a JSON text; texts are compared by ``eq`` alone."""
 
     member: str
@@ -43,7 +43,7 @@ class Compared(NamedTuple):
     value: str | float
 
 
-class Inside(NamedTuple):
+class MemberConditions(NamedTuple):
     """Conditions, all of which must hold, on members of the JSON text under ``key`` in items' metadata.
 
     The database may let more through (values of another type, escapes that PostgreSQL may reject); callers check
@@ -51,19 +51,19 @@ class Inside(NamedTuple):
     """
 
     key: str
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[MemberComparison, ...] = ()
 
 
-class Asked(NamedTuple):
+class RowPage(NamedTuple):
     """A page of rows: those that match ``inside`` and ``meets``, ``limit`` of them after ``offset``."""
 
     limit: int | None = None
     offset: int = 0
-    inside: Inside | None = None
+    inside: MemberConditions | None = None
     meets: Callable[[NamedRow], bool] | None = None
 
 
-EVERY: Final = Asked()
+EVERY: Final = RowPage()
 
 
 def row_named(unit: Unit, lane: Lane, external_id: str) -> NamedRow | None:
@@ -85,7 +85,7 @@ def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) ->
     return heads
 
 
-def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
+def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
     """Return the items of these names, last changed first."""
     bound = _bound(unit, lane, low, high)
     if asked.inside is None and asked.meets is None and asked.limit is None:
@@ -135,7 +135,7 @@ def _all(dialect: str) -> sa.Select[Any]:
 def _by_ids(dialect: str) -> sa.Select[Any]:
     lane = items.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
     return sa.select(*_columns(dialect)).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(items.c.id, dialect)
     )
 
 

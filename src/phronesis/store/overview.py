@@ -112,12 +112,12 @@ def unprotected_tables(database: Database, tenant: str) -> list[str]:
         return [f"{row.nspname}.{row.relname}" for row in unit.run(query) if row.relname in ours]
 
 
-def binding(role: str) -> str:
+def bind_role_sql(role: str) -> str:
     """Return the SQL that makes row-level security apply to a role."""
     return f'ALTER ROLE "{role}" NOSUPERUSER NOBYPASSRLS'
 
 
-def forcing(tables: Sequence[str]) -> str:
+def force_policies_sql(tables: Sequence[str]) -> str:
     """Return the SQL that forces row-level security on tables."""
     return "; ".join(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY" for table in tables)
 

@@ -9,7 +9,16 @@ import sqlalchemy as sa
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.store.database import Unit
 from phronesis.store.schema import edges, entities, evidence, mentions
-from phronesis.store.statements import batches, fetch, insert_ignore, list_value, listed, looked_up, selected, upsert
+from phronesis.store.statements import (
+    batches,
+    fetch,
+    in_list,
+    in_subquery,
+    insert_ignore,
+    list_value,
+    looked_up,
+    upsert,
+)
 
 _EDGE_NAMES: Final = tuple(Edge.__dataclass_fields__)
 _EDGE_COLUMNS: Final = [edges.c[name] for name in _EDGE_NAMES]
@@ -45,10 +54,10 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
     wanted = [
         near.c.tenant_id == sa.bindparam("t"),
         near.c.lane_id == sa.bindparam("l"),
-        listed(near.c.to_id if incoming else near.c.from_id, dialect),
+        in_list(near.c.to_id if incoming else near.c.from_id, dialect),
     ]
     if by_type:
-        wanted.append(listed(near.c.type.concat(sa.literal_column("''")), dialect, "types"))
+        wanted.append(in_list(near.c.type.concat(sa.literal_column("''")), dialect, "types"))
     if near is not edges:
         same = [
             near.c[column.name] == column for column in edges.primary_key.columns if column is not edges.c.tenant_id
@@ -74,7 +83,7 @@ _CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_
 )
 
 
-def contradicting(unit: Unit, lane_id: int) -> list[Contradiction]:
+def contradicting_pairs(unit: Unit, lane_id: int) -> list[Contradiction]:
     """Return the pairs of contradicting items, in a fixed order."""
     bound = {"t": unit.tenant, "l": lane_id, "e": "contradicts", "k": "item"}
     return sorted(Contradiction(*row) for row in fetch(unit, _CONTRADICTING, bound))
@@ -96,7 +105,7 @@ def _evidence_of(dialect: str) -> sa.Select[Any]:
     # The sum keeps a database from walking the lane by one of its indexes instead of looking the items up.
     lane = evidence.c.lane_id + sa.literal_column("0")
     found = sa.select(*_EVIDENCE_COLUMNS).where(
-        evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(evidence.c.item_id, dialect)
+        evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(evidence.c.item_id, dialect)
     )
     return found.order_by(*list(evidence.primary_key.columns)[1:])
 
@@ -105,7 +114,7 @@ def _evidence_of(dialect: str) -> sa.Select[Any]:
 def _origins(dialect: str) -> sa.Select[Any]:
     return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
         evidence.c.tenant_id == sa.bindparam("t"),
-        listed(evidence.c.item_id, dialect),
+        in_list(evidence.c.item_id, dialect),
         evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"),
         evidence.c.polarity == sa.bindparam("p"),
         evidence.c.source_item_id.is_not(None),
@@ -188,7 +197,7 @@ def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
     meant = _ids_named(dialect) if by == _BY_NORMAL else _ids_of_families(dialect)
     lane = entities.c.lane_id + sa.literal_column("0")
     query = sa.select(*_ENTITY_COLUMNS).where(
-        entities.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), selected(entities.c.id, meant, dialect)
+        entities.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_subquery(entities.c.id, meant, dialect)
     )
     return query.order_by(entities.c.id)
 
@@ -198,7 +207,7 @@ def _ids_named(dialect: str) -> sa.Select[Any]:
     return sa.select(named.c.id).where(
         named.c.tenant_id == sa.bindparam("t"),
         named.c.lane_id == sa.bindparam("l"),
-        listed(named.c.normal, dialect),
+        in_list(named.c.normal, dialect),
     )
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from phronesis.core.items import Trust
 from phronesis.core.timestamps import from_micros, optional_moment
-from phronesis.forgetting.laws import FORGETTING, Fading
+from phronesis.forgetting.laws import FORGETTING, RetentionFields
 from phronesis.store.database import Unit
 from phronesis.store.expressions import has_member, key
 from phronesis.store.items import read_heads
@@ -39,7 +39,7 @@ _COLUMNS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faded:
+class DueConditions:
     """Which items of a lane may be due: by kind, those learned at or before a time.
 
     Besides, whatever their age: archived items, items that forgetting moved before, items that were over at ``over``,
@@ -53,7 +53,7 @@ class Faded:
     also: Collection[str] = field(default_factory=frozenset)
 
 
-def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
+def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[RetentionFields]:
     """Yield the items that have not ended, are not quarantined, and may be due, each once, in no order."""
     due = sa.or_(
         *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
@@ -73,7 +73,7 @@ def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
             yield _fading(row)
 
 
-def _within(unit: Unit, lane: Lane, wanted: Faded) -> list[sa.ColumnElement[bool]]:
+def _within(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
     named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
     return [
         items.c.tenant_id == unit.tenant,
@@ -85,9 +85,9 @@ def _within(unit: Unit, lane: Lane, wanted: Faded) -> list[sa.ColumnElement[bool
     ]
 
 
-def _fading(row: Any) -> Fading:
+def _fading(row: Any) -> RetentionFields:
     one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
-    return Fading(
+    return RetentionFields(
         id=one,
         kind=kind,
         recorded_at=from_micros(recorded),
@@ -101,7 +101,7 @@ def _fading(row: Any) -> Fading:
         occurred_at=optional_moment(occurred),
         valid_from=optional_moment(start),
         valid_to=optional_moment(end),
-        data=Fading.members(data),
+        data=RetentionFields.members(data),
     )
 
 

@@ -231,7 +231,7 @@ def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> No
         run_many(unit, _inserting(table), rows)
 
 
-def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+def in_list(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
     """Return the condition "column in list" with the list bound as one value, so that the statement text is constant.
 
     PostgreSQL takes an array, SQLite a JSON text: bind with ``list_value``.
@@ -244,7 +244,7 @@ def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa
     return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
 
 
-def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
+def in_subquery(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
     """Return the condition "column in subquery" for a subquery of few values, which are looked up one by one.
 
     PostgreSQL would join with the subquery and scan the tenant; an array's values are looked up.
@@ -262,7 +262,7 @@ def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.Col
     """
     tenant = column.table.c.tenant_id
     if dialect == "postgresql":
-        return sa.and_(tenant == sa.bindparam("t"), listed(column, dialect, name))
+        return sa.and_(tenant == sa.bindparam("t"), in_list(column, dialect, name))
     given = sa.func.json_each(sa.bindparam(name, type_=sa.Text))
     pairs: sa.Select[Any, Any] = sa.select(sa.bindparam("t", type_=sa.Text), sa.column("value")).select_from(given)
     return sa.tuple_(tenant, column).in_(pairs)

@@ -25,7 +25,7 @@ from phronesis.store.context_impressions import WriteBehind
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import items
 from phronesis.store.side_tables import usage, used_memories
-from phronesis.store.statements import batches, each, fetch, list_value, listed, run_each, run_one, upsert
+from phronesis.store.statements import batches, each, fetch, in_list, list_value, run_each, run_one, upsert
 
 WRITTEN_AT: Final = 512
 """Number of waiting items at which the counts are written."""
@@ -40,7 +40,7 @@ MAX_WAITING: Final = 20_000
 @cache
 def _counted(dialect: str) -> sa.Select[Any]:
     return sa.select(items.c.id, items.c.lane_id, items.c.data[USE]).where(
-        items.c.tenant_id == sa.bindparam("t"), listed(items.c.id, dialect)
+        items.c.tenant_id == sa.bindparam("t"), in_list(items.c.id, dialect)
     )
 
 
@@ -96,7 +96,7 @@ _USED: Final = (
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _PendingCounts:
     """A tenant's unwritten counts: by item, how often and when last; and since when they wait."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Usage:
     """Counts how often reads show items. Thread-safe."""
 
     database: Database
-    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _waiting: dict[str, _PendingCounts] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -116,7 +116,7 @@ class Usage:
         """Count each of some items once more. Never fails, never blocks; returns whether to write."""
         now = to_micros(at)
         with self._lock:
-            mine = self._waiting.setdefault(tenant, _Waiting())
+            mine = self._waiting.setdefault(tenant, _PendingCounts())
             for one in set(item_ids):
                 count, last = mine.counts.get(one, (0, now))
                 if count or len(mine.counts) < MAX_WAITING:
@@ -155,10 +155,10 @@ class Usage:
         except StorageError:
             return  # a store that cannot be written learns nothing either
 
-    def _again(self, tenant: str, mine: _Waiting) -> None:
+    def _again(self, tenant: str, mine: _PendingCounts) -> None:
         """Return counts to the queue, merged with those counted meanwhile."""
         with self._lock:
-            newer = self._waiting.pop(tenant, _Waiting())
+            newer = self._waiting.pop(tenant, _PendingCounts())
             for one, (count, last) in newer.counts.items():
                 before, at = mine.counts.get(one, (0, last))
                 mine.counts[one] = (before + count, max(last, at))

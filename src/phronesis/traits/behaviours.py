@@ -14,7 +14,14 @@ from phronesis.core.changes import Patch
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge
 from phronesis.index.tokens import tokenize
-from phronesis.traits.laws.records import NewBehavior, NewTrend, RefusedWish, Reinforcement, Upgrade, Wishes
+from phronesis.traits.laws.records import (
+    NewBehavior,
+    NewTrend,
+    ProposedOperations,
+    RefusedOperation,
+    Reinforcement,
+    Upgrade,
+)
 from phronesis.traits.laws.strength import MIN_MEMORIES
 from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
@@ -131,8 +138,8 @@ Fresh = NewTrend | NewBehavior
 
 
 def without_twins(
-    likeness: TextSimilarity, tenant: str, wishes: Wishes, material: ReflectionInput
-) -> tuple[Wishes, list[RefusedWish]]:
+    likeness: TextSimilarity, tenant: str, wishes: ProposedOperations, material: ReflectionInput
+) -> tuple[ProposedOperations, list[RefusedOperation]]:
     """Turn new traits that repeat existing ones in other words into reinforcements, and merge duplicate proposals.
 
     A behaviour of enough memories replaces a trend that says the same, and takes its memories. Upgrades that repeat an
@@ -185,7 +192,7 @@ def _as_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
 
 def _once(
     likeness: TextSimilarity, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
-) -> tuple[list[Upgrade], list[RefusedWish]]:
+) -> tuple[list[Upgrade], list[RefusedOperation]]:
     """Return the upgrades that say something new among traits of their subtype, and the refusals of the others."""
     kept: dict[int, Upgrade] = {}
     for subtype in dict.fromkeys(wish.new_subtype for wish in wishes):
@@ -194,7 +201,7 @@ def _once(
         twins = likeness.twins(tenant, [wishes[place].new_content for place in mine], known)
         kept |= {place: wishes[place] for place, twin in zip(mine, twins, strict=True) if twin is None}
     refused = [
-        RefusedWish(operation=OPERATION, rule=KNOWN, reason=_SAID, content=wish.new_content)
+        RefusedOperation(operation=OPERATION, rule=KNOWN, reason=_SAID, content=wish.new_content)
         for place, wish in enumerate(wishes)
         if place not in kept
     ]

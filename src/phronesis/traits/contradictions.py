@@ -19,7 +19,7 @@ from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
 from phronesis.store.lane_view import LaneView
-from phronesis.traits.laws.records import CONTEXTS, MEMORY_KINDS, Contradicted, Reconsidered, Side
+from phronesis.traits.laws.records import CONTEXTS, MEMORY_KINDS, TraitContradiction, TraitRevision, TraitSide
 from phronesis.traits.laws.strength import SIDE_OF, TRAIT, confidence_at
 from phronesis.traits.reflection_state import (
     MAX_CONTENT,
@@ -97,7 +97,7 @@ _NO_SIDES: Final = 2
 _EVEN: Final = 0.5
 
 
-def contradict(work: ReflectionState, wishes: Iterable[Contradicted]) -> None:
+def contradict(work: ReflectionState, wishes: Iterable[TraitContradiction]) -> None:
     """Count contradictions of traits: one per operation, strong where it names several memories."""
     for wish in wishes:
         trait = work.traits.get(wish.trait_id)
@@ -128,7 +128,7 @@ def _doubted(work: ReflectionState, trait: Item) -> bool:
     return not is_trend(trait) and against > FIRST_FREE and against / found > DOUBTFUL_SHARE
 
 
-def reconsider(work: ReflectionState, trait_id: str, said: Reconsidered) -> None:
+def reconsider(work: ReflectionState, trait_id: str, said: TraitRevision) -> None:
     """Apply the answer of a special reflection to a trait, if one is still due."""
     trait = work.traits.get(trait_id)
     if trait is None or trait_id not in doubtful(work):
@@ -141,7 +141,7 @@ def reconsider(work: ReflectionState, trait_id: str, said: Reconsidered) -> None
         _split(work, trait, said)
 
 
-def _modify(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
+def _modify(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
     """Replace a trait's text. Its confidence is that of its support: contradictions so far are settled."""
     content = said.new_content.strip()
     if not content or content == trait.content:
@@ -151,7 +151,7 @@ def _modify(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
     work.counts["traits_modified"] += 1
 
 
-def _split(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
+def _split(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
     """Split a trait into two sides and divide its evidence between them, as `_sides` says."""
     sides = _sides(work, trait, said.sides)
     if len(sides) < _NO_SIDES:
@@ -182,7 +182,7 @@ def _split(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
     work.counts["traits_modified"] += 1
 
 
-def _sides(work: ReflectionState, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
+def _sides(work: ReflectionState, trait: Item, given: Sequence[TraitSide]) -> list[tuple[TraitSide, list[EvidenceRow]]]:
     """Return the two sides with the evidence named for each, the better supported one first.
 
     Without named evidence, one side has the supporting rows and the other the contradicting ones.
@@ -207,7 +207,7 @@ def _half(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
     return [row for row in rows if row.polarity == polarity]
 
 
-def _named(rows: Sequence[EvidenceRow], side: Side) -> list[EvidenceRow]:
+def _named(rows: Sequence[EvidenceRow], side: TraitSide) -> list[EvidenceRow]:
     return [row for row in rows if row.source_key in set(side.evidence_ids)]
 
 

@@ -8,7 +8,7 @@ from phronesis.engine.plugin import Engine, OpenEngine, Platform
 from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.index.projections import no_parts
 from phronesis.recall.search import Query
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.traits import contradictions, reflection
 from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS
 from phronesis.traits.laws.strength import TRAIT, Thresholds
@@ -43,7 +43,7 @@ def _strategy(platform: Platform, guard: Guard, similarity: TextSimilarity) -> R
     def look(bench: PrepareContext, question: str) -> list[str]:
         with bench.view() as view:
             scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
-        found = search.search(bench.tenant, Query(question, scope, Wanted(kinds=MEMORY_KINDS), FOUND))
+        found = search.search(bench.tenant, Query(question, scope, ReadConditions(kinds=MEMORY_KINDS), FOUND))
         return [one.item.id for one in found]
 
     return ModelStrategy(asker, models.asker("questions"), models.asker("special_reflection"), look)

@@ -20,8 +20,8 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, StructuredClient, Task
-from phronesis.traits.laws.records import Reconsidered, SeenTrait
-from phronesis.traits.reflection_answer import Questions, Reflected, Special
+from phronesis.traits.laws.records import TraitInput, TraitRevision
+from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
 from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import ReflectionInput, open_traits, seen_trait
 from phronesis.traits.strategies import ANSWERS, StrategyResult
@@ -40,7 +40,7 @@ MAX_CONTENT: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReflectionPrompt:
     """The data of one prompt, and the ids of its memories and traits."""
 
     data: str
@@ -48,7 +48,9 @@ class Shown:
     traits: Sequence[str]
 
 
-def shown(entry_id: str, new: Sequence[Item], earlier: Sequence[Item], traits: Sequence[SeenTrait]) -> Shown:
+def build_prompt(
+    entry_id: str, new: Sequence[Item], earlier: Sequence[Item], traits: Sequence[TraitInput]
+) -> ReflectionPrompt:
     """Return a prompt's data: as many new memories, earlier ones and traits as fit."""
     weighty = sorted(new, key=lambda memory: (-memory.importance, memory.recorded_at, memory.id))
     fitting = _fitting(((memory.id, _memory(memory)) for memory in weighty), MAX_SHOWN)
@@ -61,10 +63,12 @@ def shown(entry_id: str, new: Sequence[Item], earlier: Sequence[Item], traits: S
     if older:
         lines += ["Earlier memories:", boundary.turn('role="earlier"', "\n".join(older.values()))]
     lines += ["Traits known so far:", boundary.turn('role="traits"', "\n".join(known.values()) or "(none)")]
-    return Shown("\n".join(lines), [*recent, *older], list(known))
+    return ReflectionPrompt("\n".join(lines), [*recent, *older], list(known))
 
 
-def shown_special(entry_id: str, trait: SeenTrait, supporting: Sequence[Item], against: Sequence[Item]) -> Shown:
+def shown_special(
+    entry_id: str, trait: TraitInput, supporting: Sequence[Item], against: Sequence[Item]
+) -> ReflectionPrompt:
     """Return a prompt's data on one trait with its supporting and contradicting memories, the latest if not all fit."""
     both = [
         _fitting(((memory.id, _memory(memory)) for memory in listed[::-1]), MAX_EARLIER)
@@ -75,7 +79,7 @@ def shown_special(entry_id: str, trait: SeenTrait, supporting: Sequence[Item], a
     lines = ["The trait:", boundary.turn('role="trait"', told)]
     for name, texts in zip(("supporting", "contradicting"), both, strict=True):
         lines += [f"Memories, {name}:", boundary.turn(f'role="{name}"', "\n".join([*texts.values()][::-1]))]
-    return Shown("\n".join(lines), [*both[0], *both[1]], [trait.id])
+    return ReflectionPrompt("\n".join(lines), [*both[0], *both[1]], [trait.id])
 
 
 def _fitting(texts: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
@@ -100,7 +104,7 @@ def _memory(memory: Item) -> str:
     )
 
 
-def _trait(trait: SeenTrait) -> str:
+def _trait(trait: TraitInput) -> str:
     return _json(
         {
             "id": trait.id,
@@ -153,7 +157,9 @@ class ModelStrategy:
         """Ask for the operations that follow from the new memories."""
         asked, earlier = self._earlier(bench, entry, material)
         data = self._shown(entry, material, earlier)
-        answer: Answer[Reflected] = self.asker.ask(bench.tenant, Task(prompt("reflect"), data.data, Reflected))
+        answer: Answer[ReflectionAnswer] = self.asker.ask(
+            bench.tenant, Task(prompt("reflect"), data.data, ReflectionAnswer)
+        )
         thought = asked.plus(self._thought("reflect", self.asker, answer, data, material))
         found = None if answer.value is None else answer.value.wishes()
         error = None if answer.value is not None else _code(answer)
@@ -169,13 +175,15 @@ class ModelStrategy:
 
     def reconsider(
         self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
-    ) -> tuple[Reconsidered | None, StrategyResult]:
+    ) -> tuple[TraitRevision | None, StrategyResult]:
         """Ask what to do with a trait; None without an answer."""
         asker = self.special or self.asker
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
         data = shown_special(entry.id, trait, work.evidence(trait.supporting), work.evidence(trait.contradicting))
-        answer: Answer[Special] = asker.ask(bench.tenant, Task(prompt("special_reflection"), data.data, Special))
+        answer: Answer[RevisionAnswer] = asker.ask(
+            bench.tenant, Task(prompt("special_reflection"), data.data, RevisionAnswer)
+        )
         thought = StrategyResult(
             made_by=f"{asker.name} {PROMPT_VERSION}",
             said=_said("special_reflection", asker, answer),
@@ -203,16 +211,16 @@ class ModelStrategy:
         return thought, [known[one] for one in dict.fromkeys([*ids, *linked]) if one in known]
 
     @staticmethod
-    def _shown(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> Shown:
+    def _shown(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> ReflectionPrompt:
         new = [memory for memory in material.memories if memory.id in material.new]
         traits = [
             seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in open_traits(material)
         ]
-        return shown(entry.id, new, earlier, traits)
+        return build_prompt(entry.id, new, earlier, traits)
 
     @staticmethod
     def _thought(
-        role: str, asker: StructuredClient, answer: Answer[Any], data: Shown, material: ReflectionInput
+        role: str, asker: StructuredClient, answer: Answer[Any], data: ReflectionPrompt, material: ReflectionInput
     ) -> StrategyResult:
         made = {material.traits[one].entry_id for one in data.traits}
         return StrategyResult(

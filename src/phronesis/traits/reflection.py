@@ -22,8 +22,8 @@ from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins
 from phronesis.traits.contradictions import CORRECTED
-from phronesis.traits.laws.records import COUNTED, CYCLE, RefusedWish, Wishes
-from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, Due, Thresholds, due, stage_at
+from phronesis.traits.laws.records import COUNTED, CYCLE, ProposedOperations, RefusedOperation
+from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, ReflectionTrigger, Thresholds, due, stage_at
 from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
 from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import SIDES, ReflectionInput, scan
@@ -53,7 +53,7 @@ def make_cycle(
     trigger: Mapping[str, Any],
     *,
     counts: Mapping[str, int],
-    refused: Sequence[RefusedWish] = (),
+    refused: Sequence[RefusedOperation] = (),
     error: str | None = None,
     **told: Any,
 ) -> Item:
@@ -214,7 +214,7 @@ class ReflectionPreparer:
         return found, together
 
 
-def carry_out(work: ReflectionState, wishes: Wishes) -> None:
+def carry_out(work: ReflectionState, wishes: ProposedOperations) -> None:
     """Execute steps 2 to 7, except special reflections."""
     standing = {trait_id for trait_id, trait in work.traits.items() if upgrades.is_trend(trait)}
     upgrades.begin_trends(work, wishes.new_trends)
@@ -248,14 +248,14 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     said = next(iter(outcomes.get(WISHES, ())), None)
     origin: Origin = "rule" if said is None else said.body["origin"]
     work = ReflectionState.of(scan(view, entry), entry, origin, scope)
-    carry_out(work, Wishes() if said is None else from_body(said.body))
+    carry_out(work, ProposedOperations() if said is None else from_body(said.body))
     behaviours.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
         contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
     credit(work, entry.payload.get("recalled", {}))
     fade(work)
     rejoin(work)
-    sifted = [RefusedWish(**outcome.body) for outcome in outcomes.get(REFUSED, ())]
+    sifted = [RefusedOperation(**outcome.body) for outcome in outcomes.get(REFUSED, ())]
     cycle = make_cycle(
         entry,
         scope,
@@ -268,7 +268,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     return Changes(items=[*work.created, cycle], patches=work.patches, evidence=work.added, edges=work.edges)
 
 
-def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> Due:
+def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> ReflectionTrigger:
     """Return whether the reflection is still due: another may have run since it was requested."""
     payload = entry.payload
     learned = material.learned

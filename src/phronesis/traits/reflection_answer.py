@@ -13,15 +13,15 @@ from phronesis.core.confidence import GRADES
 from phronesis.traits.laws.records import (
     GENERAL,
     LONG_WINDOW,
-    Contradicted,
     Facet,
     NewBehavior,
     NewTrend,
-    Reconsidered,
+    ProposedOperations,
     Reinforcement,
-    Side,
+    TraitContradiction,
+    TraitRevision,
+    TraitSide,
     Upgrade,
-    Wishes,
 )
 
 MAX_WISHES: Final = 50
@@ -103,7 +103,7 @@ def _all_required(schema: dict[str, Any]) -> None:
     schema["required"] = list(schema["properties"])
 
 
-class Reflected(Form):
+class ReflectionAnswer(Form, title="Reflected"):
     """The answer of the main call. A list that is left out is empty; an answer without any of them is none."""
 
     model_config = pydantic.ConfigDict(json_schema_extra=_all_required)
@@ -121,13 +121,13 @@ class Reflected(Form):
             raise ValueError(f"must have the lists {', '.join(cls.model_fields)}")
         return given
 
-    def wishes(self) -> Wishes:
+    def wishes(self) -> ProposedOperations:
         """Return its operations."""
-        return Wishes(
+        return ProposedOperations(
             new_trends=[NewTrend(**one.model_dump()) for one in self.new_trends],
             new_behaviors=[NewBehavior(**one.model_dump()) for one in self.new_behaviors],
             reinforcements=[Reinforcement(**one.model_dump()) for one in self.reinforcements],
-            contradictions=[Contradicted(**one.model_dump()) for one in self.contradictions],
+            contradictions=[TraitContradiction(**one.model_dump()) for one in self.contradictions],
             upgrades=[Upgrade(**one.model_dump()) for one in self.upgrades],
         )
 
@@ -140,7 +140,7 @@ class SideForm(Form):
     evidence_ids: _Ids = []
 
 
-class Special(Form):
+class RevisionAnswer(Form, title="Special"):
     """The answer of a special reflection."""
 
     action: Literal["modify", "dissolve", "split"]
@@ -158,13 +158,13 @@ class Special(Form):
     def _nothing_is_no_sides(cls, given: Any) -> Any:
         return [] if given is None else given
 
-    def reconsidered(self) -> Reconsidered:
+    def reconsidered(self) -> TraitRevision:
         """Return its decision on the trait."""
-        return Reconsidered(
+        return TraitRevision(
             action=self.action,
             reasoning=self.reasoning[:MAX_SENTENCE],
             new_content=self.new_content,
-            sides=[Side(**one.model_dump()) for one in self.split],
+            sides=[TraitSide(**one.model_dump()) for one in self.split],
         )
 
 
@@ -178,12 +178,12 @@ _KINDS: Final[Mapping[str, Any]] = {
     "new_trends": NewTrend,
     "new_behaviors": NewBehavior,
     "reinforcements": Reinforcement,
-    "contradictions": Contradicted,
+    "contradictions": TraitContradiction,
     "upgrades": Upgrade,
 }
 
 
-def as_body(wishes: Wishes) -> dict[str, Any]:
+def as_body(wishes: ProposedOperations) -> dict[str, Any]:
     """Return operations as the body of an outcome, under the source's keys."""
     return {
         name: [
@@ -194,12 +194,12 @@ def as_body(wishes: Wishes) -> dict[str, Any]:
     }
 
 
-def from_body(body: Mapping[str, Any]) -> Wishes:
+def from_body(body: Mapping[str, Any]) -> ProposedOperations:
     """Return the operations in a body made by ``as_body``."""
-    return Wishes(**{name: [kind(**one) for one in body[name]] for name, kind in _KINDS.items()})
+    return ProposedOperations(**{name: [kind(**one) for one in body[name]] for name, kind in _KINDS.items()})
 
 
-def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
+def special_body(trait_id: str, said: TraitRevision) -> dict[str, Any]:
     """Return the answer of a special reflection as the body of an outcome."""
     sides: Sequence[Mapping[str, Any]] = [
         _fields(side) | {"evidence_ids": list(side.evidence_ids)} for side in said.sides
@@ -213,10 +213,10 @@ def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
     }
 
 
-def special_from(body: Mapping[str, Any]) -> Reconsidered:
+def special_from(body: Mapping[str, Any]) -> TraitRevision:
     """Return the answer in a body made by ``special_body``."""
-    sides = [Side(**side) for side in body["split"]]
-    return Reconsidered(
+    sides = [TraitSide(**side) for side in body["split"]]
+    return TraitRevision(
         action=body["action"], new_content=body["new_content"], reasoning=body["reasoning"], sides=sides
     )
 

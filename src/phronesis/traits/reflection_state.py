@@ -17,8 +17,8 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
 from phronesis.core.timestamps import isoformat
-from phronesis.traits.laws.records import CONTEXTS, GENERAL, RefusedWish
-from phronesis.traits.laws.strength import SIDE_OF, TRAIT, TRAITS_FOLD, Strength, weighed
+from phronesis.traits.laws.records import CONTEXTS, GENERAL, RefusedOperation
+from phronesis.traits.laws.strength import SIDE_OF, TRAIT, TRAITS_FOLD, Strength, fold_strength
 from phronesis.traits.scan import SIDES, ReflectionInput
 
 MAX_CONTENT: Final = 500
@@ -50,7 +50,7 @@ class ReflectionState:
     added: list[EvidenceRow] = field(default_factory=list)
     patches: list[Patch] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    refused: list[RefusedWish] = field(default_factory=list)
+    refused: list[RefusedOperation] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     tallied: set[tuple[str, str]] = field(default_factory=set)
 
@@ -70,7 +70,7 @@ class ReflectionState:
 
     def strength(self, trait_id: str) -> Strength:
         """Return a trait's strength."""
-        return weighed(self.traits[trait_id], self._sorted(trait_id))
+        return fold_strength(self.traits[trait_id], self._sorted(trait_id))
 
     def known(self, trait_id: str) -> frozenset[str]:
         """Return the memories that a trait already counts, for or against."""
@@ -177,7 +177,9 @@ class ReflectionState:
 
     def refuse(self, operation: str, rule: str, reason: str, content: str = "") -> None:
         """Record a refused operation."""
-        self.refused.append(RefusedWish(operation=operation, rule=rule, reason=reason, content=content[:MAX_CONTENT]))
+        self.refused.append(
+            RefusedOperation(operation=operation, rule=rule, reason=reason, content=content[:MAX_CONTENT])
+        )
 
     def same_words(self, content: str) -> str | None:
         """Return the live trait with the same text, or None; a side before the trait it belongs to."""

@@ -23,7 +23,7 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes, seqs_of_entries
 from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, ReflectionCycle, cycle_of, not_due
-from phronesis.traits.laws.strength import TRAIT, Due, Learned, Thresholds, due
+from phronesis.traits.laws.strength import TRAIT, NewMemories, ReflectionTrigger, Thresholds, due
 from phronesis.traits.reflection import REFLECT, TRIGGER
 from phronesis.traits.scan import failed_since, last_cycle
 
@@ -39,11 +39,11 @@ class Reflector:
     _guard: Lock = field(default_factory=Lock)
     _locks: WeakValueDictionary[tuple[str, LaneName], Lock] = field(default_factory=WeakValueDictionary)
 
-    def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> Due:
+    def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> ReflectionTrigger:
         """Return whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            learned = Learned(memories=0, importance=0) if lane is None else _learned(LaneView(unit, lane))
+            learned = NewMemories(memories=0, importance=0) if lane is None else _learned(LaneView(unit, lane))
         return due(learned, now, self.thresholds, **asked)
 
     def due_jobs(self, tenant: str, now: datetime) -> Iterator[Job]:
@@ -134,11 +134,11 @@ class Reflector:
         return not_due(trigger.get("reason", "nothing_new"), trigger.get("value"))
 
 
-def _learned(view: LaneView) -> Learned:
+def _learned(view: LaneView) -> NewMemories:
     last: Item | None = last_cycle(view)
     since = None if last is None else last.recorded_at
     memories, importance = view.weight(MEMORY_KINDS, since=since)
-    return Learned(memories=memories, importance=importance, since=since)
+    return NewMemories(memories=memories, importance=importance, since=since)
 
 
 def _seq(unit: Unit, entry_id: str) -> int:

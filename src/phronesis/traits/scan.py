@@ -14,8 +14,8 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.relations import EvidenceRow
 from phronesis.engine.handler import evidence_before, items_before
 from phronesis.store.lane_view import LaneView
-from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, SeenMemory, SeenTrait
-from phronesis.traits.laws.strength import TRAIT, TREND, Learned, confidence_at
+from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, MemoryInput, TraitInput
+from phronesis.traits.laws.strength import TRAIT, TREND, NewMemories, confidence_at
 
 SIDES: Final = "sides"
 """Member of a trait's ``data`` that holds the ids of its sides."""
@@ -73,11 +73,11 @@ class ReflectionInput:
         return replace(self, memories=kept, new=self.new & {one.id for one in kept})
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> NewMemories:
         """Return the values that the triggers examine."""
         fresh = [memory for memory in self.memories if memory.id in self.new]
         since = None if self.last is None else self.last.recorded_at
-        return Learned(memories=len(fresh), importance=sum(memory.importance for memory in fresh), since=since)
+        return NewMemories(memories=len(fresh), importance=sum(memory.importance for memory in fresh), since=since)
 
 
 def last_cycle(view: LaneView) -> Item | None:
@@ -124,9 +124,9 @@ def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> 
     return items_before(view, found, entry)
 
 
-def seen_memory(memory: Item) -> SeenMemory:
+def seen_memory(memory: Item) -> MemoryInput:
     """Return a memory as shown to rules and models."""
-    return SeenMemory(
+    return MemoryInput(
         id=memory.id,
         content=memory.content,
         kind=memory.kind,
@@ -139,10 +139,10 @@ def seen_memory(memory: Item) -> SeenMemory:
     )
 
 
-def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> SeenTrait:
+def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> TraitInput:
     """Return a trait as shown to rules and models, at a time."""
     confidence = confidence_at(trait, moment)
-    return SeenTrait(
+    return TraitInput(
         id=trait.id,
         content=trait.content,
         stage=trait.stage or TREND,

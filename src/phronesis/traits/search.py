@@ -15,7 +15,7 @@ from phronesis.index.projections import Part, whole
 from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at
 from phronesis.recall.evidence import known_evidence
 from phronesis.store.database import Database, Unit
-from phronesis.store.eligible import Wanted, newest_items
+from phronesis.store.eligible import ReadConditions, newest_items
 from phronesis.store.items import count_changes, lane_of_item, live_by_stage, read_items, read_where
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.relations import read_edges
@@ -28,17 +28,17 @@ from phronesis.traits.laws.records import (
     Trait,
     TraitEvidence,
     cycle_of,
-    told,
+    evidence_record,
     trait_of,
 )
-from phronesis.traits.laws.strength import TRAIT, recalled
+from phronesis.traits.laws.strength import TRAIT, is_recalled
 
 # Projection of a trait: its text, while it may be recalled.
 
 
 def project_trait(item: Item) -> list[Part]:
     """Return the search document of a trait, or nothing while it may not be recalled."""
-    return whole(item) if recalled(item) else []
+    return whole(item) if is_recalled(item) else []
 
 
 SUBTYPES: Final = ("behavior", "preference", "core")
@@ -82,7 +82,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedListing:
     """Cached listings of a lane, with the lane's position and the number of its traits' changes."""
 
     epoch: int
@@ -92,14 +92,14 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class _Read:
+class _ListingCache:
     """Cache of listings, valid while a lane's traits and reflections are unchanged. Thread-safe.
 
     The most recently read lanes are kept.
     """
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _lanes: "OrderedDict[tuple[str, int], _Kept]" = field(default_factory=OrderedDict)
+    _lanes: "OrderedDict[tuple[str, int], _CachedListing]" = field(default_factory=OrderedDict)
 
     def of(self, unit: Unit, lane: Lane) -> dict[Filter, list[Trait]]:
         """Return the cache of a lane, to read and to extend."""
@@ -112,7 +112,7 @@ class _Read:
         if known is not None and (known.epoch, known.changes) == (lane.epoch, changes):
             listings = known.listings if len(known.listings) < MOST_FILTERS else {}
         with self._lock:
-            self._lanes[name] = _Kept(lane.epoch, lane.applied_seq, changes, listings)
+            self._lanes[name] = _CachedListing(lane.epoch, lane.applied_seq, changes, listings)
             self._lanes.move_to_end(name)
             while len(self._lanes) > MOST_LANES:
                 self._lanes.popitem(last=False)
@@ -128,9 +128,9 @@ class TraitBook:
     """
 
     database: Database
-    read: _Read = field(default_factory=_Read)
+    read: _ListingCache = field(default_factory=_ListingCache)
 
-    def listed(self, tenant: str, name: LaneName, wanted: Wanted, which: Filter) -> list[Trait]:
+    def listed(self, tenant: str, name: LaneName, wanted: ReadConditions, which: Filter) -> list[Trait]:
         """Return a user's traits by descending stage, then confidence."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
@@ -156,13 +156,17 @@ class TraitBook:
             if as_of is not None:
                 memories = {item.id: item for item in known_at(unit, lane.lane_id, memories.values(), as_of)}
         ordered = sorted(rows, key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
-        return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
+        return [
+            evidence_record(row, memories.get(row.source_key))
+            for row in ordered
+            if row.polarity in ("support", "contra")
+        ]
 
     def cycles(self, tenant: str, name: LaneName, *, limit: int) -> list[ReflectionCycle]:
         """Return a user's reflections, newest first, without rolled-back ones."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            found = [] if lane is None else newest_items(unit, lane, Wanted(kinds=[CYCLE]), limit=limit)
+            found = [] if lane is None else newest_items(unit, lane, ReadConditions(kinds=[CYCLE]), limit=limit)
         return [cycle_of(item) for item in found]
 
     def cycle(self, tenant: str, cycle_id: str) -> ReflectionCycle:
@@ -176,7 +180,7 @@ def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime
     """Return when a lane was last reflected on, up to a time, or None."""
     limit = LOOKED_AT
     while True:
-        found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=limit)
+        found = newest_items(unit, lane, ReadConditions(kinds=[CYCLE], as_of=as_of), limit=limit)
         moments = [item.recorded_at for item in found if item.data["status"] == "completed"]
         if as_of is not None:
             moments = [moment for moment in moments if to_micros(moment) <= as_of]
@@ -185,14 +189,14 @@ def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime
         limit *= 2
 
 
-def _listed(unit: Unit, lane: Lane, wanted: Wanted, which: Filter) -> list[Trait]:
+def _listed(unit: Unit, lane: Lane, wanted: ReadConditions, which: Filter) -> list[Trait]:
     found = _found(unit, lane, wanted, which.stages)
     traits = _as_traits(unit, lane, found, wanted.as_of) if found else []
     kept = [trait for trait in traits if which.lets_through(trait)]
     return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
 
 
-def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> list[Item]:
+def _found(unit: Unit, lane: Lane, wanted: ReadConditions, stages: Sequence[str]) -> list[Item]:
     """Return the traits at these stages that are not sides, as of the requested times."""
     if wanted.as_of is None:
         found = live_by_stage(unit, lane, TRAIT, stages)

@@ -9,11 +9,11 @@ from typing import Final, Protocol
 
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.relations import Origin
-from phronesis.core.reports import Spent
+from phronesis.core.reports import ModelUsage
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.sensitive_topics.guard import Finding, Guard
 from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
-from phronesis.traits.laws.records import Reconsidered, RefusedWish, Wishes
+from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
 from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import ReflectionInput, open_traits, seen_memory, seen_trait
 from phronesis.traits.text_similarity import TextSimilarity
@@ -32,13 +32,13 @@ class StrategyResult:
     entries whose outcomes contributed: an erasure follows both.
     """
 
-    wishes: Wishes | None = None
+    wishes: ProposedOperations | None = None
     made_by: str = ""
     said: Sequence[Outcome] = ()
     seen: Sequence[str] = ()
     stands_on: Sequence[str] = ()
-    spent: Spent = field(default_factory=Spent)
-    refused: Sequence[RefusedWish] = ()
+    spent: ModelUsage = field(default_factory=ModelUsage)
+    refused: Sequence[RefusedOperation] = ()
     error: str | None = None
 
     def plus(self, other: "StrategyResult") -> "StrategyResult":
@@ -52,7 +52,7 @@ class StrategyResult:
             refused=[*self.refused, *other.refused],
         )
 
-    def refusing(self, wish: RefusedWish) -> "StrategyResult":
+    def refusing(self, wish: RefusedOperation) -> "StrategyResult":
         """Return the result with one more refused operation."""
         return replace(self, refused=[*self.refused, wish])
 
@@ -76,7 +76,7 @@ class ReflectionStrategy(Protocol):
 
     def reconsider(
         self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
-    ) -> tuple[Reconsidered | None, StrategyResult]:
+    ) -> tuple[TraitRevision | None, StrategyResult]:
         """Return what to do with a trait with too many contradictions; None: leave it unchanged."""
         ...
 
@@ -85,11 +85,13 @@ SENSITIVE: Final = "sensitive"
 """Name of the rule. The refused text is not kept with the refusal, since that would store it."""
 
 
-def sift(guard: Guard, wishes: Wishes, material: ReflectionInput) -> tuple[Wishes, list[RefusedWish]]:
+def sift(
+    guard: Guard, wishes: ProposedOperations, material: ReflectionInput
+) -> tuple[ProposedOperations, list[RefusedOperation]]:
     """Return the operations without sensitive ones, and the refusals of the others."""
     words = {memory.id: memory.content for memory in material.memories}
     traits = {trait.id: trait.content for trait in material.traits.values()}
-    refused: list[RefusedWish] = []
+    refused: list[RefusedOperation] = []
 
     def passes(operation: str, content: str, ids: Sequence[str], said: Mapping[str, str] = words) -> bool:
         finding = guard.of_trait(content, [said[one] for one in ids if one in said])
@@ -97,7 +99,7 @@ def sift(guard: Guard, wishes: Wishes, material: ReflectionInput) -> tuple[Wishe
             refused.append(_refusal(operation, finding))
         return finding is None
 
-    kept = Wishes(
+    kept = ProposedOperations(
         new_trends=[one for one in wishes.new_trends if passes("new_trends", one.content, one.evidence_ids)],
         new_behaviors=[one for one in wishes.new_behaviors if passes("new_behaviors", one.content, one.evidence_ids)],
         reinforcements=wishes.reinforcements,
@@ -112,7 +114,7 @@ def sift(guard: Guard, wishes: Wishes, material: ReflectionInput) -> tuple[Wishe
     return kept, refused
 
 
-def sensitive_words(guard: Guard, said: Reconsidered) -> RefusedWish | None:
+def sensitive_words(guard: Guard, said: TraitRevision) -> RefusedOperation | None:
     """Return the refusal of a special reflection's answer on a sensitive topic, or None."""
     for text in (said.new_content, said.reasoning, *(side.content for side in said.sides)):
         finding = guard.of_trait(text, []) if text else None
@@ -134,8 +136,8 @@ def withheld(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list
     ]
 
 
-def _refusal(operation: str, finding: Finding) -> RefusedWish:
-    return RefusedWish(operation=operation, rule=SENSITIVE, reason=f"it speaks of {finding.topic}")
+def _refusal(operation: str, finding: Finding) -> RefusedOperation:
+    return RefusedOperation(operation=operation, rule=SENSITIVE, reason=f"it speaks of {finding.topic}")
 
 
 # Reflection by rules: the findings of ``by_rules`` in the form that the nine steps take.
@@ -177,7 +179,7 @@ class RuleStrategy:
 
     def reconsider(
         self, _bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
-    ) -> tuple[Reconsidered | None, StrategyResult]:
+    ) -> tuple[TraitRevision | None, StrategyResult]:
         """Weigh the support of a trait against its contradictions."""
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)

@@ -16,7 +16,7 @@ from phronesis.index.projections import WHOLE
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.store.documents import read_vectors
-from phronesis.store.embedding_models import has_model
+from phronesis.store.lanes import has_model
 
 Floats = npt.NDArray[np.float32]
 Cosines = Callable[[Sequence[str]], Floats]

@@ -37,7 +37,7 @@ from phronesis.memory.runtime import Components, Runtime
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedders
 from phronesis.models.model_registry import ModelRegistry
-from phronesis.models.token_counter import KeptCounts, TokenCounter, load_token_counter
+from phronesis.models.token_counter import CachedCounts, TokenCounter, load_token_counter
 from phronesis.reasoning.external_mirror import Mirror, index_check, outside_eraser
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.recall.browse import Browser
@@ -227,7 +227,7 @@ def _store(settings: Settings) -> tuple[Settings, Database]:
 
 def _counter(policy: Policy) -> Callable[[], TokenCounter]:
     # The counter's vocabulary takes half a second to load: not before somebody counts.
-    return cache(lambda: KeptCounts(load_token_counter(policy.token_counter)))
+    return cache(lambda: CachedCounts(load_token_counter(policy.token_counter)))
 
 
 def _roster(

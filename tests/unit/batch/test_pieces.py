@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.batch.rows import Piece, read_pieces
+from phronesis.batch.rows import RowSource, read_pieces
 
 JSON = st.recursive(
     st.none() | st.integers(-99, 99) | st.text(max_size=8),
@@ -28,7 +28,7 @@ class Trickle(io.BytesIO):
         return super().read(min(3, size) if size is not None and size > 0 else size)
 
 
-def cut(data: bytes, most: int = 1000) -> list[Piece]:
+def cut(data: bytes, most: int = 1000) -> list[RowSource]:
     return list(read_pieces(io.BytesIO(data), most=most))
 
 

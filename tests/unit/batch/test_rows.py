@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from phronesis.batch.rows import Piece, Row, read_row
+from phronesis.batch.rows import BatchRow, RowSource, read_row
 from phronesis.errors import InputError
 
 FEEDBACK = {"products": [{"name": "CO", "value": 1.0}]}
 
 
-def read(row: Any) -> Row:
-    return read_row(Piece(7, row if isinstance(row, bytes) else json.dumps(row).encode(), 9))
+def read(row: Any) -> BatchRow:
+    return read_row(RowSource(7, row if isinstance(row, bytes) else json.dumps(row).encode(), 9))
 
 
 def test_a_run_with_feedback_is_learned_from() -> None:
@@ -61,4 +61,4 @@ def test_what_is_wrong_is_named() -> None:
 
 def test_a_fault_of_the_file_is_the_rows() -> None:
     with pytest.raises(InputError, match="too long"):
-        read_row(Piece(1, b"", 5, "too long"))
+        read_row(RowSource(1, b"", 5, "too long"))

@@ -9,7 +9,7 @@ import numpy as np
 from phronesis import Memory
 from phronesis.recall.scoring.weights import A12, B12
 from phronesis_benchmarks.cached_embedder import CachedEmbedder
-from phronesis_benchmarks.candidates import NAMES, Asked, as_vector, collect
+from phronesis_benchmarks.candidates import NAMES, CandidateQuestion, as_vector, collect
 from phronesis_benchmarks.fitting import run_refit
 from phronesis_benchmarks.refit import fit, refit
 from unit.benchmarks.conftest import WordEmbedder, locomo_sample
@@ -17,10 +17,12 @@ from unit.benchmarks.conftest import WordEmbedder, locomo_sample
 ONE_HOT = np.eye(len(NAMES))
 
 
-def asked(gold: str, *, group: str = "g", conversation: str = "c", split: str = "", right: str = "photo") -> Asked:
+def asked(
+    gold: str, *, group: str = "g", conversation: str = "c", split: str = "", right: str = "photo"
+) -> CandidateQuestion:
     """Give a question whose evidence is told by one feature, among two candidates."""
     table = np.stack([ONE_HOT[NAMES.index(right)], ONE_HOT[NAMES.index("asks")]])
-    return Asked(group, conversation, split, (gold,), ("yes", "no"), ("s1", "s1"), table)
+    return CandidateQuestion(group, conversation, split, (gold,), ("yes", "no"), ("s1", "s1"), table)
 
 
 def test_the_feature_that_tells_the_evidence_gains_weight() -> None:

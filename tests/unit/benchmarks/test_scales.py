@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from app_routes import routes
 from custom_store import registered
 from phronesis.errors import InputError
-from phronesis.interfaces.authentication import Admission
+from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
 from phronesis_benchmarks.compose_scale import run_compose_scale
@@ -79,6 +79,6 @@ def test_every_page_is_timed() -> None:
     asked = {re.sub("/memories/.+", "/memories/{item_id}", one.path.partition("?")[0]) for one in report.pages}
     app = FastAPI(openapi_url=None)
     with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
-        mount(app, Admission(memory, keys_required=False))
+        mount(app, Authenticator(memory, keys_required=False))
         paths = {one.path for one in routes(app.routes) if "GET" in (one.methods or ())}
     assert asked == paths - NOT_TIMED

@@ -9,7 +9,7 @@ import pytest
 
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
 from phronesis.engine.sensitive_topics.tables import NONE, model_from
-from phronesis.models.text_features import folded
+from phronesis.models.text_features import normalise_text
 from phronesis_benchmarks.sensitive import UNNAMED, Text, load_texts, run_sensitive
 
 TOLD = (
@@ -79,7 +79,7 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
     assert "| users.jsonl | en | 5 | 0.000, 1.000 | 0.000, 0.000 | 0.000, 1.000 | 0.000, 0.000 |" in table
     assert "| texts.jsonl | zh | 4 | 0.000, 0.000 |" in table
     model = model_from((out / "en.npz").read_bytes())
-    odds = model.odds(folded("the kettle chair"), SENSITIVE_TOPICS)
+    odds = model.odds(normalise_text("the kettle chair"), SENSITIVE_TOPICS)
     assert odds is not None
     assert odds.topic == "physical_health"
     assert (out / "zh.npz").exists()

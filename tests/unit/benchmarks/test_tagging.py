@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from phronesis.conversation.extracting.tagging.network import Network
-from phronesis.conversation.extracting.tagging.opinion import Tagged, tagged_in
+from phronesis.conversation.extracting.tagging.opinion import TaggedValue, tagged_in
 from phronesis.errors import InputError
 from phronesis_benchmarks.tagging import Pieces, exchanged, fit, load_learned, run_tagger
 
@@ -60,7 +60,7 @@ def network(pieces: Pieces) -> Network:
     return fit(TURNS, pieces=pieces, rounds=40)
 
 
-def found(network: Network, text: str) -> list[Tagged]:
+def found(network: Network, text: str) -> list[TaggedValue]:
     seen = network.vocabulary.encode(text)
     return tagged_in(text, seen, network.chances(seen), network)
 

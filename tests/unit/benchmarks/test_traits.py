@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from phronesis_benchmarks.traits import Held, compared, run_traits
+from phronesis_benchmarks.traits import ReplayedTrait, compared, run_traits
 
 TEXTS = (
     "Went for a run before work",
@@ -39,9 +39,9 @@ def test_a_trait_is_found_reinforced_and_contradicted(tmp_path: Path) -> None:
     assert (one.ended, one.ended_right, one.careful, one.careful_right) == (1, 1, 1, 1)
 
 
-def held(*ids: str) -> Held:
+def held(*ids: str) -> ReplayedTrait:
     """Give a found trait with its evidence."""
-    return Held("runs", "personal", [*ids])
+    return ReplayedTrait("runs", "personal", [*ids])
 
 
 TWO_MEMORIES_TWO: list[tuple[tuple[str, ...], int]] = [

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.compose.selection import Ledger, shares
+from phronesis.compose.selection import SlotLedger, shares
 
 CAPS = st.dictionaries(
     st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]), st.integers(-10, 5_000)
@@ -25,7 +25,7 @@ def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> No
 
 
 def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
-    ledger = Ledger(100, {"system_blocks": 80, "recent_turns": 40, "evidence": 80})
+    ledger = SlotLedger(100, {"system_blocks": 80, "recent_turns": 40, "evidence": 80})
     assert (ledger.own("system_blocks"), ledger.own("recent_turns"), ledger.own("evidence")) == (40, 20, 40)
     ledger.use("system_blocks", 10)
     assert (ledger.spare(), ledger.own("system_blocks"), ledger.room("system_blocks")) == (90, 30, 30)
@@ -61,7 +61,7 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
 def test_who_asks_first_never_uses_more_than_is_there(
     available: int, caps: dict[str, int], asked: list[tuple[str, bool, int]]
 ) -> None:
-    ledger = Ledger(available, caps)
+    ledger = SlotLedger(available, caps)
     for slot, own, wished in asked:
         if slot in caps:
             room = ledger.own(slot) if own else ledger.room(slot)

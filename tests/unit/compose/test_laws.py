@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 from phronesis.compose.composer import BUDGETED, compose, in_order
-from phronesis.compose.snippets import Piece, keeps_its_role
+from phronesis.compose.snippets import RenderedPiece, keeps_its_role
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, ByteBound, O200k, TokenCounter
@@ -148,7 +148,7 @@ def check_citations(package: ContextPackage) -> None:
     order = [
         (slot, piece)
         for slot, blocks in zip(SLOTS, slots_of_blocks(package), strict=False)
-        for piece in in_order([Piece(slot, n, block, "", 0) for n, block in enumerate(blocks)], slot)
+        for piece in in_order([RenderedPiece(slot, n, block, "", 0) for n, block in enumerate(blocks)], slot)
     ]
     order.sort(key=lambda one: one[1].due)
     cited = [
@@ -166,7 +166,7 @@ def check_citations(package: ContextPackage) -> None:
         assert f"\n[{alias[evidence.item.citation]}] (" in fenced
 
 
-def as_block(piece: Piece) -> Block:
+def as_block(piece: RenderedPiece) -> Block:
     assert isinstance(piece.source, Block)
     return piece.source
 

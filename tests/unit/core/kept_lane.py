@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Delta, Existing, Fold, Patch, ResolvedChanges, settle
+from phronesis.core.changes import Changes, CurrentState, Delta, Fold, Patch, ResolvedChanges, settle
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.serialization import decode, encode
@@ -77,7 +77,7 @@ class KeptLane:
         order = -1 if backwards else 1
         found = self.items([*touched, *(item.id for item in changes.items)][::order])
         owners = [row.from_id for row in (*changes.edges, *changes.dropped_edges)]
-        existing = Existing(
+        existing = CurrentState(
             items=found,
             evidence=[row for row in self.evidence.values() if row.item_id in touched][::order],
             edges=[row for row in self.edges.values() if row.from_id in owners][::order],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Existing, Fold, Patch, field_patch, settle
+from phronesis.core.changes import Changes, CurrentState, Fold, Patch, field_patch, settle
 from phronesis.errors import PhronesisError
 from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count, edge, item_of, moment, piece
 
@@ -68,7 +68,7 @@ def test_settling_what_was_settled_changes_nothing(history: list[Changes], chang
 
 
 def test_creations_come_first_and_then_the_order_of_the_wishes() -> None:
-    existing = Existing(items={name: item_of(name) for name in ("z", "a", "m")})
+    existing = CurrentState(items={name: item_of(name) for name in ("z", "a", "m")})
     changes = Changes(
         items=[item_of("new")],
         patches=[Patch("m", {"value": 1}, "second"), Patch("new", {"value": 2}, "made and marked")],
@@ -90,7 +90,7 @@ def test_an_item_that_is_there_is_not_created_again() -> None:
     held = item_of("i1", value="held")
     settled = settle(
         Changes(items=[item_of("i1", value="again")]),
-        Existing(items={"i1": held}),
+        CurrentState(items={"i1": held}),
         entry_id="e",
         actor="me",
         at=moment(1),

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.reasoning.laws.claim_status import described, equal, holds, measured, verdict
+from phronesis.reasoning.laws.claim_status import equal, holds, matches_run, metric_of_run, verdict
 from phronesis.reasoning.laws.facts import OPERATORS, FactsView, Operator, mistakes_of_test
 from phronesis.reasoning.laws.records import Product
 
@@ -47,15 +47,19 @@ def test_borders() -> None:
 
 def test_metrics() -> None:
     run = view(CO, H2, Product(name="CH4"))
-    assert (measured(run, "activity"), measured(run, "fraction", "co"), measured(run, "value", "ＣＯ")) == (
+    assert (
+        metric_of_run(run, "activity"),
+        metric_of_run(run, "fraction", "co"),
+        metric_of_run(run, "value", "ＣＯ"),
+    ) == (
         4.0,
         0.3,
         3.0,
     )
-    assert measured(run, "value", "CH4") is None
-    assert measured(run, "fraction", "formate") is None
-    assert measured(run, "fraction") is None
-    assert measured(view(Product(name="CO", fraction=0.5)), "activity") is None
+    assert metric_of_run(run, "value", "CH4") is None
+    assert metric_of_run(run, "fraction", "formate") is None
+    assert metric_of_run(run, "fraction") is None
+    assert metric_of_run(view(Product(name="CO", fraction=0.5)), "activity") is None
     assert verdict(a_test("activity", value=4), run) == "support"
     assert verdict(a_test("value", value=3.0), run) == "support"
 
@@ -71,7 +75,7 @@ def test_which_runs_are_meant() -> None:
     ]
     for given_, expected in cases:
         test = a_test(value=0.3, given=given_)
-        assert described(given_, view(CO)) is expected, given_
+        assert matches_run(given_, view(CO)) is expected, given_
         assert verdict(test, view(CO)) == ("support" if expected else "irrelevant"), given_
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import SUBTYPES, StoredConfidence, Subtype, decayed, reinforce
+from phronesis.core.confidence import SUBTYPES, StoredConfidence, Subtype, decay, reinforce
 from phronesis.errors import InputError
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -22,8 +22,8 @@ def stored(confidence: float = 0.8, *, subtype: Subtype = "behavior", reinforcem
 
 
 def test_the_formula() -> None:
-    assert decayed(0.8, days=30, reinforcements=5, subtype="preference") == pytest.approx(0.8 * exp(-0.04))
-    assert decayed(1.0, days=30, reinforcements=0, subtype="behavior") == pytest.approx(0.8607, abs=1e-4)
+    assert decay(0.8, days=30, reinforcements=5, subtype="preference") == pytest.approx(0.8 * exp(-0.04))
+    assert decay(1.0, days=30, reinforcements=0, subtype="behavior") == pytest.approx(0.8607, abs=1e-4)
 
 
 @given(low=CONFIDENCES, high=CONFIDENCES, days=DAYS, more=DAYS, n=COUNTS, subtype=KINDS)
@@ -31,11 +31,11 @@ def test_it_stays_in_bounds_and_is_monotone(
     *, low: float, high: float, days: float, more: float, n: int, subtype: Subtype
 ) -> None:
     low, high = sorted((low, high))
-    now = decayed(low, days=days, reinforcements=n, subtype=subtype)
+    now = decay(low, days=days, reinforcements=n, subtype=subtype)
     assert 0.0 <= now <= low
-    assert now <= decayed(high, days=days, reinforcements=n, subtype=subtype)
-    assert decayed(low, days=days + more, reinforcements=n, subtype=subtype) <= now
-    assert now <= decayed(low, days=days, reinforcements=n + 1, subtype=subtype)
+    assert now <= decay(high, days=days, reinforcements=n, subtype=subtype)
+    assert decay(low, days=days + more, reinforcements=n, subtype=subtype) <= now
+    assert now <= decay(low, days=days, reinforcements=n + 1, subtype=subtype)
 
 
 @given(confidence=CONFIDENCES, n=COUNTS, subtype=KINDS, runs=st.integers(1, 60))
@@ -44,8 +44,8 @@ def test_daily_runs_that_move_the_reference_equal_one_run(
 ) -> None:
     value = confidence
     for _ in range(runs):
-        value = decayed(value, days=1, reinforcements=n, subtype=subtype)
-    assert value == pytest.approx(decayed(confidence, days=runs, reinforcements=n, subtype=subtype))
+        value = decay(value, days=1, reinforcements=n, subtype=subtype)
+    assert value == pytest.approx(decay(confidence, days=runs, reinforcements=n, subtype=subtype))
 
 
 def test_reinforcement_acts_on_the_decayed_value_and_moves_the_reference() -> None:
@@ -59,17 +59,17 @@ def test_reinforcement_acts_on_the_decayed_value_and_moves_the_reference() -> No
 @pytest.mark.parametrize("days", [-0.1, float("nan"), float("inf")])
 def test_days_must_be_finite_and_not_negative(days: float) -> None:
     with pytest.raises(InputError) as caught:
-        decayed(0.5, days=days, reinforcements=0, subtype="core")
+        decay(0.5, days=days, reinforcements=0, subtype="core")
     assert caught.value.field == "days"
 
 
 def test_other_fields_are_checked_by_name() -> None:
     with pytest.raises(InputError) as caught:
-        decayed(1.5, days=1, reinforcements=0, subtype="core")
+        decay(1.5, days=1, reinforcements=0, subtype="core")
     assert caught.value.field == "confidence"
     with pytest.raises(InputError) as caught:
-        decayed(0.5, days=1, reinforcements=-1, subtype="core")
+        decay(0.5, days=1, reinforcements=-1, subtype="core")
     assert caught.value.field == "reinforcements"
     with pytest.raises(InputError, match="behavior, preference, core") as caught:
-        decayed(0.5, days=1, reinforcements=0, subtype="mood")  # type: ignore[arg-type]
+        decay(0.5, days=1, reinforcements=0, subtype="mood")  # type: ignore[arg-type]
     assert caught.value.field == "subtype"

@@ -6,7 +6,14 @@ from typing import Any
 
 from phronesis.experience.laws.answers import Reference
 from phronesis.experience.laws.constraints import bans_of
-from phronesis.experience.laws.recommendations import Advised, Found, advise, opposed, outcome_conflicts, sides
+from phronesis.experience.laws.recommendations import (
+    RankedRecord,
+    Recommendations,
+    advise,
+    opposed_events,
+    outcome_conflicts,
+    sides,
+)
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.index.tokens import tokenize
 
@@ -20,11 +27,11 @@ def event(id_: str, attempt: str, label: str = "success", **more: Any) -> L1Even
     return L1Event(id=id_, kind="l1", attempt=attempt, label=label, source_ref=f"ref/{id_}", **ITEM, **more)
 
 
-def found(record: L1Event | Pattern | Principle, score: float = 1.0, **more: Any) -> Found:
-    return Found(record=record, score=score, relevance=score, **more)
+def found(record: L1Event | Pattern | Principle, score: float = 1.0, **more: Any) -> RankedRecord:
+    return RankedRecord(record=record, score=score, relevance=score, **more)
 
 
-def told(*things: Found, constraints: Any = (), limit: int = 10) -> Advised:
+def told(*things: RankedRecord, constraints: Any = (), limit: int = 10) -> Recommendations:
     return advise(things, bans_of(constraints, tokenize)[0], tokenize, limit=limit)
 
 
@@ -64,7 +71,7 @@ def test_a_pattern_speaks_for_its_events() -> None:
     bad = told(found(pattern("failure", "避免：重启\n教训：先看日志"), events=refs))
     assert [one.attempt for one in bad.avoid] == ["重启"]
     assert [(one.attempt, one.patterns) for one in bad.recommended] == [("先看日志", ("p-failure",))]
-    assert told(found(pattern("unknown", "Open: try"))) == Advised()
+    assert told(found(pattern("unknown", "Open: try"))) == Recommendations()
     assert told(found(pattern("failure", "Avoid: rush"))).recommended == []
     assert told(found(pattern("success", ""))).recommended[0].attempt == "said of it"
 
@@ -75,10 +82,10 @@ def test_the_same_attempt_with_two_outcomes() -> None:
     elsewhere = replace(bad, id="c", situation="a guitar is out of tune")
     other = event("d", "tuned the guitar strings", "failure", situation="the build fails")
     empty = event("e", "", "failure")
-    pairs = opposed([good, bad, elsewhere, other, empty, event("f", "")], tokenize)
+    pairs = opposed_events([good, bad, elsewhere, other, empty, event("f", "")], tokenize)
     assert [(one.id, two.id) for one, two in pairs] == [("a", "b")]
     conflicts = outcome_conflicts([*pairs, (good, elsewhere)])
     assert [[ref.id for ref in one.against] for one in conflicts] == [["b", "c"]]
     assert sides(conflicts) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
-    bare = opposed([event("a", "cleared the cache"), event("b", "cleared the cache", "failure")], tokenize)
+    bare = opposed_events([event("a", "cleared the cache"), event("b", "cleared the cache", "failure")], tokenize)
     assert len(bare) == 1

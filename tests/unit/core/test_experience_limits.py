@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.constraints import bans_of, clauses_of, liking
+from phronesis.experience.laws.constraints import bans_of, clauses_of, preference_score
 from phronesis.index.tokens import tokenize
 
 
@@ -62,7 +62,7 @@ def test_preferences() -> None:
         (["的"], "lock", 0),
     ]
     for wishes, text, sign in cases:
-        liked = liking(wishes, tokenize)(clauses_of(text, tokenize))
+        liked = preference_score(wishes, tokenize)(clauses_of(text, tokenize))
         assert (liked > 0) - (liked < 0) == sign, wishes
         assert -1.0 <= liked <= 1.0, wishes
 

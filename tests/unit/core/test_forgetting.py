@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from phronesis.core.items import Item
 from phronesis.forgetting.laws import (
     FORGETTABLE,
-    Fading,
-    Figures,
     Law,
+    RetentionFields,
+    RetentionFigures,
     Rule,
     fields_of,
     is_expired,
@@ -27,7 +27,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 RULE = Rule()
 PLAIN = Rule(downweight_below=0.0, expired_after_days=30)
 FIGURES = st.builds(
-    Figures,
+    RetentionFigures,
     age_days=st.floats(0, 1e5),
     uses=st.integers(0, 10_000),
     usefulness=st.floats(0, 1),
@@ -57,17 +57,17 @@ def item(**given: Any) -> Item:
     )
 
 
-def act(one: Item | Fading, kept: float, rule: Rule = RULE, at: datetime = NOW, **given: Any) -> str | None:
+def act(one: Item | RetentionFields, kept: float, rule: Rule = RULE, at: datetime = NOW, **given: Any) -> str | None:
     done = next_action(one, kept, rule, at, **given)
     return None if done is None else done[0]
 
 
 def put_away() -> Item:
-    return item().with_fields(fields_of("archive", Figures(age_days=500).to_data(0.1), NOW))
+    return item().with_fields(fields_of("archive", RetentionFigures(age_days=500).to_data(0.1), NOW))
 
 
 @given(FIGURES, st.floats(0.1, 1e4))
-def test_retention_is_in_range_and_moves_one_way_with_each_figure(figures: Figures, half_life: float) -> None:
+def test_retention_is_in_range_and_moves_one_way_with_each_figure(figures: RetentionFigures, half_life: float) -> None:
     kept = retention(figures, half_life)
     assert 0.0 <= kept <= 1.0
     assert retention(replace(figures, age_days=figures.age_days + 1), half_life) <= kept
@@ -80,9 +80,9 @@ def test_retention_is_in_range_and_moves_one_way_with_each_figure(figures: Figur
 
 @given(FIGURES, RULES, st.floats(0, 1e4), st.integers(0, 100))
 def test_what_is_done_is_no_milder_with_age_and_no_harder_with_use(
-    figures: Figures, rule: Rule, older: float, uses: int
+    figures: RetentionFigures, rule: Rule, older: float, uses: int
 ) -> None:
-    def severity(one: Figures) -> int:
+    def severity(one: RetentionFigures) -> int:
         return SEVERITY[act(item(), retention(one, rule.half_life_days), rule)]
 
     assert severity(replace(figures, age_days=figures.age_days + older)) >= severity(figures)
@@ -90,18 +90,18 @@ def test_what_is_done_is_no_milder_with_age_and_no_harder_with_use(
 
 
 @given(FIGURES, RULES)
-def test_nothing_unopposed_is_moved_before_it_is_old_enough(figures: Figures, rule: Rule) -> None:
+def test_nothing_unopposed_is_moved_before_it_is_old_enough(figures: RetentionFigures, rule: Rule) -> None:
     young = replace(figures, age_days=min(figures.age_days, rule.youngest_days * 0.999), usual=rule.usual, counter=0.0)
     assert act(item(), retention(young, rule.half_life_days), rule) is None
 
 
 def test_half_is_left_after_a_half_life_and_importance_use_and_who_said_it_change_that() -> None:
-    assert retention(Figures(age_days=180), 180) == 0.5
-    assert retention(Figures(age_days=90, human=False), 180) == 0.5
-    assert retention(Figures(age_days=360, uses=1), 180) == 0.5
-    assert retention(Figures(age_days=360, importance=7), 180) == 0.5
-    assert retention(Figures(age_days=90, importance=1, usual=3), 180) == 0.5
-    assert retention(Figures(age_days=-3), 180) == 1.0
+    assert retention(RetentionFigures(age_days=180), 180) == 0.5
+    assert retention(RetentionFigures(age_days=90, human=False), 180) == 0.5
+    assert retention(RetentionFigures(age_days=360, uses=1), 180) == 0.5
+    assert retention(RetentionFigures(age_days=360, importance=7), 180) == 0.5
+    assert retention(RetentionFigures(age_days=90, importance=1, usual=3), 180) == 0.5
+    assert retention(RetentionFigures(age_days=-3), 180) == 1.0
 
 
 def test_what_is_retained_badly_is_downweighted_then_archived_then_deleted() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from found_evidence import memory, part, section
-from phronesis.recall.deduplication import Candidate, Part, candidates_of, falling, judged, support
-from phronesis.recall.fusion import Fused, FusionRules, fuse
+from phronesis.recall.deduplication import Candidate, Part, candidates_of, isotonic_decrease, reranked, support
+from phronesis.recall.fusion import FusedEvidence, FusionRules, fuse
 
 SHARES = st.floats(0, 1)
 MANY = FusionRules(per_document=1000, per_domain=1000)
@@ -29,11 +29,11 @@ def pools(draw: st.DrawFn) -> list[Candidate]:
     return candidates_of([part("memory", *memories, abstained=abstained), part("resources", *sections)])
 
 
-def ids(fused: Fused) -> list[str]:
+def ids(fused: FusedEvidence) -> list[str]:
     return [one.item.id for one in fused.evidence]
 
 
-def fate_of(fused: Fused, identity: str) -> str:
+def fate_of(fused: FusedEvidence, identity: str) -> str:
     [found] = [fate.what for fate in fused.fates if fate.candidate.evidence.item.id == identity]
     return found
 
@@ -43,7 +43,7 @@ def fate_of(fused: Fused, identity: str) -> str:
 
 @given(st.lists(st.floats(-5, 5, allow_subnormal=False), max_size=30))
 def test_the_fit_never_rises_and_keeps_the_mean(values: list[float]) -> None:
-    fitted = falling(values)
+    fitted = isotonic_decrease(values)
     assert len(fitted) == len(values)
     assert all(first >= second for first, second in pairwise(fitted))
     assert sum(fitted) == pytest.approx(sum(values), abs=1e-9)
@@ -116,7 +116,7 @@ def test_every_candidate_has_one_fate(pool: list[Candidate], limit: int) -> None
 
 @given(pools(), st.lists(SHARES, min_size=24, max_size=24), st.integers(1, 20))
 def test_a_reranker_orders_each_side_by_its_scores(pool: list[Candidate], scores: list[float], limit: int) -> None:
-    fused = fuse(judged(pool, scores), replace(MANY, memory_share=0.5), limit=limit)
+    fused = fuse(reranked(pool, scores), replace(MANY, memory_share=0.5), limit=limit)
     for kind in ("fact", "section"):
         given_scores = [one.score for one in fused.evidence if one.item.kind == kind]
         assert given_scores == sorted(given_scores, reverse=True)

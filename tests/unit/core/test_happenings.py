@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phronesis.recall.as_of import happening
+from phronesis.recall.as_of import change_name
 
 FOR = {"polarity": "support"}
 AGAINST = {"polarity": "contra"}
@@ -22,4 +22,4 @@ def test_a_change_is_told_in_one_word() -> None:
         ({"confidence": (0.5, 0.4)}, [], [FOR], "unsupported"),
     ]
     for fields, added, removed, word in cases:
-        assert happening("update", fields, added, removed) == word, fields
+        assert change_name("update", fields, added, removed) == word, fields

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from phronesis.core.api_keys import SECRET_BYTES, Role, Token, check_role, hashed, opens, parse_token
+from phronesis.core.api_keys import SECRET_BYTES, Role, Token, check_role, hash_secret, opens, parse_token
 from phronesis.errors import InputError, Unauthenticated
 
 KEY_ID = "01a205fb-710c-7149-96b1-2d76b6d16db7"
@@ -44,7 +44,7 @@ def test_what_is_no_token_is_refused_and_not_repeated() -> None:
 
 
 def test_only_the_secret_itself_opens() -> None:
-    kept = hashed(TOKEN.secret)
+    kept = hash_secret(TOKEN.secret)
     assert opens(kept, TOKEN.secret)
     assert not opens(kept, bytes(SECRET_BYTES))
     assert TOKEN.secret not in kept

@@ -6,7 +6,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from phronesis.core.lazy_loading import once, once_property
+from phronesis.core.lazy_loading import load_once, once_property
 
 THREADS = 16
 
@@ -25,7 +25,7 @@ def together(ask: Callable[[], object]) -> list[object]:
 def test_of_threads_that_ask_together_one_loads() -> None:
     loads: list[str] = []
 
-    @once
+    @load_once
     def load(name: str) -> object:
         loads.append(name)
         Event().wait(0.05)  # the others come meanwhile
@@ -56,7 +56,7 @@ def test_a_property_is_worked_out_once_for_each_instance() -> None:
 def test_what_fails_is_loaded_again() -> None:
     tries: list[int] = []
 
-    @once
+    @load_once
     def load() -> int:
         tries.append(1)
         if len(tries) == 1:

@@ -13,18 +13,18 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.experience.laws import topics
 from phronesis.experience.laws.evidence_fold import STANDINGS
-from phronesis.experience.laws.principles import Worth, cost_of, risk_of, standing
+from phronesis.experience.laws.principles import PrincipleThresholds, cost_of, evidence_counts, risk_of
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
     FAILURE,
     REFINED,
     SUCCESS,
-    Drawn,
-    SeenPattern,
+    PatternInput,
+    PrincipleDraft,
     Slot,
     confidence_of,
     draw,
-    grouped,
+    group_topics,
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,17 +35,17 @@ def event(name: str, label: str = SUCCESS, **more: Any) -> L1Event:
     return L1Event(id=name, kind="l1", content=name, entry_id="e", recorded_at=AT, updated_at=AT, label=label, **given)
 
 
-def pattern(name: str, outcome: str = SUCCESS, size: int = 3, **more: Any) -> SeenPattern:
+def pattern(name: str, outcome: str = SUCCESS, size: int = 3, **more: Any) -> PatternInput:
     own = more.pop("own", {})
     events = more.pop("events", [event(f"{name}{n}", outcome, **own) for n in range(size)])
-    return SeenPattern(id=name, outcome=outcome, events=events, summary=f"tried {name}", **more)
+    return PatternInput(id=name, outcome=outcome, events=events, summary=f"tried {name}", **more)
 
 
 def terms(text: str) -> list[str]:
     return text.lower().split()
 
 
-def again(one: SeenPattern, other: SeenPattern, alike: float = 1.0) -> dict[tuple[str, str], float]:
+def again(one: PatternInput, other: PatternInput, alike: float = 1.0) -> dict[tuple[str, str], float]:
     """All events of one did what those of the other did."""
     return {(held.id, other.id): alike for held in one.events}
 
@@ -120,13 +120,13 @@ def test_the_fold_counts_what_supports_and_contradicts_in_any_order(told: Sequen
 
 
 def test_it_takes_several_patterns_or_a_strong_one() -> None:
-    worth = Worth(min_members=3, min_patterns=2)
+    worth = PrincipleThresholds(min_members=3, min_patterns=2)
     small = pattern("small", size=2)
-    assert not worth.lets_begin(Drawn(support=[small]))
-    assert worth.lets_begin(Drawn(support=[small]), refines=True)
-    assert worth.lets_begin(Drawn(support=[small, pattern("other", size=2)]))
-    assert worth.lets_begin(Drawn(support=[pattern("strong")]))
-    assert not worth.lets_begin(Drawn(support=[pattern("strong")], against=[pattern("bad", FAILURE)]))
+    assert not worth.lets_begin(PrincipleDraft(support=[small]))
+    assert worth.lets_begin(PrincipleDraft(support=[small]), refines=True)
+    assert worth.lets_begin(PrincipleDraft(support=[small, pattern("other", size=2)]))
+    assert worth.lets_begin(PrincipleDraft(support=[pattern("strong")]))
+    assert not worth.lets_begin(PrincipleDraft(support=[pattern("strong")], against=[pattern("bad", FAILURE)]))
 
 
 # --- cost and risk ---------------------------------------------------------------------------------------------------
@@ -134,9 +134,9 @@ def test_it_takes_several_patterns_or_a_strong_one() -> None:
 
 def test_risk_is_that_of_the_action() -> None:
     support = [pattern("good", size=4), pattern("other", FAILURE)]
-    drawn = Drawn(support=support, against=[pattern("bad", FAILURE, size=2)], counter=[event("x", FAILURE)])
+    drawn = PrincipleDraft(support=support, against=[pattern("bad", FAILURE, size=2)], counter=[event("x", FAILURE)])
     assert {name: risk_of(drawn)[name] for name in ("successes", "trials")} == {"successes": 3, "trials": 7}
-    avoided = Drawn(
+    avoided = PrincipleDraft(
         support=[pattern("bad", FAILURE, events=[event("a", FAILURE), event("b", "unknown")])],
         counter=[event("x"), event("y")],
     )
@@ -151,9 +151,9 @@ def test_cost_is_the_median_of_what_is_known() -> None:
         event("d", episode_id="e2"),
         event("e", observations={"seconds": 9}),
     ]
-    found = cost_of(Drawn(support=[pattern("good", events=events)], against=[pattern("bad", FAILURE)]))
+    found = cost_of(PrincipleDraft(support=[pattern("good", events=events)], against=[pattern("bad", FAILURE)]))
     assert (found.seconds, found.timed, found.attempts, found.episodes) == (5.0, 3, 3.0, 2)
-    nothing = cost_of(Drawn(support=[pattern("good")]))
+    nothing = cost_of(PrincipleDraft(support=[pattern("good")]))
     assert (nothing.seconds, nothing.attempts) == (None, None)
 
 
@@ -164,8 +164,8 @@ def test_topics_are_by_average_link() -> None:
     alike = np.zeros((4, 4), np.float32)
     alike[0, 1] = alike[1, 0] = alike[1, 2] = alike[2, 1] = 1.2
     alike[0, 2] = alike[2, 0] = 0.1
-    assert grouped(alike) == [[0, 1], [2], [3]]
-    assert grouped(np.zeros((0, 0), np.float32)) == []
+    assert group_topics(alike) == [[0, 1], [2], [3]]
+    assert group_topics(np.zeros((0, 0), np.float32)) == []
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -174,13 +174,22 @@ def test_topics_are_by_average_link() -> None:
 def test_standing_counts_each_event_once() -> None:
     good = pattern("good")
     both = pattern("both", events=[*good.events[:1], event("bad", FAILURE, source_ref=None)])
-    drawn = Drawn(support=[good, both], against=[pattern("no", FAILURE, size=2)], counter=[event("x", FAILURE)])
-    assert standing(drawn) == {"patterns": 2, "events": 4, "successes": 3, "failures": 1, "sources": 1, "contra": 3}
+    drawn = PrincipleDraft(
+        support=[good, both], against=[pattern("no", FAILURE, size=2)], counter=[event("x", FAILURE)]
+    )
+    assert evidence_counts(drawn) == {
+        "patterns": 2,
+        "events": 4,
+        "successes": 3,
+        "failures": 1,
+        "sources": 1,
+        "contra": 3,
+    }
 
 
 def test_a_topic_too_large_to_compare_is_narrowed_or_taken_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "MAX_COMPARED", 3)
     near = np.full((6, 6), 0.65, np.float32)
     near[:3, :3] = near[3:, 3:] = 1.5
-    assert grouped(near) == [[0, 1, 2], [3, 4, 5]]
-    assert grouped(np.full((5, 5), 9.0, np.float32)) == [[0, 1, 2, 3, 4]]
+    assert group_topics(near) == [[0, 1, 2], [3, 4, 5]]
+    assert group_topics(np.full((5, 5), 9.0, np.float32)) == [[0, 1, 2, 3, 4]]

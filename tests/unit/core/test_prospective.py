@@ -30,13 +30,13 @@ def test_what_is_due_stays_due_until_it_expires(due: datetime, now: datetime, la
         assert prospective.surfaces(item, now + later)
     over = task(due, valid_to=due + later)
     assert prospective.surfaces(over, now) == (due <= now + COMING and now < due + later)
-    assert not prospective.lapsed(over, now)
+    assert not prospective.is_lapsed(over, now)
 
 
 @given(due=MOMENTS, now=MOMENTS)
 def test_what_lapses_was_due_a_fortnight_ago(due: datetime, now: datetime) -> None:
     day = due.time() == datetime.min.time()
-    assert prospective.lapsed(task(due), now) == (
+    assert prospective.is_lapsed(task(due), now) == (
         now - due > OVERDUE_SHOWN + (timedelta(days=1) if day else timedelta())
     )
 
@@ -47,13 +47,13 @@ def test_words_name_the_day(due: datetime, now: datetime) -> None:
 
 
 def test_the_last_day_there_is_has_no_end() -> None:
-    assert not prospective.lapsed(task(datetime(9999, 12, 31, tzinfo=UTC)), NOW)
+    assert not prospective.is_lapsed(task(datetime(9999, 12, 31, tzinfo=UTC)), NOW)
 
 
 def test_without_a_due_time_nothing_comes_up() -> None:
     assert prospective.in_words(task(None), NOW) == ""
     assert not prospective.surfaces(task(None), NOW)
-    assert not prospective.lapsed(task(None), NOW)
+    assert not prospective.is_lapsed(task(None), NOW)
     assert prospective.due_of(task(NOW, kind="fact")) is None
 
 

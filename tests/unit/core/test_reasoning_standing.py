@@ -11,7 +11,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import decode, encode
 from phronesis.reasoning.laws.block_format import parse, render
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, current_block, rewritten, written_block, written_of
+from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, current_block, replaced_fields, written_block, written_of
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally
 from unit.core.blocks import BLOCKS
 from unit.core.kept_lane import item_of, piece
@@ -30,7 +30,7 @@ def claim(claim_id: str = "c1", **fields: Any) -> Claim:
 
 
 def edited(item: Item, block: ReasoningBlock, rows: tuple[EvidenceRow, ...] = ()) -> Item:
-    return CLAIMS_FOLD(item.with_fields(rewritten(item, block)), rows)
+    return CLAIMS_FOLD(item.with_fields(replaced_fields(item, block)), rows)
 
 
 ROWS = st.lists(
@@ -73,7 +73,7 @@ def test_each_claim_stands_on_its_own_verdicts(rows: tuple[EvidenceRow, ...], st
 def test_pasting_the_content_back_changes_nothing(rows: tuple[EvidenceRow, ...]) -> None:
     tally = Tally(count=3, run_ids=("r1",), extra={"note": "two by hand"})
     item = written(ReasoningBlock(topic="Cu", claims=(claim("c1", support=tally), claim("c2"))), rows)
-    assert rewritten(item, parse(item.content)) == {}
+    assert replaced_fields(item, parse(item.content)) == {}
 
 
 @given(ROWS)
@@ -83,7 +83,7 @@ def test_what_is_set_by_hand_is_a_new_start_in_which_named_runs_count_once(rows:
     hand = replace(shown, support=replace(shown.support, count=shown.support.count + 1))
     after = edited(item, ReasoningBlock(claims=(hand,)), rows)
     assert current_block(after).claims == (hand,)
-    assert rewritten(after, parse(after.content)) == {}
+    assert replaced_fields(after, parse(after.content)) == {}
 
 
 def test_an_edit_names_what_it_changes_and_nothing_else() -> None:
@@ -96,5 +96,5 @@ def test_an_edit_names_what_it_changes_and_nothing_else() -> None:
     ]
     for block, changed in cases:
         item = written(ReasoningBlock(topic="Cu", scope="global", claims=(claim(),), extra=(("A", "1"),)))
-        assert rewritten(item, block) == changed, block
+        assert replaced_fields(item, block) == changed, block
         assert edited(item, block).content == render(block), block

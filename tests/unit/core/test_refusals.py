@@ -10,7 +10,7 @@ from phronesis.core.proposals import (
     PROPOSALS,
     Proposal,
     Refusal,
-    echoing,
+    echo_predicate,
     proposals_in,
     refusals_in,
 )
@@ -54,7 +54,7 @@ def test_proposals_come_back_as_they_were() -> None:
 
 def test_an_echo_is_never_the_users() -> None:
     rows: list[dict[str, object]] = [{"n": n, "of": [], "start": 0, "end": 10} for n in (0, 1, 7)]
-    echoes = echoing(ENTRY, outcomes(echoes=rows))
+    echoes = echo_predicate(ENTRY, outcomes(echoes=rows))
     assert [n for n in (0, 1, 2) if echoes(proposed(n))] == [1]
 
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from phronesis.recall.scoring.packed_features import NO_DAY
-from phronesis.recall.scoring.signals import Stretch, date_fit
+from phronesis.recall.scoring.signals import DayRange, date_fit
 
-MAY_10 = Stretch(date(2023, 5, 10).toordinal(), date(2023, 5, 10).toordinal())
-MAY = Stretch(date(2023, 5, 1).toordinal(), date(2023, 5, 31).toordinal())
-SPRING = Stretch(date(2023, 3, 1).toordinal(), date(2023, 5, 31).toordinal())
-YEAR = Stretch(date(2023, 1, 1).toordinal(), date(2023, 12, 31).toordinal())
+MAY_10 = DayRange(date(2023, 5, 10).toordinal(), date(2023, 5, 10).toordinal())
+MAY = DayRange(date(2023, 5, 1).toordinal(), date(2023, 5, 31).toordinal())
+SPRING = DayRange(date(2023, 3, 1).toordinal(), date(2023, 5, 31).toordinal())
+YEAR = DayRange(date(2023, 1, 1).toordinal(), date(2023, 12, 31).toordinal())
 
 
 def test_a_day_fits_by_its_distance() -> None:
-    cases: list[tuple[Stretch, date, float]] = [
+    cases: list[tuple[DayRange, date, float]] = [
         (MAY_10, date(2023, 5, 7), 1),
         (MAY_10, date(2023, 5, 18), 0.6),
         (MAY_10, date(2023, 6, 10), 0.6),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.recall.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported
-from phronesis.recall.scoring.signals import COVERAGE, WORDS, Question, Stretch, Wording, further_scores, read_signals
+from phronesis.recall.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported_places
+from phronesis.recall.scoring.signals import COVERAGE, WORDS, DayRange, Question, Wording, further_scores, read_signals
 from phronesis.recall.scoring.weights import A12
 from unit.core.lanes import laid_out
 from unit.core.test_scoring_ranking import lane, signals
@@ -48,7 +48,7 @@ def test_more_weight_never_takes_away(documents: list[list[int]], weight: float)
 def test_wordings_make_candidates_and_have_a_share() -> None:
     question = Question([99], further=[Wording([5], 0.5)])
     one = signals(question)
-    assert supported(one).tolist()[3]
+    assert supported_places(one).tolist()[3]
     assert coarse_scores(one)[3] > coarse_scores(one)[0]
     [ranked] = rank([one], [ALL], A12)
     best = int(ranked.places[ranked.scores.argmax()])
@@ -58,15 +58,15 @@ def test_wordings_make_candidates_and_have_a_share() -> None:
 
 
 def test_a_window_lifts_what_is_of_it_whatever_it_says() -> None:
-    window = Stretch(DAY, DAY)
+    window = DayRange(DAY, DAY)
     one = signals(Question([], [window], window=window))
     assert one.within is not None
     assert one.within.tolist()[:2] == [1.0, 1.0]
-    assert supported(one).tolist()[:2] == [True, True]
+    assert supported_places(one).tolist()[:2] == [True, True]
     [ranked] = rank([one], [ALL], A12)
     assert set(ranked.places.tolist()) == {0, 1}
     assert ranked.shares[WITHIN].tolist() == [IN_WINDOW] * 2
-    named = Stretch(190, 191)  # the second place names these days
+    named = DayRange(190, 191)  # the second place names these days
     assert signals(Question([], window=named)).within[1] == 1.0  # type: ignore[index]
     undated = dataclasses.replace(lane().properties, dated=np.zeros(0, np.int64))
     plain = read_signals([dataclasses.replace(lane(), properties=undated)], Question([], window=named))[0]

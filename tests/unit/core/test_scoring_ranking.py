@@ -22,7 +22,7 @@ from phronesis.recall.scoring.packed_features import (
     SHARES_PHOTO,
     TRAIT_BOOSTS,
 )
-from phronesis.recall.scoring.ranking import rank, supported
+from phronesis.recall.scoring.ranking import rank, supported_places
 from phronesis.recall.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, read_signals
 from phronesis.recall.scoring.weights import A12, B12, SECTIONS, Formula
 from unit.core.lanes import floats, laid_out
@@ -84,17 +84,17 @@ def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
 
 def test_what_nothing_speaks_for_is_no_candidate() -> None:
     nothing = signals(Question([99]))
-    assert not supported(nothing).any()
+    assert not supported_places(nothing).any()
     [ranked] = rank([nothing], everywhere(nothing), A12)
     assert ranked.places.tolist() == []
     by_role = signals(Question([99]), speaker=floats(1, 0, 0, 0, 0))
-    assert not supported(by_role).any()
+    assert not supported_places(by_role).any()
     by_name = signals(Question([99]), speaker=floats(1, 0, 0, 0, 0), by_name=True)
-    assert supported(by_name).tolist() == [True, False, False, False, False]
+    assert supported_places(by_name).tolist() == [True, False, False, False, False]
     seen = signals(Question([99]), dense=floats(0, 1, 0, 0, 0), embedded=np.array([False, True, False, False, False]))
-    assert supported(seen).tolist() == [False, True, False, False, False]
+    assert supported_places(seen).tolist() == [False, True, False, False, False]
     named = signals(Question([99]), mention=floats(0, 0, 1, 0, 0))
-    assert supported(named).tolist() == [False, False, True, False, False]
+    assert supported_places(named).tolist() == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize("formula", [A12, B12, SECTIONS])

@@ -18,9 +18,9 @@ from phronesis.traits.laws.strength import (
     PROMOTED_CONFIDENCE,
     TRAITS_FOLD,
     confidence_at,
+    fold_strength,
     stage_at,
     strength_of,
-    weighed,
 )
 from unit.core.kept_lane import item_of, moment, piece
 
@@ -128,10 +128,10 @@ def test_two_later_cycles_within_the_window_make_a_candidate() -> None:
     promoted = trend(day(0, "a"), day(7, "b"), day(14, "c"))
     assert (promoted.confidence, promoted.stage) == (PROMOTED_CONFIDENCE, "candidate")
     assert kept(promoted, "at") == isoformat(moment(14))
-    strength = weighed(promoted, [day(0, "a"), day(7, "b"), day(14, "c")])
+    strength = fold_strength(promoted, [day(0, "a"), day(7, "b"), day(14, "c")])
     assert (strength.promoted, strength.cycles, strength.reinforcements) == (True, 2, 0)
     assert strength.stage_at(moment(14)) == "candidate"
-    assert weighed(once, [day(7, "b")]).stage_at(moment(14)) == "trend"
+    assert fold_strength(once, [day(7, "b")]).stage_at(moment(14)) == "trend"
     reinforced = trend(day(7, "b"), day(14, "c"), day(21, "d"))
     assert (reinforced.stage, kept(reinforced, "reinforcements")) == ("emerging", 1)
 

@@ -7,16 +7,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.traits.laws.strength import Due, Learned, Thresholds, due
+from phronesis.traits.laws.strength import NewMemories, ReflectionTrigger, Thresholds, due
 from unit.core.kept_lane import moment
 
 NOW = moment(10)
 ORDER = ("force", "session_end", "first", "importance", "elapsed")
 
 
-def asked(*, memories: int = 1, importance: int = 5, hours: float | None = 1.0, **said: bool) -> Due:
+def asked(*, memories: int = 1, importance: int = 5, hours: float | None = 1.0, **said: bool) -> ReflectionTrigger:
     since = None if hours is None else NOW - timedelta(hours=hours)
-    learned = Learned(memories=memories, importance=importance, since=since)
+    learned = NewMemories(memories=memories, importance=importance, since=since)
     return due(learned, NOW, Thresholds(), **said)
 
 

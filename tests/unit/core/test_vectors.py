@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from phronesis.core.vectors import BLOCK_ROWS, Floats, VectorScope, normalised, quantise, rescore
+from phronesis.core.vectors import BLOCK_ROWS, Floats, VectorScope, normalise_rows, quantise, rescore
 from phronesis.errors import InputError
 
 MATRICES = arrays.arrays(
@@ -26,7 +26,7 @@ def test_quantised_rows_are_within_half_a_step_of_the_unit_rows(matrix: Floats) 
     assert codes.dtype == np.int8
     assert scales.dtype == np.float32
     assert (codes.shape, scales.shape) == (matrix.shape, (len(matrix),))
-    unit = normalised(matrix)
+    unit = normalise_rows(matrix)
     assert np.all(np.abs(codes) <= 127)
     assert np.all(np.abs(codes * scales[:, None] - unit) <= 0.501 * scales[:, None])
     lengths = np.linalg.norm(unit, axis=1)
@@ -37,7 +37,7 @@ def test_recall_at_ten_is_that_of_float32_and_whole_after_rescoring_fifty() -> N
     rows, queries = random_rows(5000, 384), random_rows(100, 384, seed=8)
     scope = VectorScope(384)
     scope.put(range(5000), rows)
-    exact = normalised(queries) @ normalised(rows).T
+    exact = normalise_rows(queries) @ normalise_rows(rows).T
     raw = rescored = 0
     for query, truth in zip(queries, exact, strict=True):
         best = set(np.argsort(-truth)[:10].tolist())

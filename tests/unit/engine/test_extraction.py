@@ -13,7 +13,7 @@ from fake_models import ScriptedModel, asker
 from growth import assert_linear, repeated
 from phronesis.conversation import handlers
 from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
-from phronesis.conversation.extraction import MAX_SENTENCE, ByModel, ByRules, bounded
+from phronesis.conversation.extraction import MAX_SENTENCE, ByModel, ByRules, bound_sentences
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
 from phronesis.models.prompts import prompt
@@ -185,17 +185,17 @@ def test_the_time_to_read_a_message_goes_with_its_length(piece: str) -> None:
     rules = Rules()
 
     def read(text: str) -> None:
-        rules.read(0, {"role": "user"}, bounded(f"I said {text} end"), datetime(2026, 1, 1, tzinfo=UTC))
+        rules.read(0, {"role": "user"}, bound_sentences(f"I said {text} end"), datetime(2026, 1, 1, tzinfo=UTC))
 
     assert_linear(read, repeated(piece), 6_400)
 
 
 def test_only_what_no_sentence_is_as_long_as_is_masked() -> None:
     plain = "I live in Lyon.  I work as a baker, and…\n\n- one\n- two\n" * 40
-    assert bounded(plain) == plain
+    assert bound_sentences(plain) == plain
     for hostile in (" " * 3_000, "a" * 3_000, "word, " * 800, "-" * 2_000):
         text = f"I live in Lyon. {hostile}I work as a baker."
-        shown = bounded(text)
+        shown = bound_sentences(text)
         assert len(shown) == len(text)
         assert shown.startswith("I live in Lyon. ")
         assert max(len(line) for part in shown.split(".") for line in part.split("\n")) <= MAX_SENTENCE

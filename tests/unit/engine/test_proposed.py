@@ -7,7 +7,7 @@ import pytest
 
 from phronesis.conversation.extracting.gate import Gate
 from phronesis.conversation.extracting.memory_types import load_memory_types
-from phronesis.conversation.extracting.proposed import ModelGate, ProposedMemory, Said
+from phronesis.conversation.extracting.proposed import GateInput, ModelGate, ProposedMemory
 from phronesis.conversation.extracting.rules import known_languages
 from phronesis.core.proposals import Proposal
 
@@ -33,7 +33,7 @@ def proposed(quote: str, **given: Any) -> ProposedMemory:
 
 
 def gated(text: str, one: ProposedMemory, role: str = "user", name: str | None = None) -> tuple[list[Proposal], str]:
-    kept, refused = GATE([one], {0: Said(text, role, AT, name)})
+    kept, refused = GATE([one], {0: GateInput(text, role, AT, name)})
     assert len(kept) + len(refused) == 1
     return kept, refused[0].rule if refused else ""
 
@@ -79,7 +79,7 @@ def test_the_assistant_is_no_source_and_a_message_must_exist() -> None:
 
 
 def test_a_translation_is_put_back_and_a_repetition_counts_once() -> None:
-    said = {0: Said("我住在里昂。", "user", AT)}
+    said = {0: GateInput("我住在里昂。", "user", AT)}
     one = proposed("我住在里昂", value="里昂", content="I live in Lyon.")
     kept, refused = GATE([one, one], said)
     assert [(each.content, each.value) for each in kept] == [("我住在里昂", "里昂")]

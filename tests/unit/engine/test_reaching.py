@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from phronesis.core.relations import Edge
-from phronesis.experience.event_embeddings import Meaning
+from phronesis.experience.event_embeddings import EventVectors
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import ALONE, ViewReader, ViewTable
-from phronesis.experience.incremental_scope import JOINT, Near, method_of, near_to, reach_of
+from phronesis.experience.incremental_scope import JOINT, NearbyEvents, method_of, near_to, reach_of
 from phronesis.experience.laws.neighbour_graph import Neighbours
 from phronesis.store.lane_view import LaneView
 from unit.experience.laws.metrics import Given
@@ -51,14 +51,14 @@ def _edge(kind: str, one: str, other: str, grade: str | None) -> Edge:
     return Edge(type=kind, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id="e", grade=grade)
 
 
-def all_alike(near: str, **alike: str) -> Near:
+def all_alike(near: str, **alike: str) -> NearbyEvents:
     """Give events that are near on the whole, and by each view those that are named for it, or all."""
-    return Near(set(near.split()), {name: set(alike.get(name, near).split()) for name in ALONE})
+    return NearbyEvents(set(near.split()), {name: set(alike.get(name, near).split()) for name in ALONE})
 
 
 def reached(lane: _Lane, near: str, **alike: str) -> tuple[str, dict[str, str], str]:
     """Give events, events by the views that matter here, and patterns, each as words in order."""
-    found = reach_of(cast("LaneView", lane), EventTable(1, 0, Meaning()), all_alike(near, **alike))
+    found = reach_of(cast("LaneView", lane), EventTable(1, 0, EventVectors()), all_alike(near, **alike))
     by_view = {name: " ".join(sorted(found.by_view[name])) for name in ("situation", "attempt")}
     return " ".join(sorted(found.events)), by_view, " ".join(sorted(found.patterns))
 
@@ -102,7 +102,7 @@ def alike(size: int, *pairs: tuple[int, int, float]) -> Given:
 def reading(ids: str, whole: Given, *, other: str = "", edges: _Lane | None = None, **by_view: Given) -> ViewReader:
     """Give a reader of events that are alike so much, some of ``other`` outcome; nobody is alike in other views."""
     edges = edges or _Lane()
-    table = EventTable(1, 0, Meaning())
+    table = EventTable(1, 0, EventVectors())
     for row, one in enumerate(ids):
         table.ids.append(one)
         table.row_of[one] = row
@@ -141,8 +141,8 @@ def test_whom_a_new_event_speaks_against_is_not_near() -> None:
 def test_what_is_opposed_comes_with_its_events_the_most_typical_first() -> None:
     lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"), s=(SITUATION, "b c e"))
     lane.member_of = [replace(edge, weight=0.9) if edge.from_id == "c" else edge for edge in lane.member_of]
-    near = Near({"a", "new"}, dict.fromkeys(ALONE, frozenset({"new"})), ["p", "s"])
-    table = EventTable(1, 0, Meaning())
+    near = NearbyEvents({"a", "new"}, dict.fromkeys(ALONE, frozenset({"new"})), ["p", "s"])
+    table = EventTable(1, 0, EventVectors())
     found = reach_of(cast("LaneView", lane), table, near)
     assert found.patterns == {"p": ["a", "b"]}
     assert found.opposed == {"p": ["a", "b"], "s": ["b", "e", "c"]}

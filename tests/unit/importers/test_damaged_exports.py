@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import exports
-from phronesis.importers import FORMATS, Importing
+from phronesis.importers import FORMATS, ImportRunner
 from phronesis.importers.import_call import ImportCall
 from phronesis.memory import Memory
 
@@ -73,5 +73,5 @@ def test_no_damage_stops_the_rest(form: str, memory: Memory, tmp_path: Path, dat
     file = exports.written(tmp_path / "export.json", [*damaged, WHOLE[form]])
     *_, last = (step for step in FORMATS[form].read(file) if isinstance(step, ImportCall))
     assert WORDS[form] in str(last.arguments)
-    summary = Importing(memory, user_id="lin").run(file, format=form, dry_run=True)
+    summary = ImportRunner(memory, user_id="lin").run(file, format=form, dry_run=True)
     assert summary.missing >= 1

@@ -10,7 +10,7 @@ import pytest
 
 import exports
 from phronesis.errors import InputError, StorageFull
-from phronesis.importers import Importing, ImportSummary
+from phronesis.importers import ImportRunner, ImportSummary
 from phronesis.memory import Memory
 
 PLAIN = {"embedder": "none"}
@@ -23,7 +23,7 @@ def memory() -> Iterator[Memory]:
 
 
 def taken(memory: Memory, path: Path, form: str, **more: Any) -> ImportSummary:
-    return Importing(memory, user_id=more.pop("user_id", None), namespace=more.pop("namespace", None)).run(
+    return ImportRunner(memory, user_id=more.pop("user_id", None), namespace=more.pop("namespace", None)).run(
         path, format=form, **more
     )
 
@@ -231,7 +231,7 @@ def test_a_zip_archive_is_read_where_it_lies(memory: Memory, tmp_path: Path) -> 
         archive.writestr("data/conversations.json", json.dumps([exports.chatgpt_conversation()]))
         archive.writestr("data/user.json", "{}")
     seen: list[tuple[int, int]] = []
-    importing = Importing(memory, on_progress=lambda done, total: seen.append((done, total)))
+    importing = ImportRunner(memory, on_progress=lambda done, total: seen.append((done, total)))
     assert importing.run(path, format="chatgpt").recorded == 2
     assert seen[-1][0] <= seen[-1][1]
     with zipfile.ZipFile(path, "w") as archive:

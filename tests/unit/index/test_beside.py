@@ -14,8 +14,7 @@ from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
 from phronesis.store.documents import documents_without_vector, read_vectors
-from phronesis.store.embedding_models import active_model
-from phronesis.store.lanes import list_lanes
+from phronesis.store.lanes import active_model, list_lanes
 
 EVENTS = [
     {

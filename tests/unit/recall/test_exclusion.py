@@ -5,7 +5,7 @@ import pytest
 from phronesis import Memory
 from phronesis.core.scope import make_scope
 from phronesis.recall.search import Query
-from phronesis.store.eligible import Exclusion, Wanted
+from phronesis.store.eligible import Exclusion, ReadConditions
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_what_is_excluded_is_no_evidence(sqlite_url: str, exclude: Exclusion, le
 
         def found(one: Exclusion) -> set[str]:
             searcher = memory._runtime._components.searcher
-            query = Query("Where is Ghent?", make_scope(user_id="mia"), Wanted(exclude=one), 20)
+            query = Query("Where is Ghent?", make_scope(user_id="mia"), ReadConditions(exclude=one), 20)
             return {evidence.item.content.rstrip(".") for evidence in searcher.search(memory._runtime.tenant, query)}
 
         assert found(exclude) == left

@@ -10,7 +10,7 @@ from phronesis.core.retrieval_plan import TimeWindow
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.tokens import term_hash
 from phronesis.models.embedders import PAUSE_SECONDS, Embedders
-from phronesis.recall.scoring.signals import Stretch
+from phronesis.recall.scoring.signals import DayRange
 from phronesis.recall.search_options import Encodings, SearchOptions, read_question
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
@@ -98,7 +98,7 @@ def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
 def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
     manner = SearchOptions(window=TimeWindow(DAY, NEXT, "last Friday"))
     found = read_question("What tea last Friday or in 2020?", speakers=(), now=NEXT, days=(), manner=manner)
-    assert found.times == [Stretch(DAY.toordinal(), DAY.toordinal())] == [found.window]
+    assert found.times == [DayRange(DAY.toordinal(), DAY.toordinal())] == [found.window]
     assert list(found.terms) == [term_hash("tea"), term_hash("2020")]
     bare = SearchOptions(window=TimeWindow(DAY, NEXT))
     assert bare.words_of("tea last Friday") == "tea last Friday"

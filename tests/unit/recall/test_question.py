@@ -3,15 +3,15 @@
 from datetime import UTC, date, datetime
 
 from phronesis.index.tokens import term_hash, tokenize
-from phronesis.recall.result_dedup import once
-from phronesis.recall.scoring.signals import Stretch
+from phronesis.recall.result_dedup import deduplicate_messages
+from phronesis.recall.scoring.signals import DayRange
 from phronesis.recall.search_options import read_question, spoken_names, without_names
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-def stretch(first: date, last: date) -> Stretch:
-    return Stretch(first.toordinal(), last.toordinal())
+def stretch(first: date, last: date) -> DayRange:
+    return DayRange(first.toordinal(), last.toordinal())
 
 
 def test_speakers_names_are_found_and_cut() -> None:
@@ -33,7 +33,7 @@ def test_terms_leave_the_speaker_out_unless_nothing_is_left() -> None:
     assert list(read_question("Ana?", speakers={"ana"}, now=NOW, days=()).terms) == [term_hash("ana")]
 
 
-def times(text: str, *days: date) -> list[Stretch]:
+def times(text: str, *days: date) -> list[DayRange]:
     return list(read_question(text, speakers=(), now=NOW, days=[day.toordinal() for day in days]).times)
 
 
@@ -44,5 +44,5 @@ def test_in_a_talk_that_ended_long_ago_it_counts_from_its_end_too() -> None:
 
 def test_what_adds_no_message_is_left_out() -> None:
     said = {"fact": {"m1"}, "both": {"m1", "m2"}, "stated": set[str]()}
-    assert once(["m1", "fact", "both", "m2", "stated"], said) == ["m1", "both", "stated"]
-    assert once(["fact", "m1", "m2"], said) == ["fact", "m2"]
+    assert deduplicate_messages(["m1", "fact", "both", "m2", "stated"], said) == ["m1", "both", "stated"]
+    assert deduplicate_messages(["fact", "m1", "m2"], said) == ["fact", "m2"]

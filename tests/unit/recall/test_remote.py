@@ -23,7 +23,7 @@ from phronesis.recall.retrievers import (
     UNAVAILABLE,
     UNREADABLE,
     RemoteRetriever,
-    Retrieved,
+    RetrieverResult,
 )
 from phronesis.recall.search_options import Encodings
 
@@ -35,7 +35,7 @@ def answer(*found: Any, **more: Any) -> dict[str, Any]:
     return {**EvidencePack(tuple(found), PLAN).to_dict(), **more}
 
 
-def asked(server: ModelServer, given: RetrievalPlan = PLAN, **options: Any) -> Retrieved:
+def asked(server: ModelServer, given: RetrievalPlan = PLAN, **options: Any) -> RetrieverResult:
     remote = RemoteRetriever(server.base_url, **{"timeout": 20.0, **options})
     try:
         return remote.retrieve("t", given, Encodings())
@@ -43,7 +43,7 @@ def asked(server: ModelServer, given: RetrievalPlan = PLAN, **options: Any) -> R
         remote.close()
 
 
-def away(found: Retrieved) -> str:
+def away(found: RetrieverResult) -> str:
     assert (found.evidence, found.abstained) == ((), True)
     [one] = found.degraded
     assert (one.role, one.by, one.instead_of) == ("retrieve", "local", found.name)
@@ -187,7 +187,7 @@ def test_who_was_not_reached_is_left_alone_for_a_while() -> None:
         assert away(remote.retrieve("t", PLAN, Encodings())) == UNAVAILABLE
     nobody = RemoteRetriever("http://127.0.0.1:9", timeout=2.0)
     nobody.close()
-    assert nobody.retrieve("t", plan(resources=None), Encodings()) == Retrieved(nobody.name, "resources")
+    assert nobody.retrieve("t", plan(resources=None), Encodings()) == RetrieverResult(nobody.name, "resources")
 
 
 def test_hostile_words_are_kept_as_words() -> None:

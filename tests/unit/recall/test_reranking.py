@@ -15,7 +15,7 @@ from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.reranking import SHOWN_CHARACTERS, RerankedSearch
 from phronesis.recall.search import Query
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 
 
 def evidence(n: int, content: str, part: str = "whole") -> Evidence:
@@ -65,7 +65,7 @@ def reranking(
 
 
 def query(limit: int, *, explain: bool = False) -> Query:
-    return Query("tea?", make_scope(user_id="u"), Wanted(), limit, explain=explain)
+    return Query("tea?", make_scope(user_id="u"), ReadConditions(), limit, explain=explain)
 
 
 def ids(result: SearchResult) -> list[str]:

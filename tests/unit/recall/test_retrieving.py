@@ -12,7 +12,7 @@ from phronesis.models.call_policy import Allowance, CallPolicy, Limits, Spending
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.retrieval import PlanExecutor
-from phronesis.recall.retrievers import MemoryRetriever, Retrieved, main_query
+from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
 from phronesis.recall.search import Query
 from phronesis.recall.search_options import Encodings
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
@@ -25,14 +25,14 @@ class Finds:
 
     def __init__(self, store: Store, *found: Evidence, **told: Any) -> None:
         self.name = self.store = store
-        self.told = Retrieved(store, store, found, **{"abstained": not found, **told})
+        self.told = RetrieverResult(store, store, found, **{"abstained": not found, **told})
         self.encodings: list[Encodings] = []
         self.exclude = NO_EXCLUSION
         self.closed = False
 
     def retrieve(
         self, _tenant: str, _plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> Retrieved:
+    ) -> RetrieverResult:
         self.encodings.append(encodings)
         self.exclude = exclude
         return self.told

@@ -1,9 +1,11 @@
 """mem0's ``Memory`` interface over a Phronesis Memory."""
 
+import asyncio
+import functools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 import phronesis.memory
 from phronesis.adapters.mem0 import shapes
@@ -101,7 +103,7 @@ class Memory:
         """Return a memory; None if there is none, or it was deleted."""
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
-            return shapes.scored(item, None) if item.live else None
+            return shapes.search_result(item, None) if item.live else None
         return None
 
     def get_all(
@@ -158,7 +160,7 @@ class Memory:
         results = []
         for one, score in zip(found, _shares([one.score for one in found]), strict=True):
             if score >= (0.0 if threshold is None else threshold):
-                shown = shapes.scored(one.item, score)
+                shown = shapes.search_result(one.item, score)
                 results.append({**shown, "score_details": dict(one.why or {})} if explain else shown)
         return {"results": results}
 
@@ -281,3 +283,52 @@ def _older(filters: Mapping[str, Any] | None, top_k: int, older: Mapping[str, An
     if not isinstance(most, int) or isinstance(most, bool) or most < 0:
         raise InputError(f"Invalid top_k: {most!r:.40}. Must be a non-negative integer.", field="top_k")
     return {**(filters or {}), **ids}, most
+
+
+# mem0's ``AsyncMemory``: the verbs of ``Memory`` as coroutines, each on a thread.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _verb(
+    method: Callable[Concatenate[Memory, P], R],
+) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, R]]:
+    @functools.wraps(method)
+    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    return call
+
+
+class AsyncMemory:
+    """The verbs of ``Memory`` as coroutines. The constructor opens the store and blocks, as does ``close``."""
+
+    def __init__(self, config: dict[str, Any] | None = None, *, memory: phronesis.memory.Memory | None = None) -> None:
+        self.memory = Memory(config, memory=memory)
+
+    @classmethod
+    def from_config(cls, config_dict: dict[str, Any]) -> "AsyncMemory":
+        """Open a store by a configuration."""
+        return cls(config_dict)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Close the store that this opened; one that was passed in stays open."""
+        self.memory.close()
+
+    add = _verb(Memory.add)
+    chat = _verb(Memory.chat)
+    delete = _verb(Memory.delete)
+    delete_all = _verb(Memory.delete_all)
+    get = _verb(Memory.get)
+    get_all = _verb(Memory.get_all)
+    history = _verb(Memory.history)
+    reset = _verb(Memory.reset)
+    search = _verb(Memory.search)
+    update = _verb(Memory.update)

@@ -155,7 +155,7 @@ def memory_of(item: Item) -> dict[str, Any]:
     return {**shown, "metadata": metadata} if metadata else {**shown, "metadata": None}
 
 
-def scored(item: Item, score: float | None) -> dict[str, Any]:
+def search_result(item: Item, score: float | None) -> dict[str, Any]:
     """Return an item as mem0's search result or, without a score, as the result of a lookup by id."""
     return {**memory_of(item), "score": score}
 

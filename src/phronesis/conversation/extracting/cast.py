@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from phronesis.conversation.extracting.clauses import Clause, without_times
-from phronesis.conversation.extracting.tables import Language, Matched
+from phronesis.conversation.extracting.tables import Language, PatternMatch
 from phronesis.core.proposals import USER, Act
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
@@ -19,7 +19,7 @@ _AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make
-class Spoken:
+class SubjectReference:
     """Who or what a clause speaks of, and where its predicate begins."""
 
     subject: str | None
@@ -34,7 +34,7 @@ class Spoken:
 
 
 @dataclass(slots=True)
-class Cast:
+class DiscourseState:
     """Those a message has spoken of so far.
 
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
@@ -66,7 +66,7 @@ class Cast:
         """Return whether the clause before spoke of somebody other than the speaker."""
         return self.unknown or self.subject not in {None, self.speaker, self.thing}
 
-    def possessors(self, text: str, language: Language) -> Iterator[Spoken]:
+    def possessors(self, text: str, language: Language) -> Iterator[SubjectReference]:
         """Return whose something is: "my", "Anna's", "her"."""
         found = language.text["possessor"].match(text)
         if found is not None:
@@ -78,27 +78,29 @@ class Cast:
             and not self.unknown
             and (self.subject or language.text["alone"].match(text))
         ):
-            yield Spoken(self.subject or self.speaker, 0, text, elided=True)
+            yield SubjectReference(self.subject or self.speaker, 0, text, elided=True)
 
-    def subjects(self, text: str, language: Language) -> Iterator[Spoken]:
+    def subjects(self, text: str, language: Language) -> Iterator[SubjectReference]:
         """Return whom a clause speaks of, likeliest first; a subject of None is somebody unknown."""
         found = language.text["subject"].match(text)
         if found is not None and _is_it(found, language) and not (self.pet or self.pending):
             found = None  # 这套系统老了，它有问题
         if self.pending and language.text["given_name"].match(text):
-            yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])  # 闺女给它取名叫年糕
+            yield SubjectReference(
+                self.pending[1], 0, text, elided=True, relation=self.pending[:2]
+            )  # 闺女给它取名叫年糕
         elif found is not None and (found.groupdict().get("name") is None or not language.text["alone"].match(text)):
             yield self._spoken(found, text, language)
         elif (name := next((one for one in self.people if text.startswith(one)), None)) is not None:
-            yield Spoken(name, len(name), text)
+            yield SubjectReference(name, len(name), text)
         elif self.pending and language.text["named"].match(text):
-            yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])
+            yield SubjectReference(self.pending[1], 0, text, elided=True, relation=self.pending[:2])
         elif self.unknown:
-            yield Spoken(None, 0, text, elided=True)
+            yield SubjectReference(None, 0, text, elided=True)
         elif language.text["as_if"].match(text):
             return  # "like a reminder" likes nothing
         elif self.beside is not None and language.text["of_alone"].match(text):
-            yield Spoken(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
+            yield SubjectReference(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
         elif (
             self.person
             and self.subject in {None, self.speaker}
@@ -107,17 +109,17 @@ class Cast:
                 or (self.person in self.people and language.text["of_the_named"].match(text))
             )
         ):
-            yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
+            yield SubjectReference(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
-            yield Spoken(self.subject or self.speaker, 0, text, elided=True)
+            yield SubjectReference(self.subject or self.speaker, 0, text, elided=True)
             if (frame := language.frames.get("am")) and language.text["alone"].match(text):
-                yield Spoken(self.subject or self.speaker, 0, frame.format(text), elided=True)
+                yield SubjectReference(self.subject or self.speaker, 0, frame.format(text), elided=True)
 
-    def topics(self, text: str, language: Language) -> Iterator[Spoken]:
+    def topics(self, text: str, language: Language) -> Iterator[SubjectReference]:
         """Return the speaker where a clause begins with what it is about: 收款我都用支付宝."""
         found = language.text["topic"].match(text)
         if found is not None:
-            yield Spoken(self.speaker, found.end(), text, topic=found["topic"])
+            yield SubjectReference(self.speaker, found.end(), text, topic=found["topic"])
 
     def apposed(self, clause: Clause, language: Language) -> list[tuple[str, str]] | None:
         """Return what those just named are, by key and name, where a clause says no more: "Saoirse, my niece"."""
@@ -202,7 +204,7 @@ class Cast:
         if self.pet is not None and language.text["of_pet"].match(clause.bare) is not None:
             self.subject = self.pet
 
-    def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
+    def _spoken(self, found: re.Match[str], text: str, language: Language) -> SubjectReference:
         groups = found.groupdict()
         forms = ("name", "mate", "othername", "relname", "relname_b")
         name = next((groups[one] for one in forms if groups.get(one)), None)
@@ -210,16 +212,16 @@ class Cast:
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)
             if self.unknown and language.grammar.drops_subjects and not language.text["own"].match(text):
-                return Spoken(None, found.end(), text)  # 碰见一位大姐，女儿在美国: the daughter is hers
+                return SubjectReference(None, found.end(), text)  # 碰见一位大姐，女儿在美国: the daughter is hers
         if name is not None:
             name = self.aliases.get(name, name)
-            return Spoken(name, found.end(), text, relation=relation, named=language.grammar.capitals)
+            return SubjectReference(name, found.end(), text, relation=relation, named=language.grammar.capitals)
         if groups.get("self"):
-            return Spoken(self.speaker, found.end(), text)
+            return SubjectReference(self.speaker, found.end(), text)
         if other := groups.get("other"):
-            return Spoken(other.lower(), found.end(), text)
+            return SubjectReference(other.lower(), found.end(), text)
         if relation is not None:
-            return Spoken(relation[1], found.end(), text, relation=relation)
+            return SubjectReference(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None) or self.beside or self.mentioned
         if (
             subject is None
@@ -234,7 +236,7 @@ class Cast:
             subject = self.subject if self.subject != self.speaker else None  # "has two girls, and he's vegan"
         if language.text["they"].match(third) and not named:
             subject = None  # "they" may be anybody
-        return Spoken(subject, found.end(), text)
+        return SubjectReference(subject, found.end(), text)
 
 
 def _is_it(found: re.Match[str], language: Language) -> bool:
@@ -250,7 +252,7 @@ def _left_out(text: str, language: Language) -> bool:
     return language.grammar.drops_subjects and language.text["order"].match(text) is None
 
 
-def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small: bool) -> str | None:
+def subject_said(spoken: SubjectReference, matched: PatternMatch, language: Language, *, small: bool) -> str | None:
     """Return of whom or what a match says something, None where that can be nobody's name.
 
     ``small``: the message has no capitals, so that none can be asked of names.

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.conversation.extracting.cast import PEOPLE, Cast, Spoken
+from phronesis.conversation.extracting.cast import PEOPLE, DiscourseState, SubjectReference
 from phronesis.conversation.extracting.clauses import MASK, Clause, Sentence
 from phronesis.conversation.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.conversation.extracting.phrasing import ahead, coarse, limited, long_ago
-from phronesis.conversation.extracting.tables import Language, Matched
+from phronesis.conversation.extracting.phrasing import ahead, coarse, is_deadline, long_ago
+from phronesis.conversation.extracting.tables import Language, PatternMatch
 from phronesis.core.proposals import Proposal
 
 _NEVER: Final = -1000
@@ -19,7 +19,7 @@ _BESIDE: Final = 12
 
 
 @dataclass(slots=True)
-class GoingOn:
+class EllipsisState:
     """What was spoken of last.
 
     ``thing`` is what "its" is of, ``end`` where the last clause ended that spoke of it, ``told`` whether that clause
@@ -115,7 +115,9 @@ def together(sentence: Sentence, found: Sequence[Clause]) -> Iterator[tuple[int,
                 yield first, parts, Clause(start, end, raw, bare, bare, ())
 
 
-def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str, language: Language) -> None:
+def turn(
+    cast: DiscourseState, spoken: SubjectReference, matched: PatternMatch, *, subject: str, act: str, language: Language
+) -> None:
     """Note whom and what the next words are about, behind something said of a subject."""
     people = not PEOPLE.isdisjoint(matched.slots)
     of_person = (
@@ -135,13 +137,15 @@ def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str
         cast.subject = cast.person = who  # 负责人是赵敏，邮箱是zhao@a.example
 
 
-def is_partner(subject: str, cast: Cast, told: Sequence[Proposal], language: Language) -> bool:
+def is_partner(subject: str, cast: DiscourseState, told: Sequence[Proposal], language: Language) -> bool:
     """Return whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
     said = any((one.subject, one.key, one.value) == (cast.speaker, "partner", subject) for one in told)
     return language.grammar.drops_subjects and (said or language.relations.get(subject) == "partner")
 
 
-def whole_of(subject: str, spoken: Spoken, told: Sequence[Proposal], *, begun: int, language: Language) -> str:
+def whole_of(
+    subject: str, spoken: SubjectReference, told: Sequence[Proposal], *, begun: int, language: Language
+) -> str:
     """Return the thing of ours that was spoken of just before, where a subject is but a part of it.
 
     我们的后端用Go，日志保留九十天: what is kept are the back end's. ``begun`` is where the sentence did.
@@ -163,7 +167,7 @@ _OF_PEOPLE: Final = PEOPLE | {"task", "reminder", "plan", "goal", "appointment"}
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class EventFrame:
     """What happens to whom: a key, a subject and values."""
 
     row: MemoryType
@@ -171,13 +175,20 @@ class Happening:
     values: list[str]
 
 
-def happening(
-    told: Happening, clause: Clause, spoken: Spoken, *, at: datetime, cast: Cast, types: MemoryTypes, language: Language
-) -> Happening | None:
+def resolve_event(
+    told: EventFrame,
+    clause: Clause,
+    spoken: SubjectReference,
+    *,
+    at: datetime,
+    cast: DiscourseState,
+    types: MemoryTypes,
+    language: Language,
+) -> EventFrame | None:
     """Return what happens by the words it is told with; None where it is nothing to keep of anybody."""
     row, subject, values = told.row, told.subject, told.values
     if subject == cast.thing and row.key in _OF_PEOPLE:
-        told = Happening(row, cast.speaker, values)  # 护照下个月到期，需要去换: no passport does that
+        told = EventFrame(row, cast.speaker, values)  # 护照下个月到期，需要去换: no passport does that
         subject = cast.speaker
     if row.key not in _HAPPENS:
         return told
@@ -195,7 +206,7 @@ def happening(
         row = _by_time(row, clause, values[0], at=at, types=types, language=language)
     if row.key == "event" and long_ago(clause, at):
         row = types.find("experience") or row  # in 2008 I saw Federer play
-    return Happening(row, subject, values)
+    return EventFrame(row, subject, values)
 
 
 def _by_time(
@@ -206,20 +217,20 @@ def _by_time(
     feast = language.text["feast"].search(clause.raw) is not None and language.text["outward"].match(value) is not None
     if doing and (feast or coarse(clause, at)):  # 国庆去黄山: a feast is no day
         return types.find("plan") or row
-    if doing and limited(clause, at, language):
+    if doing and is_deadline(clause, at, language):
         return types.find("task") or row
     if language.text["over"].search(clause.plain) is not None and ahead(clause, at, -1):
         return types.find("event") or row
     return row
 
 
-def tells_a_parent(spoken: Spoken, matched: Matched, language: Language) -> bool:
+def tells_a_parent(spoken: SubjectReference, matched: PatternMatch, language: Language) -> bool:
     """Return whether a name is said for whose parent the speaker is, who goes on about themselves: 我是豆豆他妈."""
     end = max(end for _, _, end in matched.slots.values())
     return language.text["parent_of"].match(spoken.text, end) is not None
 
 
-def is_no_attribute(spoken: Spoken, matched: Matched, language: Language) -> bool:
+def is_no_attribute(spoken: SubjectReference, matched: PatternMatch, language: Language) -> bool:
     """Return whether what should be an attribute's name holds a verb, or begins within a word: Kafk|a."""
     if "word" not in matched.slots:
         return False
@@ -230,9 +241,9 @@ def is_no_attribute(spoken: Spoken, matched: Matched, language: Language) -> boo
 
 
 def note_value(
-    cast: Cast,
-    spoken: Spoken,
-    matched: Matched,
+    cast: DiscourseState,
+    spoken: SubjectReference,
+    matched: PatternMatch,
     row: MemoryType,
     value: str,
     *,

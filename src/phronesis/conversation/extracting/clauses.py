@@ -8,7 +8,7 @@ from typing import Final
 
 from phronesis.conversation.extracting.tables import TIMES, Language
 from phronesis.core.calendar import TimeSpan, find_times
-from phronesis.models.text_features import simplified
+from phronesis.models.text_features import simplify_script
 
 MAX_READ: Final = 6_000
 """Characters of a message that are read: what is told of oneself comes early, and a pasted text is not told."""
@@ -78,7 +78,7 @@ _BLANK: Final = MASK + " \t\r\n\u3000\xa0"
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedText:
     """The text that is read, of the length of the message, and whether code and quotations were taken out."""
 
     text: str
@@ -112,7 +112,7 @@ class Sentence:
     asks: bool
 
 
-def masked(text: str) -> Masked:
+def mask_message(text: str) -> MaskedText:
     """Return a message without its code and its quotations, in simplified characters, each in its place.
 
     A short quotation with no verb's subject is a title or a name and stays: 'my favourite book is "Dune"'.
@@ -140,7 +140,7 @@ def masked(text: str) -> Masked:
     # Most such marks are apostrophes: the pattern is tried where they stand before it is let loose.
     if any(_QUOTED.match(read, mark.start()) for mark in _QUOTE_MARK.finditer(read)):
         read = _QUOTED.sub(hide, read)
-    return Masked(simplified(read), code, quoted)
+    return MaskedText(simplify_script(read), code, quoted)
 
 
 _SAYING: Final = re.compile(
@@ -249,7 +249,7 @@ def _labels(raw: str, colon: int, language: Language) -> bool:
     return language.text["label"].search(("…" if cut else "") + raw[cut:colon]) is not None
 
 
-def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Iterator[tuple[Clause, Clause]]:
+def split_clause(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Iterator[tuple[Clause, Clause]]:
     """Return a clause in two where the next one may begin without a mark, the shortest first part first.
 
     Who speaks to a microphone sets no commas: 我膝盖不好蹲不下去的.
@@ -336,7 +336,7 @@ def with_capitals(text: str, language: Language, *, small: bool) -> str:
     return language.text["small_name"].sub(put, text) if small else text
 
 
-def shortened(clause: Clause, language: Language) -> Iterator[str]:
+def shorten_clause(clause: Clause, language: Language) -> Iterator[str]:
     """Return a clause without what is said beside it, the longest first: "I'm a roofer | up in the mines".
 
     Nothing where that could turn its sense (a negation, "in theory"), or where it speaks of nobody.

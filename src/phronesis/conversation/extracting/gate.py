@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.conversation.extracting.cast import quoted_one
-from phronesis.conversation.extracting.clauses import MASK, Clause, Masked, Sentence, has_han, with_capitals
+from phronesis.conversation.extracting.clauses import MASK, Clause, MaskedText, Sentence, has_han, with_capitals
 from phronesis.conversation.extracting.tables import Language
 from phronesis.core.proposals import Basis, Proposal, Refusal
 
@@ -84,7 +84,7 @@ def message_rule(text: str, language: Language) -> str | None:
     )
 
 
-def own_words(mask: Masked, languages: Mapping[str, Language]) -> Masked:
+def own_words(mask: MaskedText, languages: Mapping[str, Language]) -> MaskedText:
     """Return a masked text without what is handed over to be worked on.
 
     All that follows "翻译：" is somebody's text.
@@ -147,7 +147,7 @@ def clause_rule(text: str, language: Language) -> str | None:
     return next((_NAMED[rule] for rule in _CLAUSE_RULES if language.gates[rule].search(text)), None)
 
 
-def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
+def count_statements(sentence: Sentence, found: list[Clause], language: Language) -> int:
     """Return how many of a sentence's clauses, from its first, state something rather than ask."""
     first = found[0].plain.lower() if found else ""
     opens = language.gates["asks"]

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Final
 
-from phronesis.conversation.extracting.cast import PEOPLE, Spoken, last_named, people_told, subject_said
+from phronesis.conversation.extracting.cast import PEOPLE, SubjectReference, last_named, people_told, subject_said
 from phronesis.conversation.extracting.clause_context import is_no_attribute, whole_of
 from phronesis.conversation.extracting.clauses import Clause
-from phronesis.conversation.extracting.phrasing import ahead, renamed
-from phronesis.conversation.extracting.tables import Language, Matched, Pattern
+from phronesis.conversation.extracting.phrasing import ahead, rename_subject
+from phronesis.conversation.extracting.tables import Language, Pattern, PatternMatch
 from phronesis.core.proposals import Act
 
 if TYPE_CHECKING:
-    from phronesis.conversation.extracting.reading import Reading
+    from phronesis.conversation.extracting.reading import MessageReader
 
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
@@ -20,7 +20,7 @@ _SHORT: Final = 4
 """Characters of what somebody wants to be called, as a clause of its own."""
 
 
-def note_introduced(reading: "Reading", clause: Clause, language: Language) -> None:
+def note_introduced(reading: "MessageReader", clause: Clause, language: Language) -> None:
     """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
     reading.cast.turn_to(clause, language)
     for known, name in people_told(clause, language):
@@ -49,7 +49,7 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     await_name(reading, clause, language)
 
 
-def _is_only_a_name(reading: "Reading", clause: Clause, language: Language) -> bool:
+def _is_only_a_name(reading: "MessageReader", clause: Clause, language: Language) -> bool:
     """Take the name, or the relation of the one just named, that a clause says and nothing else; tell whether it is."""
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
@@ -73,7 +73,7 @@ def _is_only_a_name(reading: "Reading", clause: Clause, language: Language) -> b
     return True
 
 
-def note_relatives(reading: "Reading", clause: Clause, language: Language) -> None:
+def note_relatives(reading: "MessageReader", clause: Clause, language: Language) -> None:
     """Take whom a clause names beside what they are to the speaker, wherever: "a card for my wife Helena"."""
     for found in language.text["with_relative"].finditer(clause.bare):
         if (relative := language.relations.get(found["rel"].lower())) is not None:
@@ -87,7 +87,7 @@ def note_relatives(reading: "Reading", clause: Clause, language: Language) -> No
         propose_related(reading, clause, key, theirs["relname"], language, whose=whose)
 
 
-def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
+def note_place(reading: "MessageReader", clause: Clause, language: Language) -> None:
     """Take where a relative lives from "my daughter in Boston", whatever is said of her."""
     found = language.text["lives_in"].match(clause.bare)
     row = reading.types.find("home_city")
@@ -99,10 +99,10 @@ def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
         return
     whose = found["relname"] or found["rel"].lower()
     said = {"subject": whose, "key": "home_city", "act": "assert", "replaces": None}
-    reading.add(clause, Spoken(whose, 0, clause.plain), row, place, Pattern(p=""), language=language, **said)
+    reading.add(clause, SubjectReference(whose, 0, clause.plain), row, place, Pattern(p=""), language=language, **said)
 
 
-def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language: Language) -> None:
+def _name_kin(reading: "MessageReader", clause: Clause, kin: str, name: str, language: Language) -> None:
     """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
     if not language.grammar.keeps_kin_names:  # "my grandson's name is Caleb, and he is nine" tells his age of him
         reading.cast.person = name
@@ -112,14 +112,14 @@ def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language:
     if row is None:
         return
     said = {"subject": kin, "key": "name", "act": "assert", "replaces": None}
-    reading.add(clause, Spoken(kin, 0, clause.plain), row, name, Pattern(p=""), language=language, **said)
+    reading.add(clause, SubjectReference(kin, 0, clause.plain), row, name, Pattern(p=""), language=language, **said)
     reading.cast.person = reading.cast.aliases[kin] = name
     reading.cast.people.append(name)
     if clause.bare.endswith(name):
         reading.cast.subject = name
 
 
-def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
+def _named_in(reading: "MessageReader", clause: Clause, language: Language) -> bool:
     """Take whom a clause names beside what they are to the speaker; tell whether it names somebody."""
     for form in ("subject", "possessor"):
         found = language.text[form].match(clause.bare)
@@ -150,7 +150,7 @@ def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
     return False
 
 
-def await_name(reading: "Reading", clause: Clause, language: Language) -> None:
+def await_name(reading: "MessageReader", clause: Clause, language: Language) -> None:
     """Remember that somebody is there whose name may follow."""
     found = language.text["introduces"].search(clause.bare.lower())
     if found is not None and not any(one.start == clause.start and one.key in PEOPLE for one in reading.proposals):
@@ -173,7 +173,9 @@ def _owner(clause: Clause, language: Language) -> str | None:
     return next((groups[one] for one in forms if groups.get(one)), None)
 
 
-def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
+def take_name(
+    reading: "MessageReader", clause: Clause, spoken: SubjectReference, name: str, language: Language
+) -> str | None:
     """Take "she is called Pixel" for the name of the pet that was just spoken of; give whom it names now."""
     key = language.relations.get(spoken.subject or "")
     relation = spoken.relation or reading.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
@@ -182,7 +184,7 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
             owner = reading.cast.owner if relation[0] == "pet" else None
             propose_related(reading, clause, relation[0], one, language, whose=owner)
         if language.grammar.drops_subjects and not reading.cast.several:
-            reading.proposals = renamed(reading.proposals, relation[1], name, reading.begun)
+            reading.proposals = rename_subject(reading.proposals, relation[1], name, reading.begun)
         if not language.text["one_of"].match(clause.bare):
             reading.cast.pending = None
     elif language.text["known_by_role"].match(spoken.subject or "") is not None and (row := reading.types.find("name")):
@@ -196,7 +198,7 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
 
 
 def propose_related(
-    reading: "Reading",
+    reading: "MessageReader",
     clause: Clause,
     key: str,
     name: str,
@@ -208,7 +210,7 @@ def propose_related(
     """Propose that somebody or something of the speaker's is called so, and note who is spoken of."""
     row = reading.types.find(key)
     if row is not None:
-        spoken = Spoken(reading.cast.speaker, 0, clause.plain)
+        spoken = SubjectReference(reading.cast.speaker, 0, clause.plain)
         said = {"subject": whose or reading.cast.speaker, "key": key, "act": act, "replaces": None}
         reading.add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
         reading.cast.person = name
@@ -216,14 +218,16 @@ def propose_related(
         reading.cast.pet = name if row.key == "pet" else reading.cast.pet
 
 
-def propose_age(reading: "Reading", clause: Clause, name: str, age: str, language: Language) -> None:
+def propose_age(reading: "MessageReader", clause: Clause, name: str, age: str, language: Language) -> None:
     """Propose the age that stands beside a name."""
     if age and (row := reading.types.find("age")) is not None:
         said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
-        reading.add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
+        reading.add(clause, SubjectReference(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
 
 
-def subject_of(reading: "Reading", clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
+def subject_of(
+    reading: "MessageReader", clause: Clause, spoken: SubjectReference, matched: PatternMatch, language: Language
+) -> str | None:
     """Return whom a match is said of; None where it says nothing to keep."""
     pattern = matched.pattern
     subject = subject_said(spoken, matched, language, small=reading.matching.small)

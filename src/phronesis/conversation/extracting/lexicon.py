@@ -59,7 +59,7 @@ class Lexicon:
         return out
 
 
-def compiled(place: str, source: str) -> re.Pattern[str]:
+def compile_expression(place: str, source: str) -> re.Pattern[str]:
     """Return an expression compiled; PhronesisError says where it stands when it is none."""
     try:
         return re.compile(source)
@@ -116,7 +116,7 @@ class Expression:
         with self._lock:
             if self._compiled is None:
                 self._starts = None if self._begins is None else re.compile(self._begins)
-                self._compiled = compiled(self._place, self.pattern)
+                self._compiled = compile_expression(self._place, self.pattern)
                 self.match = self._compiled.match
             return self._compiled
 
@@ -251,7 +251,7 @@ class Macros:
         try:
             known = parse(text, self._parts)
         except ValueError:
-            compiled(repr(text[:80]), self.expanded(text))
+            compile_expression(repr(text[:80]), self.expanded(text))
             known = Part(empty=True, void=True)
         self._read[text] = known
         return known

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from phronesis.conversation.extracting.cast import Cast, Spoken
-from phronesis.conversation.extracting.clauses import Clause, shortened
+from phronesis.conversation.extracting.cast import DiscourseState, SubjectReference
+from phronesis.conversation.extracting.clauses import Clause, shorten_clause
 from phronesis.conversation.extracting.slots import SEVERAL
-from phronesis.conversation.extracting.tables import Language, Matched, Pattern
+from phronesis.conversation.extracting.tables import Language, Pattern, PatternMatch
 
 _BARE: Final = 8
 """Characters of a clause that says no more than that something is decided: 商量好了."""
@@ -71,21 +71,21 @@ _PERSONAL: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Matching:
+class ClauseMatcher:
     """What matching a clause rests on beside its words: who is spoken of, and what was said before it.
 
     ``small``: the message has no capitals. ``retracts``: its sentence says that something holds no more. ``before`` is
     the clause before, ``lead`` how a list was begun ("I like") that the clause may go on with.
     """
 
-    cast: Cast
+    cast: DiscourseState
     small: bool = False
     retracts: bool = False
     before: str = ""
     lead: tuple[str, ...] | None = None
     _gates: dict[str, bool] = field(default_factory=dict)
 
-    def found(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+    def found(self, clause: Clause, language: Language) -> Iterator[tuple[SubjectReference, PatternMatch, str]]:
         """Return what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
         texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
         retract = language.text["retract"]
@@ -101,10 +101,12 @@ class Matching:
                 yield from self._retractions(text, dated, language)
         yield from self._list_items(clause, language)
         if not self.retracts:
-            for shorter in shortened(clause, language):
+            for shorter in shorten_clause(clause, language):
                 yield from self._matches(shorter, "", language, "assert")
 
-    def _retractions(self, text: str, dated: str, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+    def _retractions(
+        self, text: str, dated: str, language: Language
+    ) -> Iterator[tuple[SubjectReference, PatternMatch, str]]:
         """Return what a clause says that is no longer so, read without the words that say it."""
         for spoken, matched, act in self._matches(text, dated, language, "assert"):
             if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
@@ -113,7 +115,7 @@ class Matching:
         positive = positive if language.grammar.spaces else positive.replace(" ", "")
         yield from self._matches(positive, dated, language, "retract")
 
-    def _list_items(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+    def _list_items(self, clause: Clause, language: Language) -> Iterator[tuple[SubjectReference, PatternMatch, str]]:
         """Return what a clause says as the next item of a list that the clause before began."""
         if not self.lead or not self.cast.subject or not language.text["list_item"].match(clause.bare.lower()):
             return
@@ -124,7 +126,7 @@ class Matching:
             text = f"{lead}{' ' if language.grammar.spaces else ''}{rest}"
             for matched in language.tables["says"].matches(text.lower()):
                 if self._fits(matched.pattern, language):
-                    yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
+                    yield SubjectReference(self.cast.subject, 0, text, elided=True), matched, "assert"
 
     def went_by(self, clause: Clause, language: Language) -> None:
         """Note what the next clause goes on from: with 决定了 before it, where that was a clause of its own."""
@@ -133,7 +135,7 @@ class Matching:
         self.before = f"{self.before}，{said}" if bare else said
         self._gates.clear()
 
-    def leads(self, spoken: Spoken, matched: Matched, language: Language) -> None:
+    def leads(self, spoken: SubjectReference, matched: PatternMatch, language: Language) -> None:
         """Note how a list was begun, where the next clause may go on with it."""
         lead = spoken.text[spoken.end : matched.begins].strip()
         if not lead:
@@ -143,7 +145,9 @@ class Matching:
         elif language.text["is_so"].match(f"{lead} "):
             self.lead = (lead.split()[0],)
 
-    def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
+    def _matches(
+        self, text: str, dated: str, language: Language, act: str
+    ) -> Iterator[tuple[SubjectReference, PatternMatch, str]]:
         low = text.lower()
         if len(low) != len(text):
             low = text
@@ -161,10 +165,14 @@ class Matching:
                 continue  # 碰见一位大姐，女儿在美国: the daughter is hers
             of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
             if at_thing and "address" in matched.slots and own.search(text) is None:
-                yield Spoken(self.cast.thing, 0, text, thing=True), matched, act  # 总部在合肥，地址是望江路66号
+                yield (
+                    SubjectReference(self.cast.thing, 0, text, thing=True),
+                    matched,
+                    act,
+                )  # 总部在合肥，地址是望江路66号
                 continue
             subject = self.cast.subject if of_other else self.cast.speaker
-            yield Spoken(subject, 0, text, elided=of_other), matched, act
+            yield SubjectReference(subject, 0, text, elided=of_other), matched, act
         for spoken in self.cast.possessors(text, language):
             for matched in tables["has" + dated].matches(low, spoken.end):
                 yield spoken, matched, act
@@ -181,10 +189,10 @@ class Matching:
 
     def _of_thing(
         self, text: str, low: str, dated: str, language: Language, act: str
-    ) -> Iterator[tuple[Spoken, Matched, str]]:
+    ) -> Iterator[tuple[SubjectReference, PatternMatch, str]]:
         for matched in language.tables["things" + dated].matches(low):
             if self._fits(matched.pattern, language):
-                yield Spoken(self.cast.thing, 0, text, thing=True), matched, act
+                yield SubjectReference(self.cast.thing, 0, text, thing=True), matched, act
 
     def _fits(self, pattern: Pattern, language: Language) -> bool:
         if pattern.capital and self.small:

@@ -12,7 +12,7 @@ from phronesis.core.statements import plain_form
 from phronesis.core.values import NORMALISERS, normal_value
 from phronesis.errors import PhronesisError
 from phronesis.log.inputs import STATED_KINDS
-from phronesis.models.text_features import simplified
+from phronesis.models.text_features import simplify_script
 
 PAGE: Final = "memory-types.md"
 
@@ -62,7 +62,7 @@ class MemoryType:
 
     def key_of(self, word: str | None) -> str:
         """Return the key of one of a family, by its word in small letters, or the key itself: one key for "colours"."""
-        return folded(f"{self.key[:-2]}.{(word or '').strip()}") if self.family else self.key
+        return fold_key(f"{self.key[:-2]}.{(word or '').strip()}") if self.family else self.key
 
 
 class MemoryTypes:
@@ -90,7 +90,7 @@ class MemoryTypes:
         return None
 
 
-def folded(key: str) -> str:
+def fold_key(key: str) -> str:
     """Return a key in small letters, the word of a family in one spelling and as one: "favorite.Colours" as of a color.
 
     It folds what English spells in two ways ("-our", "theatre", "programme", "grey") and the common plurals; a word
@@ -102,12 +102,12 @@ def folded(key: str) -> str:
     return f"{family}{dot}{word}"
 
 
-def compared(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:
+def comparable_value(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:
     """Return a value in the form of its row; None where that is no other than its plain form.
 
     ``at`` is when it was said, against which dates are read. Chinese is compared in simplified characters.
     """
-    form = plain_form(normal_value(row.form, simplified(value), at=at))
+    form = plain_form(normal_value(row.form, simplify_script(value), at=at))
     return None if form == plain_form(value) else form
 
 

@@ -53,7 +53,7 @@ def long_ago(clause: Clause, at: datetime) -> bool:
     return bool(times) and all(one.precision == "year" and one.last.year < at.year - 2 for one in times)
 
 
-def limited(clause: Clause, at: datetime, language: Language) -> bool:
+def is_deadline(clause: Clause, at: datetime, language: Language) -> bool:
     """Return whether a clause names a limit rather than a time: "by June", 六月前."""
     before, after = language.text["limit_before"], language.text["limit_after"]
     return bool(clause.times) and any(
@@ -101,7 +101,7 @@ def _decided_against(one: Proposal, other: Proposal, language: Language) -> str 
     return None if against is None else against["old"]
 
 
-def joined(proposals: Sequence[Proposal], language: Language) -> list[Proposal]:
+def join_proposals(proposals: Sequence[Proposal], language: Language) -> list[Proposal]:
     """Return proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
     Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了. What
@@ -140,6 +140,6 @@ def _told_for_itself(gone: Proposal, other: Proposal, language: Language) -> boo
     return gone.act == "retract" and language.text["dropped_before"].search(before) is None and first
 
 
-def renamed(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:
+def rename_subject(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:
     """Return what was said since ``begun`` of "my boyfriend" to the name that follows: 我男朋友是个消防员，叫贺南."""
     return [replace(one, subject=name) if one.subject == word and one.start >= begun else one for one in proposals]

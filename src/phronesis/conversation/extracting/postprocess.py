@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.conversation.extracting.cast import PEOPLE, Spoken
-from phronesis.conversation.extracting.clauses import MASK, Clause, clauses, language_of, masked, sentences
-from phronesis.conversation.extracting.gate import message_rule, own_words, sentence_rule, stated
-from phronesis.conversation.extracting.tables import Language, Matched
+from phronesis.conversation.extracting.cast import PEOPLE, SubjectReference
+from phronesis.conversation.extracting.clauses import MASK, Clause, clauses, language_of, mask_message, sentences
+from phronesis.conversation.extracting.gate import count_statements, message_rule, own_words, sentence_rule
+from phronesis.conversation.extracting.tables import Language, PatternMatch
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.proposals import Proposal
 from phronesis.core.values import normal_value
@@ -52,7 +52,7 @@ _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
 
 
-def told_of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
+def told_of_others(matched: PatternMatch, parts: Sequence[Clause]) -> set[int]:
     """Return where those clauses begin whose words are said of the subject that a match over several names."""
     if "subject" not in matched.slots:
         return set()
@@ -73,7 +73,7 @@ def is_day(one: Proposal, language: Language) -> bool:
     return language.text["month"].search(before) is not None and language.text["years"].match(after) is None
 
 
-def is_of_others(key: str, value: str, spoken: Spoken, language: Language, *, own: bool) -> bool:
+def is_of_others(key: str, value: str, spoken: SubjectReference, language: Language, *, own: bool) -> bool:
     """Return whether an age or a birthday is not of whom it seems to be said; ``own``: it seems to be the speaker's."""
     if key == "birthday":
         return _LONG_DEAD.search(value) is not None  # "Jane Austen was born on 16 December 1775"
@@ -144,7 +144,7 @@ def _signs(text: str) -> str:
 
 def objection(text: str, start: int, end: int, languages: Mapping[str, Language]) -> str | None:
     """Return the rule by which the words of a message at [start, end) state nothing; None: they may."""
-    mask = own_words(masked(text), languages)
+    mask = own_words(mask_message(text), languages)
     if MASK in mask.text[start:end]:
         return "code" if mask.code else "quotation"
     language = language_of(mask.text, languages)
@@ -159,6 +159,8 @@ def objection(text: str, start: int, end: int, languages: Mapping[str, Language]
         if rule is not None:
             return rule
         found = clauses(sentence, (), language)
-        if any(start < clause.end and clause.start < end for clause in found[stated(sentence, found, language) :]):
+        if any(
+            start < clause.end and clause.start < end for clause in found[count_statements(sentence, found, language) :]
+        ):
             return "question"
     return None

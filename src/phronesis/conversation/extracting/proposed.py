@@ -9,12 +9,12 @@ from typing import Annotated, Any, Final, Literal
 import pydantic
 
 from phronesis.conversation.extracting.gate import MAX_EXCERPT, REASONS, Gate
-from phronesis.conversation.extracting.memory_types import MemoryType, MemoryTypes, compared
+from phronesis.conversation.extracting.memory_types import MemoryType, MemoryTypes, comparable_value
 from phronesis.conversation.extracting.postprocess import objection
 from phronesis.conversation.extracting.tables import Language
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
-from phronesis.core.statements import timed
+from phronesis.core.statements import with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
 
@@ -49,7 +49,7 @@ class ProposedMemory(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class GateInput:
     """A message as the gate sees it."""
 
     text: str
@@ -67,7 +67,7 @@ class ModelGate:
     languages: Mapping[str, Language]
 
     def __call__(
-        self, proposed: Sequence[ProposedMemory], messages: Mapping[int, Said]
+        self, proposed: Sequence[ProposedMemory], messages: Mapping[int, GateInput]
     ) -> tuple[list[Proposal], list[Refusal]]:
         """Return what may be remembered, and what may not with the reason."""
         kept: dict[tuple[Any, ...], Proposal] = {}
@@ -82,7 +82,7 @@ class ModelGate:
             if problem is not None or known is None:
                 refused.append(_refused(one, *(problem or ("key", f"there is no key '{one.key:.40}'"))))
                 continue
-            proposal = timed(_proposal(one, said, known), said.at)
+            proposal = with_effect_time(_proposal(one, said, known), said.at)
             kept.setdefault((proposal.n, proposal.subject, proposal.key, proposal.value, proposal.act), proposal)
         return list(kept.values()), refused
 
@@ -91,7 +91,7 @@ class ModelGate:
         kind = "preference" if one.subject == USER else "fact"
         return self.types.find(one.key, kind) or self.types.find(one.key)
 
-    def _problem(self, one: ProposedMemory, said: Said, known: MemoryType | None) -> tuple[str, str] | None:
+    def _problem(self, one: ProposedMemory, said: GateInput, known: MemoryType | None) -> tuple[str, str] | None:
         start = said.text.find(one.quote)
         if start < 0:
             return "quotation", "it does not stand there"
@@ -109,7 +109,7 @@ def _refused(one: ProposedMemory, rule: str, reason: str) -> Refusal:
     return Refusal(n=one.n, text=one.quote[:MAX_EXCERPT], rule=rule, reason=reason)
 
 
-def _proposal(one: ProposedMemory, said: Said, known: MemoryType) -> Proposal:
+def _proposal(one: ProposedMemory, said: GateInput, known: MemoryType) -> Proposal:
     start = said.text.index(one.quote)
     speaker = (said.name if said.role == "user" else None) or USER  # a tool's name is no person's
     # The language of the source is kept: a translation is no memory of what was said.
@@ -123,7 +123,7 @@ def _proposal(one: ProposedMemory, said: Said, known: MemoryType) -> Proposal:
         subject=speaker if one.subject == USER else plain_relative(one.subject.strip()),
         key=one.key,
         value=one.value.strip(),
-        compared=compared(known, one.value, at=said.at),
+        compared=comparable_value(known, one.value, at=said.at),
         content=one.content.strip() if same_language else one.quote,
         cardinality=known.cardinality,
         act="retract" if one.says == "no_longer" else "assert",

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-from phronesis.conversation.extracting.cast import PEOPLE, Cast, Spoken, quoted_one
+from phronesis.conversation.extracting.cast import PEOPLE, DiscourseState, SubjectReference, quoted_one
 from phronesis.conversation.extracting.clause_context import (
-    GoingOn,
-    Happening,
-    happening,
+    EllipsisState,
+    EventFrame,
     is_partner,
     note_value,
+    resolve_event,
     together,
     turn,
 )
@@ -21,10 +22,10 @@ from phronesis.conversation.extracting.clauses import (
     Sentence,
     clauses,
     language_of,
-    masked,
-    parted,
+    mask_message,
     self_answered,
     sentences,
+    split_clause,
     times_of,
     with_capitals,
     with_times,
@@ -35,12 +36,12 @@ from phronesis.conversation.extracting.gate import (
     before_quotation,
     before_supposition,
     clause_rule,
+    count_statements,
     laughed_at,
     message_rule,
     own_words,
     refusal,
     sentence_rule,
-    stated,
 )
 from phronesis.conversation.extracting.introducing import (
     note_introduced,
@@ -49,9 +50,9 @@ from phronesis.conversation.extracting.introducing import (
     subject_of,
     take_name,
 )
-from phronesis.conversation.extracting.matching import Matching
+from phronesis.conversation.extracting.matching import ClauseMatcher
 from phronesis.conversation.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.conversation.extracting.phrasing import content_of, days_of, due_day, joined
+from phronesis.conversation.extracting.phrasing import content_of, days_of, due_day, join_proposals
 from phronesis.conversation.extracting.postprocess import (
     is_day,
     is_of_others,
@@ -59,8 +60,8 @@ from phronesis.conversation.extracting.postprocess import (
     told_of_others,
     without_unnamed,
 )
-from phronesis.conversation.extracting.slots import UNDATED, filled, trimmed
-from phronesis.conversation.extracting.tables import Language, Matched, Pattern
+from phronesis.conversation.extracting.slots import UNDATED, fill_slots, trim_value
+from phronesis.conversation.extracting.tables import Language, Pattern, PatternMatch
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
@@ -74,7 +75,7 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 
 @dataclass(slots=True)
-class Reading:
+class MessageReader:
     """One message while it is read."""
 
     n: int
@@ -82,8 +83,8 @@ class Reading:
     at: datetime
     types: MemoryTypes
     languages: Mapping[str, Language]
-    cast: Cast
-    matching: Matching
+    cast: DiscourseState
+    matching: ClauseMatcher
     basis: Basis = "user"
     proposals: list[Proposal] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -95,13 +96,13 @@ class Reading:
     laughs: Sequence[int] = ()
     begun: int = 0
     doubtful: bool = False
-    going_on: GoingOn = field(default_factory=GoingOn)
+    going_on: EllipsisState = field(default_factory=EllipsisState)
     carried: str | None = None
     language: Language = field(init=False)
 
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
-        mask = own_words(masked(self.text), self.languages)
+        mask = own_words(mask_message(self.text), self.languages)
         self.simple = mask.text
         language = self.language = language_of(mask.text, self.languages)
         told = language.text["capital_i"].sub("", self.text[:MAX_READ])
@@ -126,12 +127,12 @@ class Reading:
                 kept = before_supposition(sentence, found, language)
             rule = rule if kept == 0 else None
             found = found[:kept] or found
-            count = 0 if rule else stated(sentence, found, language)
+            count = 0 if rule else count_statements(sentence, found, language)
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
             self.matching.retracts = language.text["retract"].search(whole_text) is not None
             of_others = self._paired(sentence, found[:count], language)
-            for clause in (one for one in found[:count] if one.start not in of_others):
+            for clause in [one for one in found[:count] if one.start not in of_others]:
                 self._clause(clause, language)
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
@@ -231,7 +232,9 @@ class Reading:
                 known = known and not (matched.pattern.capital and self.matching.small)
                 if known and clause_rule(low, language) in {None, "chit_chat"}:
                     kept = self.cast.subject, self.matching.lead
-                    taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
+                    taken = self._take(
+                        clause, SubjectReference(self.cast.speaker, 0, clause.bare), matched, "assert", language
+                    )
                     self.cast.subject, self.matching.lead = kept
                     if taken:
                         of_others |= told_of_others(matched, parts)
@@ -244,7 +247,7 @@ class Reading:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
         if language.gates["settled"].search(self.matching.before):
             return False  # 商量好了，店里不打折: what is decided is the whole of it
-        for first, second in parted(clause, self.times, language):
+        for first, second in split_clause(clause, self.times, language):
             if language.gates["denied"].match(second.bare):
                 break  # 痛风没有
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
@@ -263,19 +266,22 @@ class Reading:
         if len(self.refusals) < MAX_REFUSALS and not any(one.rule == rule for one in self.refusals):
             self.refusals.append(refusal(self.n, self.text[clause.start : clause.end], rule))
 
-    def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
+    def _take(
+        self, clause: Clause, spoken: SubjectReference, matched: PatternMatch, act: str, language: Language
+    ) -> bool:
         """Make proposals of a match; tell whether it gave any."""
         subject = subject_of(self, clause, spoken, matched, language)
         if subject is None:
             return False
         taken = False
-        cast, types, small = self.cast, self.types, self.matching.small
-        slots = filled(clause, spoken, matched=matched, language=language, types=types, thing=cast.thing, small=small)
+        cast, types = self.cast, self.types
+        fill = partial(fill_slots, clause, spoken, matched=matched, language=language, types=types)
+        slots = fill(thing=cast.thing, small=self.matching.small)
         for key, row, values in slots:
             old = matched.slots.get(f"old_{key}")
-            replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            told = Happening(row, subject, values)
-            one = happening(told, clause, spoken, at=self.at, cast=cast, types=types, language=language)
+            replaces = trim_value(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
+            told = EventFrame(row, subject, values)
+            one = resolve_event(told, clause, spoken, at=self.at, cast=cast, types=types, language=language)
             if one is None:
                 return False
             subject = one.subject  # its words and its time say whose it is
@@ -297,8 +303,8 @@ class Reading:
     def _put(
         self,
         clause: Clause,
-        spoken: Spoken,
-        matched: Matched,
+        spoken: SubjectReference,
+        matched: PatternMatch,
         row: MemoryType,
         value: str,
         *,
@@ -333,7 +339,7 @@ class Reading:
     def add(
         self,
         clause: Clause,
-        spoken: Spoken,
+        spoken: SubjectReference,
         row: MemoryType,
         value: str,
         pattern: Pattern,
@@ -372,15 +378,15 @@ class Reading:
         )
         self.proposals.append(proposal)
 
-    def _content(self, clause: Clause, spoken: Spoken, subject: str, language: Language) -> str:
+    def _content(self, clause: Clause, spoken: SubjectReference, subject: str, language: Language) -> str:
         if self.carried is not None:
             return self.carried  # "its licence is MIT": "the parser's licence is MIT"
         elided = spoken.elided and language.text["subject"].match(clause.bare) is None
         begun = self.matching.lead
         lead = spoken.text if begun and spoken.text.startswith(begun) else ""
         words = content_of(clause, language, subject=subject, speaker=self.cast.speaker, elided=elided, lead=lead)
-        own = common_end(words, clause.raw)
-        return f"{self._as_said(words[: len(words) - own], clause)}{self.text[clause.end - own : clause.end]}"
+        end = common_end(words, clause.raw)
+        return f"{self._as_said(words[: len(words) - end], clause)}{self.text[clause.end - end : clause.end]}"
 
     def _as_said(self, text: str, clause: Clause) -> str:
         return as_said(text, self.simple, self.text, clause.start, self.language.contracted)
@@ -388,7 +394,7 @@ class Reading:
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         language = self.language
-        told = joined(self.proposals, language)
+        told = join_proposals(self.proposals, language)
         kept = [replace(one, subject=plain_relative(one.subject)) for one in told]
         nobody = language.gates["nobody"]
         kept = [one for one in kept if not (is_day(one, language) or nobody.match(one.subject))]

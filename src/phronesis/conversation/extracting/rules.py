@@ -6,21 +6,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from phronesis.conversation.extracting.cast import Cast
+from phronesis.conversation.extracting.cast import DiscourseState
 from phronesis.conversation.extracting.gate import INJECTED, MAX_REFUSALS, Gate, refusal
-from phronesis.conversation.extracting.matching import Matching
-from phronesis.conversation.extracting.memory_types import MemoryTypes, compared, load_memory_types
+from phronesis.conversation.extracting.matching import ClauseMatcher
+from phronesis.conversation.extracting.memory_types import MemoryTypes, comparable_value, load_memory_types
 from phronesis.conversation.extracting.postprocess import answers, is_fragment
-from phronesis.conversation.extracting.reading import Reading
+from phronesis.conversation.extracting.reading import MessageReader
 from phronesis.conversation.extracting.tables import Language, load_language
-from phronesis.conversation.extracting.tagging.opinion import SecondOpinion
+from phronesis.conversation.extracting.tagging.opinion import TaggerReranker
 from phronesis.conversation.extracting.tool_answers import read_answer
 from phronesis.conversation.forget_requests import forget_requests
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import USER, Proposal, Refusal
-from phronesis.core.statements import timed
+from phronesis.core.statements import with_effect_time
 from phronesis.core.timestamps import parse_local
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.models.text_features import common_end
@@ -33,7 +33,7 @@ _SET_SO: Final = re.compile(r"[一-鿿] [A-Za-z0-9@#]|\d [年月号日点楼岁�
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedUp:
+class UnspacedText:
     """A message without such spaces: ``places`` says of each character where it stands in ``said``."""
 
     said: str
@@ -70,13 +70,13 @@ class ClosedUp:
         return self.said[self.places[place] : self.places[place + len(text) - 1] + 1]
 
 
-def closed_up(text: str) -> ClosedUp | None:
+def closed_up(text: str) -> UnspacedText | None:
     """Return a message without the spaces beside Latin letters and digits; None where it is not set with such."""
     if text.isascii() or _SET_SO.search(text) is None:
         return None
     out = {match.start() for match in _BESIDE.finditer(text)}
     places = [place for place in range(len(text)) if place not in out]
-    return ClosedUp(text, "".join(text[place] for place in places), places)
+    return UnspacedText(text, "".join(text[place] for place in places), places)
 
 
 RULES_VERSION: Final = "extract-rules/16"
@@ -95,12 +95,12 @@ class _Languages(dict[str, Language]):
         return self[code]
 
 
-@once
+@load_once
 def _language(code: str) -> Language:
     return load_language(code)
 
 
-@once
+@load_once
 def known_languages() -> Mapping[str, Language]:
     """Return the tables of the languages: they never change, and reading one takes a tenth of a second."""
     return _Languages()
@@ -112,7 +112,7 @@ class Rules:
 
     types: MemoryTypes = field(default_factory=load_memory_types)
     gate: Gate = field(default_factory=Gate)
-    second: SecondOpinion | None = None
+    second: TaggerReranker | None = None
 
     def propose(self, entry: Entry, texts: Mapping[int, str]) -> tuple[list[Proposal], list[Refusal]]:
         """Return what the messages of an entry say, and what of them is refused, by number of the message."""
@@ -148,16 +148,16 @@ class Rules:
         if text.strip() and not own.text.strip():
             return [], [refusal(n, text, INJECTED)]
         kept, refused = self._read(n, message, own.text, at)
-        return [placed(one, own) for one in kept], refused
+        return [place_proposal(one, own) for one in kept], refused
 
     def _read(
         self, n: int, message: Mapping[str, Any], text: str, at: datetime
     ) -> tuple[list[Proposal], list[Refusal]]:
         role, languages = message["role"], known_languages()
-        cast = Cast(speaker=(speaker_name(message.get("name")) if role == "user" else None) or USER)
+        cast = DiscourseState(speaker=(speaker_name(message.get("name")) if role == "user" else None) or USER)
         closed = closed_up(text) if role == "user" else None
         read = text if closed is None else closed.text
-        reading = Reading(n, read, at, self.types, languages, cast, Matching(cast))
+        reading = MessageReader(n, read, at, self.types, languages, cast, ClauseMatcher(cast))
         if role == "tool":
             read_answer(reading, self.types, languages)
         else:
@@ -179,14 +179,14 @@ class Rules:
         return kept, refused[:MAX_REFUSALS]
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
-        one = timed(one, at)
+        one = with_effect_time(one, at)
         row = self.types.find(one.key, one.kind)
         if row is None or one.value is None:
             return one
-        return replace(one, compared=compared(row, one.value, at=at))
+        return replace(one, compared=comparable_value(row, one.value, at=at))
 
 
-def placed(one: Proposal, own: OwnText) -> Proposal:
+def place_proposal(one: Proposal, own: OwnText) -> Proposal:
     """Return a proposal from what is left of a message, with its place in the whole message."""
     start = own.place(one.start)
     return replace(one, start=start, end=start + one.end - one.start)

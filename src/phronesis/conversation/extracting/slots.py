@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from phronesis.conversation.extracting.cast import Spoken
+from phronesis.conversation.extracting.cast import SubjectReference
 from phronesis.conversation.extracting.clauses import Clause, with_names, with_times
 from phronesis.conversation.extracting.lexicon import Expression
 from phronesis.conversation.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.conversation.extracting.tables import TIMES, Language, Matched
+from phronesis.conversation.extracting.tables import TIMES, Language, PatternMatch
 from phronesis.core.calendar import names_time
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.values import language_code, normal_value
@@ -96,7 +96,7 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
         return []
     if row.form == "name" and row.key not in _FREE and language.text["no_name"].match(surface):
         return []  # "my husband is a driver" names nobody
-    text = trimmed(surface, row, language)
+    text = trim_value(surface, row, language)
     if row.key in SEVERAL and (parts := _several(text, row, language)):
         values = [value for part in parts if (value := _one(row, part, language, small=small, free=free))]
         return values[:6]
@@ -110,7 +110,7 @@ def capital_part(name: str) -> str:
     return name if found is None else found[0]
 
 
-def trimmed(surface: str, row: MemoryType, language: Language) -> str:
+def trim_value(surface: str, row: MemoryType, language: Language) -> str:
     """Return a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
@@ -214,11 +214,11 @@ Filled = tuple[str, MemoryType, list[str]]
 """The key of a slot, its row, and the values that it holds."""
 
 
-def filled(
+def fill_slots(
     clause: Clause,
-    spoken: Spoken,
+    spoken: SubjectReference,
     *,
-    matched: Matched,
+    matched: PatternMatch,
     language: Language,
     types: MemoryTypes,
     thing: str | None,

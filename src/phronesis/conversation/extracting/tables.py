@@ -22,7 +22,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 
-from phronesis.conversation.extracting.lexicon import Expression, Lexicon, Macros, compiled
+from phronesis.conversation.extracting.lexicon import Expression, Lexicon, Macros, compile_expression
 from phronesis.conversation.extracting.parts import letter_of
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.proposals import Act
@@ -111,7 +111,7 @@ class Pattern:
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make
-class Matched:
+class PatternMatch:
     """A pattern that holds for a clause, and what its slots hold with their places."""
 
     pattern: Pattern
@@ -146,7 +146,9 @@ class PatternTable:
         }
         self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
-    def matches(self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None) -> Iterator[Matched]:
+    def matches(
+        self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None
+    ) -> Iterator[PatternMatch]:
         """Return the patterns that hold from a position to the end, in the table's order; only those that fit."""
         for n in self.candidates(text, position):
             if fits is not None and not fits(self.patterns[n]):
@@ -174,14 +176,14 @@ class PatternTable:
                 found.append(n)
         return found
 
-    def match(self, n: int, text: str, position: int = 0) -> Matched | None:
+    def match(self, n: int, text: str, position: int = 0) -> PatternMatch | None:
         """Return what the pattern of a number holds in a text, whatever its words."""
         pattern = self._compiled[n] or self.compiled(n)
         found = pattern.match(text, position)
         if found is None:
             return None
         slots = {name: (found[i], found.start(i), found.end(i)) for name, i in pattern.groupindex.items() if found[i]}
-        return Matched(self.patterns[n], slots)
+        return PatternMatch(self.patterns[n], slots)
 
     def compiled(self, n: int) -> re.Pattern[str]:
         """Return the expression of a pattern; PhronesisError when it is none."""
@@ -190,7 +192,7 @@ class PatternTable:
             if known is None:
                 given = self.patterns[n].p
                 source = f"(?:{self._macros.expanded(_with_groups(given))}){self._tail}$"
-                known = self._compiled[n] = compiled(f"the pattern {given!r:.80}", source)
+                known = self._compiled[n] = compile_expression(f"the pattern {given!r:.80}", source)
             return known
 
 

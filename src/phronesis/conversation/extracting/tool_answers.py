@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from phronesis.conversation.extracting.clauses import MAX_READ, has_han, is_chinese
 from phronesis.conversation.extracting.memory_types import MemoryTypes
-from phronesis.conversation.extracting.reading import Reading
+from phronesis.conversation.extracting.reading import MessageReader
 from phronesis.conversation.extracting.slots import values_of
 from phronesis.conversation.extracting.tables import Language
 from phronesis.core.calendar import find_times
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.core.proposals import USER, Proposal
 
@@ -47,7 +47,7 @@ class Layouts:
     content: str
 
 
-@once
+@load_once
 def the_layouts() -> Layouts:
     """Return the table that is installed with the package; PhronesisError says which pattern is wrong."""
     given = parse_folded(
@@ -178,7 +178,7 @@ _RECORDED: Final = frozenset({"profile", "attribute.*", "located_in"})
 """Kinds and keys that a record may state; tastes, plans and doings are for people to tell."""
 
 
-def read_answer(reading: Reading, types: MemoryTypes, languages: Mapping[str, Language]) -> None:
+def read_answer(reading: MessageReader, types: MemoryTypes, languages: Mapping[str, Language]) -> None:
     """Add to ``reading``, which is of a tool's message, what may be taken of it, or the rule that refuses it."""
     text = reading.text[:MAX_READ]
     language = languages["zh" if is_chinese(text) else "en"]
@@ -201,7 +201,7 @@ def read_answer(reading: Reading, types: MemoryTypes, languages: Mapping[str, La
         reading.rule = "chit_chat"
 
 
-def _record(reading: Reading, types: MemoryTypes, language: Language) -> None:
+def _record(reading: MessageReader, types: MemoryTypes, language: Language) -> None:
     times = find_times(reading.text, reading.at)
     entry = the_layouts().patterns["calendar_entry"].match(reading.text[: times[0].start]) if times else None
     if entry is not None:
@@ -236,7 +236,7 @@ def _subject(subject: str) -> str:
     return USER if subject.casefold() in the_layouts().user else subject
 
 
-def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -> None:
+def _appointment(reading: MessageReader, types: MemoryTypes, title: str, start: str) -> None:
     row, place, times = types.find("appointment"), reading.text.find(title), find_times(start, reading.at)
     if row is None or place < 0 or not times:
         return
@@ -260,7 +260,7 @@ def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -
     )
 
 
-def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language) -> None:
+def _field(reading: MessageReader, types: MemoryTypes, one: Entry, language: Language) -> None:
     """Add what a field of a record states of what the record is of."""
     key = the_layouts().profile.get(one.field) if one.person else None
     row = types.find(key) if key is not None else types.find("attribute.*", "fact")

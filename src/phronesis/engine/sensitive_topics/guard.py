@@ -19,7 +19,7 @@ from typing import Final
 from phronesis.config import SensitiveRules
 from phronesis.core.text import UNSPACED
 from phronesis.engine.sensitive_topics.tables import Cue, Model, Odds, Table, load_model, load_tables, sentences
-from phronesis.models.text_features import folded, language_of
+from phronesis.models.text_features import language_of, normalise_text
 
 GUARD_VERSION: Final = "sensitive/4"
 
@@ -97,7 +97,7 @@ class Guard:
         Of several topics it is the one with the highest score in one sentence, the first of equal ones. The first
         20,000 characters are looked at.
         """
-        seen = folded(text)
+        seen = normalise_text(text)
         return self._forbidden(seen) or _found(self._read(seen))
 
     def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
@@ -109,10 +109,10 @@ class Guard:
         signs weigh `POOLED` together: what is told in hints is told by them all. Then the model is asked: of the
         sentence (`ALONE`), and of the evidence (`TOGETHER`).
         """
-        said = self.topic(content) or self._learned([folded(content)], ALONE)
+        said = self.topic(content) or self._learned([normalise_text(content)], ALONE)
         if said is not None:
             return said
-        seen = [folded(text) for text in evidence]
+        seen = [normalise_text(text) for text in evidence]
         readings = [self._read(text) for text in seen]
         found = [
             finding
@@ -212,7 +212,7 @@ def _phrases(given: Sequence[str]) -> re.Pattern[str] | None:
     """Find any of a team's phrases, as they stand: whole words in spaced scripts, anywhere in unspaced ones."""
     letter = rf"[^\W{UNSPACED}]"
     patterns = []
-    for phrase in filter(None, (folded(one).strip() for one in given)):
+    for phrase in filter(None, (normalise_text(one).strip() for one in given)):
         first = rf"(?<!{letter})" if re.match(letter, phrase) else ""
         last = rf"(?!{letter})" if re.match(letter, phrase[-1]) else ""
         patterns.append(f"{first}{re.escape(phrase)}{last}")

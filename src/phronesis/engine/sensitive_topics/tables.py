@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.errors import PhronesisError
 from phronesis.models.text_features import bucket, pieces
@@ -75,7 +75,7 @@ class Table:
     cues: Sequence[Cue]
 
 
-@once
+@load_once
 def load_tables() -> Sequence[Table]:
     """Return the tables that are installed with the package, read and compiled once."""
     return tuple(parse_table(files(__package__).joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES)
@@ -189,7 +189,7 @@ def model_from(stored: bytes) -> Model:
         return Model(tuple(map(str, held["classes"])), held["weights"], float(held["unit"]), held["bias"])
 
 
-@once
+@load_once
 def load_model(language: str) -> Model:
     """Return the weights that are installed with the package, ``en`` or ``zh``."""
     return model_from(files(__package__).joinpath(f"{language}.npz").read_bytes())

@@ -56,7 +56,7 @@ gap between them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Belonging:
+class MembershipThresholds:
     """Thresholds of belonging together: an average similarity of ``alone``, or ``threshold`` with shared neighbours.
 
     ``shared`` is added for sharing all neighbours in a lane of at least `SETTLED` events, and in proportion less in a
@@ -97,20 +97,20 @@ class Belonging:
 
 
 @dataclass(frozen=True, slots=True)
-class Bonds:
+class PairConstraints:
     """Pairs of rows that must be together or must be apart, as people said (EMB-15)."""
 
     together: Sequence[tuple[int, int]] = ()
     apart: Sequence[tuple[int, int]] = ()
 
-    def among(self, rows: Rows) -> "Bonds":
+    def among(self, rows: Rows) -> "PairConstraints":
         """Return the pairs among some rows, by their places there."""
         place = {row: n for n, row in enumerate(rows.tolist())}
 
         def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
             return tuple((place[one], place[other]) for one, other in pairs if one in place and other in place)
 
-        return Bonds(placed(self.together), placed(self.apart))
+        return PairConstraints(placed(self.together), placed(self.apart))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class Grouper:
     """Groups events by their neighbours."""
 
     neighbours: Neighbours
-    belonging: Belonging
-    bonds: Bonds = field(default_factory=Bonds)
+    belonging: MembershipThresholds
+    bonds: PairConstraints = field(default_factory=PairConstraints)
 
     def groups(self, rows: Rows) -> list[list[int]]:
         """Return the groups of at least two of ``rows``, each sorted, ordered by their first member."""
@@ -305,7 +305,7 @@ def view_groups(
     return out
 
 
-def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
+def intersect_groups(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the intersections of the groups of two views, of at least `LEAST` members, each sorted.
 
     An intersection that nearly equals a group of one view is left out: there the other view distinguishes nothing.
@@ -324,7 +324,7 @@ def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> li
     return _unlike(groups, known, within=True)
 
 
-def beside(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
+def distinct_groups(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the groups that neither nearly equal nor are subsets of a known one."""
     return _unlike(groups, known, within=False)
 

@@ -122,7 +122,7 @@ def clauses_of(text: str, terms_of: TermsOf) -> list[frozenset[str]]:
     return [terms for clause in _CLAUSE.split(text[:MAX_SCANNED]) if (terms := frozenset(terms_of(_affirmed(clause))))]
 
 
-def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[frozenset[str]]], float]:
+def preference_score(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[frozenset[str]]], float]:
     """Return a function of a text's clauses that gives how far it is preferred, in [-1, 1]; 0 if nothing applies.
 
     "prefer X" and "X" count for it, "avoid X" and "最好不用 X" against; each preference has the same weight.

@@ -15,8 +15,15 @@ from typing import Any, Final
 from phronesis.core.changes import Fold
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.serialization import rounded
-from phronesis.experience.laws.feedback_weights import CORRECT, Voices, heard, judged, matter_of, usefulness
+from phronesis.core.serialization import round_stored
+from phronesis.experience.laws.feedback_weights import (
+    CORRECT,
+    FeedbackWeights,
+    confidence_after_feedback,
+    heard,
+    matter_of,
+    usefulness,
+)
 from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
 
 # Success rate and its confidence interval.
@@ -71,11 +78,11 @@ def borne(support: float, contra: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Bearing:
+class WeightedEvent:
     """A member or counterexample of a pattern with its present weight and label."""
 
     row: EvidenceRow
-    voices: Voices
+    voices: FeedbackWeights
 
     @property
     def id(self) -> str:
@@ -103,8 +110,8 @@ class Bearing:
 class Sides:
     """The events for a pattern and those against it, as judged by now, by falling weight."""
 
-    members: Sequence[Bearing]
-    counter: Sequence[Bearing]
+    members: Sequence[WeightedEvent]
+    counter: Sequence[WeightedEvent]
 
 
 def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
@@ -117,27 +124,27 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
     for row in evidence:
         if matter_of(row.polarity) is not None:
             said.setdefault(row.part, []).append(row)
-    rows = [Bearing(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
+    rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
     members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
     counter = [one for one in rows if not one.stands_for(outcome) and _speaks_against(one, outcome)]
     return Sides(tuple(sorted(members, key=_heaviest)), tuple(sorted(counter, key=_heaviest)))
 
 
-def _speaks_against(one: Bearing, outcome: str | None) -> bool:
+def _speaks_against(one: WeightedEvent, outcome: str | None) -> bool:
     """Return whether an event counts against a pattern; a success relabelled as unknown counts for neither side."""
     return one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure"
 
 
 def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str, float]]:
     """Return a pattern's members with their weights, the most typical first."""
-    return [(one.id, rounded(one.weight)) for one in sides(pattern.label, evidence).members]
+    return [(one.id, round_stored(one.weight)) for one in sides(pattern.label, evidence).members]
 
 
 def _counted(evidence: Sequence[EvidenceRow]) -> Iterator[EvidenceRow]:
     return (row for row in evidence if row.part == "" and row.polarity in ("support", "contra"))
 
 
-def _own(evidence: Sequence[EvidenceRow]) -> Voices:
+def _own(evidence: Sequence[EvidenceRow]) -> FeedbackWeights:
     return heard(_on(evidence, ""))
 
 
@@ -145,13 +152,13 @@ def _on(evidence: Sequence[EvidenceRow], part: str) -> list[EvidenceRow]:
     return [row for row in evidence if row.part == part and matter_of(row.polarity) is not None]
 
 
-def _heaviest(one: Bearing) -> tuple[float, str]:
+def _heaviest(one: WeightedEvent) -> tuple[float, str]:
     return (-one.weight, one.id)
 
 
-def _said(voices: Voices) -> dict[str, Any]:
+def _said(voices: FeedbackWeights) -> dict[str, Any]:
     given = voices.useful or voices.not_useful
-    return {FEEDBACK: voices.to_data(), USEFULNESS: rounded(usefulness(voices)) if given else None}
+    return {FEEDBACK: voices.to_data(), USEFULNESS: round_stored(usefulness(voices)) if given else None}
 
 
 def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
@@ -169,7 +176,7 @@ def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any
     return {
         "label": label,
         "data.signals": list(signals) if signals else None,
-        "confidence": rounded(judged(base, voices)),
+        "confidence": round_stored(confidence_after_feedback(base, voices)),
         **_said(voices),
     }
 
@@ -180,9 +187,11 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
     believed = [one.label for one in (*found.members, *found.counter) if not one.voices.doubted]
     rate = success_rate(believed.count(SUCCESS), sum(label in (SUCCESS, "failure") for label in believed))
     base = borne(sum(one.weight for one in found.members), sum(one.weight for one in found.counter))
-    counter = [{"id": one.id, "source_ref": one.row.source_ref, "weight": rounded(one.weight)} for one in found.counter]
+    counter = [
+        {"id": one.id, "source_ref": one.row.source_ref, "weight": round_stored(one.weight)} for one in found.counter
+    ]
     return {
-        "confidence": rounded(judged(base, voices)),
+        "confidence": round_stored(confidence_after_feedback(base, voices)),
         "data.success_rate": rate,
         "data.counterexamples": counter,
         **_said(voices),
@@ -202,7 +211,11 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
         default=None,
     )
     agreed = bool(item.data.get(UNCONFIRMED)) and latest is not None and latest.polarity == CORRECT
-    return {"confidence": rounded(judged(base, voices)), f"data.{CONFIRMED}": agreed or None, **_said(voices)}
+    return {
+        "confidence": round_stored(confidence_after_feedback(base, voices)),
+        f"data.{CONFIRMED}": agreed or None,
+        **_said(voices),
+    }
 
 
 def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:

@@ -13,7 +13,7 @@ from typing import Final
 
 from phronesis.core.relations import EvidenceRow, Origin, Polarity
 from phronesis.core.vectors import components
-from phronesis.experience.laws.clustering import Bonds
+from phronesis.experience.laws.clustering import PairConstraints
 
 # Must-link and cannot-link pairs of events, as merges and splits change them (EMB-15).
 
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ImpliedPairs:
     """Pairs of events that must be together, and that must be apart; the smaller id first."""
 
     together: frozenset[Pair] = frozenset()
@@ -38,13 +38,13 @@ class Drawn:
         return {one: n for n, group in enumerate(groups) for one in group}
 
 
-def merged(ids: Collection[str], drawn: Drawn) -> Drawn:
+def link_events(ids: Collection[str], drawn: ImpliedPairs) -> ImpliedPairs:
     """Return the pairs with some events linked: one chain, and no cannot-link pair inside the joined component."""
     together = drawn.together | _chain(ids)
-    return _consistent(Drawn(together, drawn.apart))
+    return _consistent(ImpliedPairs(together, drawn.apart))
 
 
-def parted(parts: Sequence[Collection[str]], drawn: Drawn) -> Drawn:
+def separate_parts(parts: Sequence[Collection[str]], drawn: ImpliedPairs) -> ImpliedPairs:
     """Return the pairs with each part linked and the parts kept apart; an event is in one part at most.
 
     Must-link pairs across parts are removed. Events in no part that were linked with several stay with the largest.
@@ -65,10 +65,10 @@ def parted(parts: Sequence[Collection[str]], drawn: Drawn) -> Drawn:
     kept -= {pair for pair, part, group in crossing if stays[group] != part}
     chains = frozenset[Pair]().union(*(_chain(part) for part in parts))
     borders = {_pair(one, other) for one, other in combinations([min(part) for part in parts], 2)}
-    return _consistent(Drawn(frozenset(kept) | chains, drawn.apart | borders))
+    return _consistent(ImpliedPairs(frozenset(kept) | chains, drawn.apart | borders))
 
 
-def resolved(drawn: Drawn, rows: Mapping[str, int], group_of: Mapping[int, int]) -> Bonds:
+def resolve_pairs(drawn: ImpliedPairs, rows: Mapping[str, int], group_of: Mapping[int, int]) -> PairConstraints:
     """Return the pairs among rows, within one outcome group, skipping events that are not present.
 
     ``rows`` are those of the events present; ``group_of`` gives each row's outcome group. An event that changed group
@@ -85,13 +85,13 @@ def resolved(drawn: Drawn, rows: Mapping[str, int], group_of: Mapping[int, int])
             here, there = held.get((part_of[one], group)), held.get((part_of[other], group))
             if here and there and here is not there:
                 apart.add((min(here[0], there[0]), max(here[0], there[0])))
-    return Bonds(together=tuple(sorted(together)), apart=tuple(sorted(apart)))
+    return PairConstraints(together=tuple(sorted(together)), apart=tuple(sorted(apart)))
 
 
-def _consistent(drawn: Drawn) -> Drawn:
+def _consistent(drawn: ImpliedPairs) -> ImpliedPairs:
     part_of = drawn.part_of()
     apart = frozenset((one, other) for one, other in drawn.apart if part_of[one] != part_of[other])
-    return Drawn(drawn.together, apart)
+    return ImpliedPairs(drawn.together, apart)
 
 
 def _ends(pair: Pair, place: Mapping[str, int], home: Mapping[str, int]) -> tuple[int, int]:
@@ -147,7 +147,7 @@ def matter_of(polarity: Polarity) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voices:
+class FeedbackWeights:
     """Weighted sums of judgements. ``label`` is the latest label that an actor gave, ``by`` the actor."""
 
     useful: float = 0.0
@@ -166,7 +166,7 @@ class Voices:
     @property
     def credence(self) -> float:
         """Credence in [0, 1]: 1 while nobody says that it is incorrect."""
-        return judged(1.0, self)
+        return confidence_after_feedback(1.0, self)
 
     def to_data(self) -> dict[str, float] | None:
         """Return the non-zero sums; None without any judgement."""
@@ -174,7 +174,7 @@ class Voices:
         return {name: weight for name, weight in given.items() if weight} or None
 
 
-def heard(rows: Iterable[EvidenceRow]) -> Voices:
+def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
     """Return the weighted sums of judgements; of an actor's on one matter only the latest counts."""
     latest: dict[tuple[str, str], EvidenceRow] = {}
     for row in sorted(rows, key=_when):
@@ -187,13 +187,15 @@ def heard(rows: Iterable[EvidenceRow]) -> Voices:
         if row.polarity in sums:
             sums[row.polarity] += HUMAN_WEIGHT if row.origin == "human" else MACHINE_WEIGHT
     last = max(labels, key=_when, default=None)
-    voices = Voices(useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT])
+    voices = FeedbackWeights(
+        useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT]
+    )
     if last is None:
         return voices
     return replace(voices, label=last.grade, by=last.source_key, human=last.origin == "human")
 
 
-def judged(base: float, voices: Voices) -> float:
+def confidence_after_feedback(base: float, voices: FeedbackWeights) -> float:
     """Return a confidence after judgements: the mean of a Beta distribution with prior mean ``base`` in [0, 1].
 
     (2 base + correct) / (2 + correct + incorrect): in [0, 1], up with each ``correct``, down with each ``incorrect``.
@@ -201,7 +203,7 @@ def judged(base: float, voices: Voices) -> float:
     return (PRIOR * base + voices.correct) / (PRIOR + voices.correct + voices.incorrect)
 
 
-def usefulness(voices: Voices) -> float:
+def usefulness(voices: FeedbackWeights) -> float:
     """Return the usefulness in [0, 1], .5 without judgements: Laplace's rule of succession."""
     return (1.0 + voices.useful) / (PRIOR + voices.useful + voices.not_useful)
 

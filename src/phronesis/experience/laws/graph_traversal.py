@@ -68,7 +68,7 @@ class Graph(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedNode:
     """A node that was reached: its strength, the number of steps, the previous node and the edge's type."""
 
     node: Node
@@ -78,13 +78,13 @@ class Reached:
     by: str | None = None
 
 
-def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, Reached]:
+def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, ReachedNode]:
     """Return what is reached from ``seeds`` (strengths in [0, 1] by id), visible seeds included, by id.
 
     Of two paths to a node the shorter counts; of equally long ones the stronger. Each step expands the strongest nodes
     it reached: the first ``width`` nodes, the n-th an n-th of that. Ties go to the more useful node, then to the newer.
     """
-    found = {one: Reached(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
+    found = {one: ReachedNode(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
     front = _best(list(found.values()), width)
     for hop in range(1, depth + 1):
         if not front:
@@ -93,20 +93,20 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
         wide = max(1, width // hop)
         told = [(link, near[link.near]) for link in graph.links(list(near)) if link.far not in found]
         nodes = graph.nodes(_likely(told, SPARE * wide))
-        level: dict[str, Reached] = {}
+        level: dict[str, ReachedNode] = {}
         for link, start in told:
             node = nodes.get(link.far)
             if node is None:
                 continue
             strength = start.strength * link.weight * _kept(start.node.layer, node.layer)
             if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):
-                level[node.id] = Reached(node, strength, hop, start.node.id, link.type)
+                level[node.id] = ReachedNode(node, strength, hop, start.node.id, link.type)
         front = _best(list(level.values()), wide)
         found |= {one.node.id: one for one in front}
     return found
 
 
-def _likely(told: Sequence[tuple[Link, Reached]], count: int) -> list[str]:
+def _likely(told: Sequence[tuple[Link, ReachedNode]], count: int) -> list[str]:
     """Return the nodes that the strongest edges lead to; ties go to the later id.
 
     Their layer is not known yet and a hub has hundreds of neighbours, so only these few are read.
@@ -124,9 +124,9 @@ def _kept(near: int, far: int) -> float:
     return SAME if near == far else CROSS
 
 
-def _best(reached: Sequence[Reached], width: int) -> list[Reached]:
+def _best(reached: Sequence[ReachedNode], width: int) -> list[ReachedNode]:
     return sorted(reached, key=_order)[:width]
 
 
-def _order(one: Reached) -> tuple[float, float, int, str]:
+def _order(one: ReachedNode) -> tuple[float, float, int, str]:
     return (-one.strength, -one.node.usefulness, -one.node.at, one.node.id)

@@ -22,7 +22,7 @@ SPARE: Final = 16
 Number = TypeVar("Number", np.float16, np.float32)
 
 
-class Growing(Generic[Number]):
+class GrowableArray(Generic[Number]):
     """An array of rows that can be appended to. `rows` is a view that is valid until the next `add`."""
 
     def __init__(self, kind: type[Number]) -> None:
@@ -78,7 +78,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bags:
+class TermBags:
     """Events as bags of terms, row by row (CSR): ``starts`` has one number more than there are rows."""
 
     starts: _Ints
@@ -86,7 +86,7 @@ class Bags:
     counts: Floats
 
     @classmethod
-    def of(cls, bags: Sequence[tuple[Terms, Floats]]) -> "Bags":
+    def of(cls, bags: Sequence[tuple[Terms, Floats]]) -> "TermBags":
         """Return the bags of some rows, each given by its term numbers and their counts."""
         lengths = [len(terms) for terms, _ in bags]
         starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
@@ -94,15 +94,15 @@ class Bags:
         counts = np.concatenate((np.zeros(0, np.float32), *(counts for _, counts in bags)))
         return cls(starts, terms.astype(np.int32), counts.astype(np.float32))
 
-    def __add__(self, later: "Bags") -> "Bags":
+    def __add__(self, later: "TermBags") -> "TermBags":
         """Return these rows followed by later ones."""
         starts = np.concatenate((self.starts, self.starts[-1] + later.starts[1:]))
-        return Bags(starts, np.concatenate((self.terms, later.terms)), np.concatenate((self.counts, later.counts)))
+        return TermBags(starts, np.concatenate((self.terms, later.terms)), np.concatenate((self.counts, later.counts)))
 
-    def since(self, row: int) -> "Bags":
+    def since(self, row: int) -> "TermBags":
         """Return the rows from ``row`` on."""
         begin = self.starts[row]
-        return Bags(self.starts[row:] - begin, self.terms[begin:], self.counts[begin:])
+        return TermBags(self.starts[row:] - begin, self.terms[begin:], self.counts[begin:])
 
     def summed(self, values: Floats) -> npt.NDArray[np.float64]:
         """Return the sum of each row's values, given one value per term."""
@@ -131,9 +131,9 @@ class TermCosine:
     name = "term_cosine"
 
     def __init__(
-        self, bags: Bags, background: Bags | None = None, *, counted: bool = True, scaled: float = 1.0
+        self, bags: TermBags, background: TermBags | None = None, *, counted: bool = True, scaled: float = 1.0
     ) -> None:
-        other = Bags.of([]) if background is None else background
+        other = TermBags.of([]) if background is None else background
         width = int(max(bags.terms.max(initial=-1), other.terms.max(initial=-1))) + 1
         df = np.bincount(bags.terms, minlength=width) + np.bincount(other.terms, minlength=width)
         total = bags.size + other.size
@@ -148,7 +148,7 @@ class TermCosine:
         self._pivot = float(lengths.mean()) if bags.size else 1.0
         self._bags, self._width = bags, width
         self._weights = self._weigh(bags)
-        self._common = _Common.of(bags, self._weights, width)
+        self._common = _FrequentTerms.of(bags, self._weights, width)
         self._main = _Postings.of(bags, self._common.without(bags, self._weights), first=0)
         self._tail: _Postings | None = None
 
@@ -161,7 +161,7 @@ class TermCosine:
         """Return the idf of a term; for a term that was added later, that of a new one."""
         return float(self._idf[term]) if term < len(self._idf) else float(self._new)
 
-    def add(self, bags: Bags) -> None:
+    def add(self, bags: TermBags) -> None:
         """Append events."""
         self._weights = np.concatenate((self._weights, self._weigh(bags)))
         self._bags += bags
@@ -182,7 +182,7 @@ class TermCosine:
         out: Floats = np.sqrt(found, out=found)
         return out
 
-    def _plain(self, bags: Bags) -> Floats:
+    def _plain(self, bags: TermBags) -> Floats:
         """Return the weight of each term in its row, before normalisation."""
         known = bags.terms < len(self._idf)
         idf = np.full(len(bags.terms), self._new, np.float32)
@@ -192,11 +192,11 @@ class TermCosine:
         return idf
 
     @staticmethod
-    def _lengths(bags: Bags, weights: Floats) -> npt.NDArray[np.float64]:
+    def _lengths(bags: TermBags, weights: Floats) -> npt.NDArray[np.float64]:
         out: npt.NDArray[np.float64] = np.maximum(np.sqrt(bags.summed(weights**2)), 1e-9)
         return out
 
-    def _weigh(self, bags: Bags) -> Floats:
+    def _weigh(self, bags: TermBags) -> Floats:
         weights = self._plain(bags)
         scales = self._lengths(bags, weights) ** self._scaled * self._pivot ** (1.0 - self._scaled)
         out: Floats = (weights / np.repeat(scales, np.diff(bags.starts))).astype(np.float32)
@@ -236,14 +236,14 @@ class TermCosine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Common:
+class _FrequentTerms:
     """The terms that many rows hold, as dense rows: each one's ``place`` (-1 for others), and its weight per row."""
 
     place: _Ints
     weights: Floats
 
     @classmethod
-    def of(cls, bags: Bags, weights: Floats, width: int) -> "_Common":
+    def of(cls, bags: TermBags, weights: Floats, width: int) -> "_FrequentTerms":
         """Return the common ones of ``width`` terms; a term without weight is none."""
         held = np.bincount(bags.terms[weights > 0], minlength=width)
         found = np.flatnonzero(held > max(1, bags.size // DENSE_SHARE))
@@ -256,7 +256,7 @@ class _Common:
         dense[place[bags.terms[there]], owners[there]] = weights[there]
         return cls(place, dense)
 
-    def without(self, bags: Bags, weights: Floats) -> Floats:
+    def without(self, bags: TermBags, weights: Floats) -> Floats:
         """Return the weights of rows' terms, with 0 for the common ones."""
         out: Floats = np.where(self.place[bags.terms] >= 0, np.float32(0.0), weights)
         return out
@@ -287,7 +287,7 @@ class _Postings:
     size: int
 
     @classmethod
-    def of(cls, bags: Bags, weights: Floats, *, first: int) -> "_Postings":
+    def of(cls, bags: TermBags, weights: Floats, *, first: int) -> "_Postings":
         owners = np.repeat(np.arange(bags.size), np.diff(bags.starts)) + first
         kept = np.flatnonzero(weights > 0)
         order = kept[np.argsort(bags.terms[kept], kind="stable")]

@@ -304,7 +304,7 @@ def average_link(
         if one != other and not _torn(likeness[one, other]):
             _join(likeness, groups, one, other)
             where = [one if place == other else place for place in where]
-    closest = _Closest(likeness) if size > LARGE else _Looked(likeness)
+    closest = _RowMaximaSearch(likeness) if size > LARGE else _MatrixSearch(likeness)
     while size:
         first, second = closest.pair()
         if likeness[first, second] < threshold:
@@ -315,7 +315,7 @@ def average_link(
     return sorted(sorted(group) for group in groups.values())
 
 
-class _Looked:
+class _MatrixSearch:
     """Finds the most similar pair of clusters by a search of the whole matrix."""
 
     def __init__(self, likeness: _Matrix) -> None:
@@ -329,7 +329,7 @@ class _Looked:
         """Note that cluster ``other`` was merged into ``one``."""
 
 
-class _Closest(_Looked):
+class _RowMaximaSearch(_MatrixSearch):
     """Finds the most similar pair by tracked row maxima; searching the matrix for every merge takes n³."""
 
     def __init__(self, likeness: _Matrix) -> None:

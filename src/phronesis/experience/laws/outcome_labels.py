@@ -70,7 +70,7 @@ Signal = tuple[Label, str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Labelling:
+class OutcomeLabel:
     """A label, the signals that decided it in words, and its confidence in [0, 1]."""
 
     label: Label
@@ -80,7 +80,7 @@ class Labelling:
 
 def label_of(
     observations: object = None, hints: object = None, *, given: object = None, long_errors: bool = True
-) -> Labelling:
+) -> OutcomeLabel:
     """Return the label that ``observations`` and a person's ``hints`` support; ``given`` overrides both.
 
     Both are a mapping, a text, or a list of either; other values are ignored. Counts of failed tests are decisive
@@ -89,16 +89,16 @@ def label_of(
     """
     given_label = next((label for label in LABELS if label == given), None)
     if given_label is not None:
-        return Labelling(given_label, ("given",), GIVEN)
+        return OutcomeLabel(given_label, ("given",), GIVEN)
     found = list(dict.fromkeys(_signals([observations, hints], _DEPTH + 1, long_errors)))
     sides = sorted({label for label, _, _ in found})
     words = tuple(dict.fromkeys(text for _, text, _ in found))[:MAX_SIGNALS]
     if not sides:
-        return Labelling("unknown")
+        return OutcomeLabel("unknown")
     if len(sides) == 1:
-        return Labelling(sides[0], words, max(strength for _, _, strength in found))
+        return OutcomeLabel(sides[0], words, max(strength for _, _, strength in found))
     both = [next(text for label, text, _ in found if label == side) for side in sides]
-    return Labelling("unknown", tuple(dict.fromkeys((*both, *words)))[:MAX_SIGNALS])
+    return OutcomeLabel("unknown", tuple(dict.fromkeys((*both, *words)))[:MAX_SIGNALS])
 
 
 def _signals(said: object, depth: int, long_errors: bool) -> Iterator[Signal]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, references, risk_of, standing
+from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, evidence_counts, references, risk_of
 from phronesis.experience.laws.records import L1Event
-from phronesis.experience.laws.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot, independent_sources
+from phronesis.experience.laws.topics import FAILURE, SUCCESS, PatternInput, PrincipleDraft, Slot, independent_sources
 
 # Patterns: the words of the most typical event, and the slots that the members share (EMB-09).
 
@@ -34,7 +34,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class PatternText:
     """The texts of a pattern."""
 
     summary: str
@@ -62,7 +62,7 @@ def is_chinese(text: str) -> bool:
     return han > 0 and han >= len(_LATIN.findall(text))
 
 
-def said(text: str) -> str:
+def first_sentences(text: str) -> str:
     """Return the first sentences of a text that fit into `MAX_SAID` characters, at least one, cut if necessary."""
     out = ""
     for sentence in filter(None, _SENTENCE.split(" ".join(text.split()))):
@@ -75,7 +75,7 @@ def said(text: str) -> str:
 
 def describe(
     events: Sequence[L1Event], outcome: str, *, terms_of: Callable[[str], Sequence[str]], rarity: Callable[[str], float]
-) -> Described:
+) -> PatternText:
     """Describe a pattern by rules.
 
     Args:
@@ -84,7 +84,7 @@ def describe(
         terms_of: returns the readable terms of a text.
         rarity: returns a term's idf in the whole lane, 0 for a stop word.
     """
-    return Described(
+    return PatternText(
         summary=_summary(events[0]),
         signature=_signature(events, terms_of, rarity),
         recommendation=_recommendation(events, outcome),
@@ -92,7 +92,7 @@ def describe(
 
 
 def _summary(centre: L1Event) -> str:
-    attempt, result = said(centre.attempt), said(centre.result)
+    attempt, result = first_sentences(centre.attempt), first_sentences(centre.result)
     return f"{attempt} → {result}" if result else attempt
 
 
@@ -101,11 +101,11 @@ def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
     centre = events[0]
     chinese = is_chinese("\n".join(_texts(centre)))
     verb = {"success": ("Do: ", "建议："), "failure": ("Avoid: ", "避免：")}.get(outcome, ("Open: ", "未定："))[chinese]
-    told = verb + said(centre.attempt)
-    lesson = next((said(event.reflection) for event in events if event.reflection), "")
+    told = verb + first_sentences(centre.attempt)
+    lesson = next((first_sentences(event.reflection) for event in events if event.reflection), "")
     if lesson:
         return told if lesson in told else f"{told}\n{('Lesson: ', '教训：')[chinese]}{lesson}"
-    return f"{told}\n{('Outcome: ', '结果：')[chinese]}{said(centre.result)}" if centre.result else told
+    return f"{told}\n{('Outcome: ', '结果：')[chinese]}{first_sentences(centre.result)}" if centre.result else told
 
 
 def _signature(
@@ -125,8 +125,8 @@ def _signature(
         "artifacts": sorted(one for one, count in artifacts.items() if count >= needed and count > 1)[:MAX_SLOTS],
         "families": sorted(one for one, count in families.items() if count >= needed),
         "source_types": sorted({event.source_type for event in events if event.source_type}),
-        "situation": said(centre.situation),
-        "goal": said(centre.goal),
+        "situation": first_sentences(centre.situation),
+        "goal": first_sentences(centre.goal),
     }
     return {name: value for name, value in slots.items() if value}
 
@@ -190,7 +190,7 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class PrincipleText:
     """A principle in words, as its item stores them."""
 
     condition: str
@@ -207,13 +207,13 @@ class Said:
 
     def content(self, *, chinese: bool) -> str:
         """Return the principle as one text, which is searched and read."""
-        speak = Speaker(chinese)
+        speak = PhraseFiller(chinese)
         whole = speak("whole", *(_plain(part) for part in (self.condition, self.action, self.because)))
         return f"{whole}\n{speak('watch', _plain(self.watch_out))}" if self.watch_out else whole
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class PhraseFiller:
     """Fills phrases in English or Chinese."""
 
     chinese: bool
@@ -231,17 +231,17 @@ class Speaker:
         return (", ", "、")[self.chinese].join(names)
 
 
-def speaks_chinese(drawn: Drawn) -> bool:
+def speaks_chinese(drawn: PrincipleDraft) -> bool:
     """Return whether a principle is worded in Chinese: the language of its leading pattern."""
     return is_chinese(drawn.lead.summary)
 
 
-def word(drawn: Drawn) -> Wording:
+def word(drawn: PrincipleDraft) -> Wording:
     """Word a principle by rules."""
-    speak = Speaker(speaks_chinese(drawn))
+    speak = PhraseFiller(speaks_chinese(drawn))
     lead = drawn.lead
     centre = lead.events[0]
-    attempt = _plain(said(centre.attempt))
+    attempt = _plain(first_sentences(centre.attempt))
     return Wording(
         condition=_condition(drawn, speak),
         action=attempt if lead.outcome == SUCCESS else speak("dont", attempt),
@@ -249,11 +249,11 @@ def word(drawn: Drawn) -> Wording:
     )
 
 
-def say(drawn: Drawn, wording: Wording) -> Said:
+def say(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
     """Return a principle as text; the evidence is worded by rules, whatever the wording."""
-    speak = Speaker(speaks_chinese(drawn))
+    speak = PhraseFiller(speaks_chinese(drawn))
     watch_out, counterexamples = _watch_out(drawn, speak)
-    return Said(
+    return PrincipleText(
         condition=wording.condition,
         action=wording.action,
         because=speak.listed([_plain(wording.reason), _evidence(drawn, speak)]),
@@ -262,30 +262,30 @@ def say(drawn: Drawn, wording: Wording) -> Said:
         risk=_risk(risk_of(drawn), speak),
         avoid=_avoided(drawn),
         counterexamples=counterexamples,
-        support=standing(drawn),
+        support=evidence_counts(drawn),
         outcome=drawn.lead.outcome,
         slot=None if drawn.slot is None else {"kind": drawn.slot.kind, "value": drawn.slot.value},
     )
 
 
-def narrowed(drawn: Drawn, wording: Wording) -> Wording:
+def narrow_wording(drawn: PrincipleDraft, wording: Wording) -> Wording:
     """Return a wording whose condition names the slot of a narrower principle, if it does not yet."""
     if drawn.slot is None or drawn.slot.value.casefold() in wording.condition.casefold():
         return wording
-    speak = Speaker(speaks_chinese(drawn))
+    speak = PhraseFiller(speaks_chinese(drawn))
     return replace(wording, condition=speak.listed([_plain(wording.condition), _slot(drawn.slot, speak)]))
 
 
-def _condition(drawn: Drawn, speak: Speaker) -> str:
+def _condition(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     lead = drawn.lead
     goal = speak("goal", _plain(lead.goal)) if lead.goal else ""
     about = _shared(drawn)
     slot = "" if drawn.slot is None else _slot(drawn.slot, speak)
     told = speak.listed([_plain(lead.situation), goal, speak("about", speak.named(about)) if about else "", slot])
-    return told or speak("doing", _plain(said(lead.events[0].attempt)))
+    return told or speak("doing", _plain(first_sentences(lead.events[0].attempt)))
 
 
-def _shared(drawn: Drawn) -> list[str]:
+def _shared(drawn: PrincipleDraft) -> list[str]:
     """Return what most supporting patterns share: families, artifacts, then terms if there is no situation."""
     needed = len(drawn.support) / 2
     names = [[*one.families, *(name.partition(":")[2] for name in one.artifacts)] for one in drawn.support]
@@ -297,18 +297,18 @@ def _shared(drawn: Drawn) -> list[str]:
     ]
 
 
-def _slot(slot: Slot, speak: Speaker) -> str:
+def _slot(slot: Slot, speak: PhraseFiller) -> str:
     return speak("source" if slot.kind == "source_type" else "slot", slot.value)
 
 
-def _lesson(pattern: SeenPattern) -> str:
+def _lesson(pattern: PatternInput) -> str:
     """Return the latest lesson among the pattern's events."""
     told = [event for event in pattern.events if event.reflection]
     latest = max(told, key=lambda event: (event.occurred_at or event.recorded_at, event.id), default=None)
-    return "" if latest is None else _plain(said(latest.reflection))
+    return "" if latest is None else _plain(first_sentences(latest.reflection))
 
 
-def _evidence(drawn: Drawn, speak: Speaker) -> str:
+def _evidence(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     """Return a sentence on the outcomes of the leading side's attempts, with references."""
     outcome = drawn.lead.outcome
     events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
@@ -319,18 +319,18 @@ def _evidence(drawn: Drawn, speak: Speaker) -> str:
     return speak("worked" if outcome == SUCCESS else "failed", right, len(events), sources, named)
 
 
-def _avoided(drawn: Drawn) -> list[str]:
+def _avoided(drawn: PrincipleDraft) -> list[str]:
     if drawn.lead.outcome == FAILURE:
-        return [_plain(said(one.events[0].attempt)) for one in drawn.support][:MAX_NAMED]
-    return [_plain(said(one.events[0].attempt)) for one in drawn.avoided][:MAX_NAMED]
+        return [_plain(first_sentences(one.events[0].attempt)) for one in drawn.support][:MAX_NAMED]
+    return [_plain(first_sentences(one.events[0].attempt)) for one in drawn.avoided][:MAX_NAMED]
 
 
-def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, Any]]]:
+def _watch_out(drawn: PrincipleDraft, speak: PhraseFiller) -> tuple[list[str], list[dict[str, Any]]]:
     """Return what to avoid and what contradicts the principle, in words and as references."""
     told = []
     if drawn.lead.outcome == SUCCESS:
         told = [
-            speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))
+            speak("avoid", _plain(first_sentences(one.summary)), len(one.events), speak.named(references(one.events)))
             for one in drawn.avoided[:MAX_NAMED]
         ]
     told += [
@@ -352,17 +352,17 @@ def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, 
 
 
 def _happened(event: L1Event) -> str:
-    return _plain(said(event.result or event.attempt))
+    return _plain(first_sentences(event.result or event.attempt))
 
 
-def _risk(rate: Mapping[str, Any], speak: Speaker) -> str:
+def _risk(rate: Mapping[str, Any], speak: PhraseFiller) -> str:
     if rate["rate"] is None:
         return ""
     share, low, high = (round(100 * rate[name]) for name in ("rate", "low", "high"))
     return speak("risk", rate["successes"], rate["trials"], share, low, high)
 
 
-def _cost(cost: Cost, speak: Speaker) -> str:
+def _cost(cost: Cost, speak: PhraseFiller) -> str:
     times = "" if cost.seconds is None else speak("seconds", _number(cost.seconds), cost.timed)
     attempts = "" if cost.attempts is None else speak("attempts", _number(cost.attempts), cost.episodes)
     return speak.listed([times, attempts])

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from phronesis.experience.laws.evidence_fold import success_rate
 from phronesis.experience.laws.records import L1Event
-from phronesis.experience.laws.topics import FAILURE, KNOWN, SUCCESS, Drawn, independent_sources
+from phronesis.experience.laws.topics import FAILURE, KNOWN, SUCCESS, PrincipleDraft, independent_sources
 
 KEPT: Final = 0.5
 """Confidence below which a principle ends: as much contradicts it as supports it."""
@@ -34,7 +34,7 @@ _SECONDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class PrincipleThresholds:
     """Thresholds for creating a principle and for rewording it.
 
     ``min_patterns`` that agree, or one of ``min_members`` events; ``change`` is the relative change in the number of
@@ -45,13 +45,13 @@ class Worth:
     min_patterns: int = 2
     change: float = 0.25
 
-    def lets_begin(self, drawn: Drawn, *, refines: bool = False) -> bool:
+    def lets_begin(self, drawn: PrincipleDraft, *, refines: bool = False) -> bool:
         """Return whether there is enough support for a principle; one that ``refines`` another needs one pattern."""
         enough = len(drawn.support) >= self.min_patterns or len(drawn.lead.events) >= self.min_members
         return drawn.confidence >= KEPT and (enough or refines)
 
 
-def standing(drawn: Drawn) -> dict[str, int]:
+def evidence_counts(drawn: PrincipleDraft) -> dict[str, int]:
     """Return the counts behind a principle: supporting patterns, events, independent sources, and outcomes.
 
     ``contra`` is the number of events that contradict it.
@@ -94,7 +94,7 @@ def material(
     return abs(int(now["events"]) - known) >= max(1.0, change * known)
 
 
-def risk_of(drawn: Drawn) -> dict[str, Any]:
+def risk_of(drawn: PrincipleDraft) -> dict[str, Any]:
     """Return how often the action of a principle failed, with the 95 % interval of `success_rate`.
 
     The action is that of the leading pattern: contradictions count, its alternatives do not. If the principle is to
@@ -118,7 +118,7 @@ class Cost:
     episodes: int = 0
 
 
-def cost_of(drawn: Drawn) -> Cost:
+def cost_of(drawn: PrincipleDraft) -> Cost:
     """Return the duration of the leading patterns' action, and the number of attempts in their episodes."""
     outcome = drawn.lead.outcome
     lead = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
@@ -134,7 +134,7 @@ def cost_of(drawn: Drawn) -> Cost:
     )
 
 
-def _attempts(drawn: Drawn, episode: str) -> int:
+def _attempts(drawn: PrincipleDraft, episode: str) -> int:
     """Return the number of known attempts of an episode, by their places or their count."""
     events = {event.id: event for one in (*drawn.support, *drawn.against) for event in one.events}
     held = [event for event in events.values() if event.episode_id == episode]

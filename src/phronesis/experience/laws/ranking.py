@@ -254,7 +254,7 @@ USUAL: Final = Spread(0.0, 0.15)
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class QueryMatch:
     """How well each row of a lane matches a question, in [0, 1]; ``meaning`` is None without vectors to compare."""
 
     words: Floats
@@ -306,7 +306,7 @@ def usual(cosines: Sequence[Floats]) -> Spread:
     return own if sum(map(len, cosines)) >= FEW else Spread(own.mean, USUAL.deviation)
 
 
-def outstanding(cosines: Floats, spread: Spread) -> Floats:
+def standardise_cosines(cosines: Floats, spread: Spread) -> Floats:
     """Return standardised cosines, in [0, 1].
 
     0 at the mean and below, 1 at `FULL` standard deviations above it.

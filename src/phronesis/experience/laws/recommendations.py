@@ -12,7 +12,7 @@ from phronesis.core.vectors import jaccard
 from phronesis.experience.laws.answers import Advice, Conflict, Excluded, Reference
 from phronesis.experience.laws.constraints import Ban, TermsOf, clauses_of
 from phronesis.experience.laws.evidence_fold import success_rate
-from phronesis.experience.laws.principle_text import is_chinese, said
+from phronesis.experience.laws.principle_text import first_sentences, is_chinese
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 
 # Conflicts: an attempt with two outcomes, and counterexamples of a pattern (EMB-12).
@@ -31,7 +31,7 @@ COUNTER: Final = "counterexamples"
 CONTRARY: Final = "one contradicts the other"
 
 
-def opposed(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
+def opposed_events(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
     """Return the pairs of a success and a failure with the same attempt in the same situation, the best first."""
     known = [
         (event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
@@ -58,7 +58,10 @@ def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict
         by_success.setdefault(good.id, (good, []))[1].append(bad)
     return [
         Conflict(
-            about=said(good.attempt), reason=OUTCOMES, side=(_reference(good),), against=tuple(map(_reference, bad))
+            about=first_sentences(good.attempt),
+            reason=OUTCOMES,
+            side=(_reference(good),),
+            against=tuple(map(_reference, bad)),
         )
         for good, bad in by_success.values()
     ]
@@ -101,7 +104,7 @@ _OUTCOMES: Final = ("Outcome: ", "结果：")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RankedRecord:
     """A ranked record: its score from 0 to 1, the sum behind it, and the events it rests on.
 
     ``relevance`` is that sum, `ranking.score_of`; for an event, its own reference is the only one.
@@ -115,7 +118,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class Advised:
+class Recommendations:
     """Advice, exclusions and warnings, the best first."""
 
     recommended: list[Advice] = field(default_factory=list)
@@ -123,14 +126,14 @@ class Advised:
     excluded: list[Excluded] = field(default_factory=list)
 
 
-def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Advised:
+def advise(found: Sequence[RankedRecord], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Recommendations:
     """Return advice from ranked records, at most ``limit`` of each kind.
 
     ``found`` is ordered by score, the best first, all layers together.
     """
     best = max((one.relevance for one in found), default=0.0)
     relevant = [one for one in found if one.relevance > 0 and one.relevance >= RELEVANT * best]
-    work = _Work(bans, terms_of)
+    work = _AdviceCollector(bans, terms_of)
     for one in relevant:
         if isinstance(one.record, Principle):
             work.principle(one, one.record)
@@ -140,7 +143,7 @@ def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, li
     for one in relevant:
         if isinstance(one.record, L1Event):
             work.event(one, one.record, tried)
-    return Advised(
+    return Recommendations(
         recommended=sorted(work.out.recommended, key=_order)[:limit],
         avoid=sorted(work.out.avoid, key=_order)[:limit],
         excluded=work.out.excluded[:limit],
@@ -151,17 +154,17 @@ def _order(advice: Advice) -> float:
     return -advice.score
 
 
-class _Work:
+class _AdviceCollector:
     """Collects advice without duplicates."""
 
     def __init__(self, bans: Sequence[Ban], terms_of: TermsOf) -> None:
-        self.out = Advised()
+        self.out = Recommendations()
         self._bans = bans
         self._terms_of = terms_of
         self._told: set[tuple[str, str]] = set()
         self._spoken_for: set[str] = set()
 
-    def principle(self, found: Found, record: Principle) -> None:
+    def principle(self, found: RankedRecord, record: Principle) -> None:
         """Add what a principle recommends or warns of."""
         advice = Advice(
             attempt=record.action,
@@ -178,7 +181,7 @@ class _Work:
         else:
             self._recommend(advice, record.action)
 
-    def pattern(self, found: Found, record: Pattern) -> None:
+    def pattern(self, found: RankedRecord, record: Pattern) -> None:
         """Add a repeated success, or a repeated failure as a warning with its lesson as advice."""
         attempt, lesson = _parts(record.recommendation)
         advice = Advice(
@@ -200,16 +203,16 @@ class _Work:
         if told:
             self._spoken_for |= {one for one, _ in record.members}
 
-    def event(self, found: Found, record: L1Event, tried: Mapping[str, Sequence[L1Event]]) -> None:
+    def event(self, found: RankedRecord, record: L1Event, tried: Mapping[str, Sequence[L1Event]]) -> None:
         """Add a single success, or a single failure as a warning with its lesson as advice."""
         if record.id in self._spoken_for:
             return
         alike = tried[_key(record.attempt)]
         advice = Advice(
-            attempt=said(record.attempt),
-            why=said(record.result),
+            attempt=first_sentences(record.attempt),
+            why=first_sentences(record.result),
             score=found.score,
-            lesson=said(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
+            lesson=first_sentences(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
             evidence=_references(alike, record),
             success_rate=_rate(alike),
         )
@@ -270,7 +273,7 @@ class _Work:
         return True
 
 
-def _tried(found: Iterable[Found]) -> dict[str, list[L1Event]]:
+def _tried(found: Iterable[RankedRecord]) -> dict[str, list[L1Event]]:
     """Return the events by attempt."""
     out: dict[str, list[L1Event]] = {}
     for one in found:

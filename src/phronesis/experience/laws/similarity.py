@@ -136,7 +136,7 @@ class EditDistance:
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
 
 
-class Unlike:
+class DisjointSets:
     """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
 
     There are few distinct sets of marks, so the sets are compared once and rows by the number of their set.
@@ -282,7 +282,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPairs:
     """Joins those of the given pairs that reach the threshold, such as pairs from neighbour lists."""
 
     pairs: Sequence[tuple[int, int]] | npt.NDArray[np.int64]

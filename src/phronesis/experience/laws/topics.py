@@ -51,7 +51,7 @@ Terms = Callable[[str], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenPattern:
+class PatternInput:
     """The input of abstraction: a pattern with its live events, the most typical first, and its counterexamples."""
 
     id: str
@@ -107,7 +107,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class PrincipleDraft:
     """A principle before it is worded.
 
     ``support`` are its patterns, the one that gives the action first; ``against`` patterns of the other outcome with
@@ -116,20 +116,20 @@ class Drawn:
     in the list.
     """
 
-    support: Sequence[SeenPattern]
-    against: Sequence[SeenPattern] = ()
+    support: Sequence[PatternInput]
+    against: Sequence[PatternInput] = ()
     counter: Sequence[L1Event] = ()
     slots: dict[str, Slot] = field(default_factory=dict)
     slot: Slot | None = None
     refines: int | None = None
 
     @property
-    def lead(self) -> SeenPattern:
+    def lead(self) -> PatternInput:
         """The pattern that gives the action: one of successes, if any supports it."""
         return self.support[0]
 
     @property
-    def avoided(self) -> list[SeenPattern]:
+    def avoided(self) -> list[PatternInput]:
         """The patterns of failures that support it beside the leading one."""
         return [one for one in self.support[1:] if one.outcome == FAILURE]
 
@@ -161,7 +161,7 @@ def confidence_of(support: float, contra: float) -> float:
     return round(support / (support + contra + 1.0), CONFIDENCE_DIGITS)
 
 
-def draw(topic: Sequence[SeenPattern], repeats: Repeats, terms: Terms) -> list[Drawn]:
+def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[PrincipleDraft]:
     """Return the principles of one topic: the broad one, separate ones, and the narrower ones that refine it.
 
     A failure whose action is perhaps that of a success supports no principle together with it, since the advice would
@@ -180,32 +180,32 @@ def draw(topic: Sequence[SeenPattern], repeats: Repeats, terms: Terms) -> list[D
     slots = {}
     for one in against:
         others = [event for winner in standing if (winner, one) in opposed for event in winner.events]
-        slot = differing(one.events, others, terms)
+        slot = distinguishing_slot(one.events, others, terms)
         if slot is not None:
             slots[one.id] = slot
-    broad = Drawn(support=support, against=against, counter=_loose(support, known, repeats), slots=slots)
-    beside = [Drawn(support=[one], counter=_loose([one], known, repeats)) for one in apart]
-    narrow = [Drawn(support=[one], slot=slots[one.id], refines=0) for one in against if one.id in slots]
+    broad = PrincipleDraft(support=support, against=against, counter=_loose(support, known, repeats), slots=slots)
+    beside = [PrincipleDraft(support=[one], counter=_loose([one], known, repeats)) for one in apart]
+    narrow = [PrincipleDraft(support=[one], slot=slots[one.id], refines=0) for one in against if one.id in slots]
     return [broad, *beside, *narrow]
 
 
-def _strong(pattern: SeenPattern) -> tuple[int, str]:
+def _strong(pattern: PatternInput) -> tuple[int, str]:
     return (-pattern.mass, pattern.id)
 
 
-def _opposed(one: SeenPattern, other: SeenPattern, repeats: Repeats, border: float) -> bool:
+def _opposed(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
     """Return whether two patterns of different outcomes have the same action, by either's events."""
     if one.outcome == other.outcome:
         return False
     return _repeated(one, other, repeats, border) or _repeated(other, one, repeats, border)
 
 
-def _repeated(one: SeenPattern, other: SeenPattern, repeats: Repeats, border: float) -> bool:
+def _repeated(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
     again = sum(repeats.get((event.id, other.id), 0.0) >= border for event in one.events)
     return again > 0 and again >= OPPOSED * len(one.events)
 
 
-def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
+def _losing(opposed: Sequence[tuple[PatternInput, PatternInput]]) -> set[str]:
     """Return, of all patterns that contradict each other, those of the side with fewer sources.
 
     Successes win a tie.
@@ -215,7 +215,7 @@ def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
     return set(sides[weaker])
 
 
-def _loose(support: Sequence[SeenPattern], known: Sequence[SeenPattern], repeats: Repeats) -> list[L1Event]:
+def _loose(support: Sequence[PatternInput], known: Sequence[PatternInput], repeats: Repeats) -> list[L1Event]:
     """Return the events outside of the topic's patterns that contradict a supporting pattern."""
     counted = {event.id for one in known for event in one.events}
     found = {
@@ -230,7 +230,7 @@ def _loose(support: Sequence[SeenPattern], known: Sequence[SeenPattern], repeats
     return [found[one] for one in sorted(found)]
 
 
-def differing(counter: Sequence[L1Event], support: Sequence[L1Event], terms: Terms) -> Slot | None:
+def distinguishing_slot(counter: Sequence[L1Event], support: Sequence[L1Event], terms: Terms) -> Slot | None:
     """Return the slot in which counter-evidence differs most from support; None if none is clear enough."""
     if len(counter) < MIN_COUNTER:
         return None
@@ -275,7 +275,7 @@ MAX_SCANNED: Final = 500
 """Characters of an attempt in which a negation is searched."""
 
 
-def grouped(alike: Floats) -> list[list[int]]:
+def group_topics(alike: Floats) -> list[list[int]]:
     """Return the topics among patterns by their similarity matrix, in which 1 is the threshold.
 
     By average linkage, so that no chain of neighbours joins two topics; single patterns are topics too.

@@ -10,9 +10,9 @@ from typing import Any, Final
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
-from phronesis.experience.laws.outcome_labels import Labelling, label_of
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
 from phronesis.experience.sources.outcome_words import is_question, reasons, said_outcome
-from phronesis.experience.sources.port import LineIndex, Raw, Source, finished, is_json
+from phronesis.experience.sources.port import LineIndex, RawText, Source, is_json, storable_drafts
 from phronesis.experience.sources.registry import SOURCES
 from phronesis.experience.sources.transcripts import Message, Transcript, transcripts
 
@@ -45,7 +45,7 @@ class _Attempt:
     observations: dict[str, Any] = field(default_factory=dict)
     artifacts: list[Artifact] = field(default_factory=list)
 
-    def judge(self, judged: Labelling) -> None:
+    def judge(self, judged: OutcomeLabel) -> None:
         self.label, self.signals, self.confidence = judged.label, judged.signals, judged.confidence
 
 
@@ -74,18 +74,18 @@ class ChatSource(Source):
     source_type = "chat"
     version = "chat/3"
 
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return the attempts at each request; none for a text without requests and answers."""
-        return finished(_drafts(raw))
+        return storable_drafts(_drafts(raw))
 
-    def refusal(self, raw: Raw) -> str:
+    def refusal(self, raw: RawText) -> str:
         """Return why a text cannot be read: JSON without a conversation."""
         if not is_json(raw.text) or transcripts(raw):
             return ""
         return f"JSON in which no conversation is found, which the source 'chat' does not read; {_REMEDY}"
 
 
-def _drafts(raw: Raw) -> Iterator[Draft]:
+def _drafts(raw: RawText) -> Iterator[Draft]:
     found = transcripts(raw)
     if not found:
         return
@@ -178,7 +178,7 @@ def _returned(episode: _Episode, message: Message) -> None:
     attempt.artifacts += list(told.artifacts) if told is not None else []
 
 
-def tool_outcome(text: str, *, failed: bool | None = None) -> tuple[Labelling, str, Draft | None]:
+def tool_outcome(text: str, *, failed: bool | None = None) -> tuple[OutcomeLabel, str, Draft | None]:
     """Return the label of a tool result, its short form, and the draft of a log that it contains."""
     words = text.strip()
     if words[:1] in {"{", "["}:
@@ -189,14 +189,14 @@ def tool_outcome(text: str, *, failed: bool | None = None) -> tuple[Labelling, s
         if given is not None:
             return label_of(given, {"is_error": failed} if failed else None), words, None
     logs = SOURCES.get("log")  # a plug-in: without it, the words of the result decide
-    drafts = () if logs is None else logs.read(Raw(text=text, recorded_at=_NEVER))
+    drafts = () if logs is None else logs.read(RawText(text=text, recorded_at=_NEVER))
     bad = next((draft for draft in drafts if draft.label == "failure"), None)
     best = bad or next((draft for draft in drafts if draft.label == "success"), None)
     if failed:
         told = label_of({"is_error": True})
         return told, best.result if bad and best else words, bad
     if best is not None:
-        return Labelling(best.label, tuple(best.signals), best.confidence), best.result or words, best
+        return OutcomeLabel(best.label, tuple(best.signals), best.confidence), best.result or words, best
     return label_of(words[:_RESULT]), words, None
 
 

@@ -9,9 +9,9 @@ from typing import Final, Literal
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import VIEWS, Draft
-from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, Labelling, label_of
+from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, OutcomeLabel, label_of
 from phronesis.experience.sources.outcome_words import said_outcome
-from phronesis.experience.sources.port import LineIndex, Raw, Source, finished
+from phronesis.experience.sources.port import LineIndex, RawText, Source, storable_drafts
 from phronesis.experience.sources.transcripts import moment_of
 
 Field = Literal["situation", "goal", "attempt", "result", "reflection", "label", "date"]
@@ -48,7 +48,7 @@ _TITLE: Final = 80
 
 
 @dataclass(slots=True)
-class _Told:
+class _FieldText:
     """The text of one field, with its span."""
 
     words: list[str]
@@ -61,10 +61,10 @@ class _Told:
 
 
 @dataclass(slots=True)
-class _Try:
+class _Attempt:
     """One attempt of an entry, with the fields that belong to it alone."""
 
-    fields: dict[Field, _Told] = field(default_factory=dict)
+    fields: dict[Field, _FieldText] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,9 +72,9 @@ class _Entry:
     """The part of a text between two rules or headings."""
 
     title: str = ""
-    shared: dict[Field, _Told] = field(default_factory=dict)
-    tries: list[_Try] = field(default_factory=list)
-    loose: list[_Told] = field(default_factory=list)
+    shared: dict[Field, _FieldText] = field(default_factory=dict)
+    tries: list[_Attempt] = field(default_factory=list)
+    loose: list[_FieldText] = field(default_factory=list)
     by_headings: bool = False
 
     @property
@@ -88,12 +88,12 @@ class ManualSource(Source):
     source_type = "manual"
     version = "manual/1"
 
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft for each attempt: a labelled field, or a paragraph without labels."""
-        return finished(_drafts(raw))
+        return storable_drafts(_drafts(raw))
 
 
-def _drafts(raw: Raw) -> Iterator[Draft]:
+def _drafts(raw: RawText) -> Iterator[Draft]:
     index = LineIndex(raw.text)
     made = derived_id("manual", raw.text.encode(errors="replace").decode())
     for n, entry in enumerate(_entries(raw.text), start=1):
@@ -128,7 +128,7 @@ def _entries(text: str) -> Iterator[_Entry]:
                 yield entry
                 entry = _Entry(by_headings=entry.by_headings)
             entry.by_headings = entry.by_headings or heading is not None
-            open_told = _Told([words + bare[_LINE:]] if words else [], start, end)
+            open_told = _FieldText([words + bare[_LINE:]] if words else [], start, end)
             _put(entry, open_field, open_told)
         elif heading or _RULE.match(short):
             if heading or not _underlines(entry, open_told, short):
@@ -146,7 +146,7 @@ def _entries(text: str) -> Iterator[_Entry]:
     yield entry
 
 
-def _underlines(entry: _Entry, told: _Told | None, line: str) -> bool:
+def _underlines(entry: _Entry, told: _FieldText | None, line: str) -> bool:
     """Return whether a line of dashes underlines the title above it, as in a heading of two lines."""
     if told is None or entry.labelled or len(entry.loose) != 1 or len(told.words) != 1 or len(told.words[0]) > _TITLE:
         return False
@@ -177,29 +177,29 @@ def _begins_anew(entry: _Entry, name: Field) -> bool:
     return name in {"situation", "goal"} and bool(entry.tries)
 
 
-def _put(entry: _Entry, name: Field, told: _Told) -> None:
+def _put(entry: _Entry, name: Field, told: _FieldText) -> None:
     """Add a field to the entry, or to its last attempt once there is one."""
     if name == "attempt":
-        entry.tries.append(_Try({name: told}))
+        entry.tries.append(_Attempt({name: told}))
     elif entry.tries and name not in {"date", "situation", "goal"}:
         entry.tries[-1].fields.setdefault(name, told)
     else:
         entry.shared.setdefault(name, told)
 
 
-def _more(entry: _Entry, told: _Told | None, line: str, start: int, end: int, *, field_open: bool) -> _Told:
+def _more(entry: _Entry, told: _FieldText | None, line: str, start: int, end: int, *, field_open: bool) -> _FieldText:
     """Append a line to the open field or paragraph, else begin a paragraph."""
     bullet = _BULLET.match(line[:_LINE])
     if told is not None and (field_open or not bullet):
         told.words.append(line.strip())
         told.end = end
         return told
-    made = _Told([bullet[1] + line[_LINE:] if bullet else line.strip()], start, end)
+    made = _FieldText([bullet[1] + line[_LINE:] if bullet else line.strip()], start, end)
     entry.loose.append(made)
     return made
 
 
-def _of_try(raw: Raw, entry: _Entry, one: _Try, index: LineIndex, place: tuple[str, int] | None) -> Draft:
+def _of_try(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place: tuple[str, int] | None) -> Draft:
     told = {**entry.shared, **one.fields}
     texts: dict[str, str] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
     before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
@@ -228,7 +228,7 @@ def _of_try(raw: Raw, entry: _Entry, one: _Try, index: LineIndex, place: tuple[s
     )
 
 
-def _day(raw: Raw, told: _Told | None) -> datetime | None:
+def _day(raw: RawText, told: _FieldText | None) -> datetime | None:
     """Return the date of an entry; a day stands for its first moment."""
     stamp = _DAY.search(told.text[:100]) if told is not None else None
     if stamp is None:
@@ -236,7 +236,7 @@ def _day(raw: Raw, told: _Told | None) -> datetime | None:
     return moment_of(raw, stamp[0] if len(stamp[0]) > len("2026-01-01") else f"{stamp[0]}T00:00")
 
 
-def _judged(label: _Told | None, texts: dict[str, str]) -> Labelling:
+def _judged(label: _FieldText | None, texts: dict[str, str]) -> OutcomeLabel:
     """Return the written label, else that of the result's words, else that of the attempt's."""
     if label is not None:
         said = label.text.casefold().strip(" .。*_")
@@ -250,14 +250,14 @@ def _judged(label: _Told | None, texts: dict[str, str]) -> Labelling:
             return label_of(given=said)
     for view in ("result", "attempt"):
         if view in texts:
-            judged = label_of(texts[view]) if view == "result" else Labelling("unknown")
+            judged = label_of(texts[view]) if view == "result" else OutcomeLabel("unknown")
             judged = judged if judged.signals else said_outcome(texts[view])
             if judged.signals or view == "result":
                 return judged
-    return Labelling("unknown")
+    return OutcomeLabel("unknown")
 
 
-def _of_paragraph(entry: _Entry, told: _Told, index: LineIndex) -> Draft:
+def _of_paragraph(entry: _Entry, told: _FieldText, index: LineIndex) -> Draft:
     judged = said_outcome(told.text)
     origins: dict[str, Origin] = {"attempt": "human", **({"goal": "human"} if entry.title else {})}
     return Draft(

@@ -15,7 +15,7 @@ from typing import Final
 
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
-from phronesis.experience.sources.port import Raw, Source
+from phronesis.experience.sources.port import RawText, Source
 from phronesis.experience.sources.proof_blocks import (
     Block,
     blocks_of,
@@ -58,7 +58,7 @@ class ProofSource(Source):
     source_type = "math_proof"
     version = PROOF_VERSION
 
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return the attempts of a text in order; none if it has no statement and no attempt under a heading."""
         starts = [0]
         while (at := raw.text.find("\n", starts[-1])) >= 0:

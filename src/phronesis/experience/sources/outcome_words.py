@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from phronesis.experience.laws.outcome_labels import SAID, Labelling
+from phronesis.experience.laws.outcome_labels import SAID, OutcomeLabel
 
 _READ: Final = 4_000
 _CLAUSE: Final = 400
@@ -117,7 +117,7 @@ _WHY: Final = re.compile(
 )
 
 
-def said_outcome(text: str) -> Labelling:
+def said_outcome(text: str) -> OutcomeLabel:
     """Return the label that a text's words support; the signals quote them."""
     votes = list(_votes(text))
     sides = {label for label, _, _ in votes}
@@ -126,10 +126,10 @@ def said_outcome(text: str) -> Labelling:
         sides = {votes[-1][0]}
     signals = tuple(dict.fromkeys(f"says “{phrase}”" for _, phrase, _ in votes))[:5]
     if sides == {"success"}:
-        return Labelling("success", signals, SAID)
+        return OutcomeLabel("success", signals, SAID)
     if sides == {"failure"}:
-        return Labelling("failure", signals, SAID)
-    return Labelling("unknown", signals)
+        return OutcomeLabel("failure", signals, SAID)
+    return OutcomeLabel("unknown", signals)
 
 
 def reasons(text: str) -> str:

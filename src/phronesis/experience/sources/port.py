@@ -33,7 +33,7 @@ class LineIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class JsonSpan:
     """A JSON value and the span of its source, [start, end).
 
     ``parts``: the elements of a list that is written as one element per line.
@@ -42,16 +42,16 @@ class Placed:
     value: Any
     start: int
     end: int
-    parts: tuple["Placed", ...] = ()
+    parts: tuple["JsonSpan", ...] = ()
 
 
-def documents(text: str) -> list[Placed]:
+def documents(text: str) -> list[JsonSpan]:
     """Return the JSON value of a text, else one for each line that is one; nothing for other texts."""
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     whole = _decode(text, start) if text[start : start + 1] in {"{", "["} else None
     if whole is not None and _skip(text, whole.end) == len(text):
         return [whole]
-    out: list[Placed] = []
+    out: list[JsonSpan] = []
     start = 0
     for line in text.split("\n"):
         words = line.strip()
@@ -59,12 +59,12 @@ def documents(text: str) -> list[Placed]:
             one = _decode(words, 0)
             if one is not None and one.end == len(words):
                 begin = start + line.index(words[0])
-                out.append(Placed(one.value, begin, begin + one.end))
+                out.append(JsonSpan(one.value, begin, begin + one.end))
         start += len(line) + 1
     return out
 
 
-def elements(text: str, placed: Placed) -> Iterator[Placed]:
+def elements(text: str, placed: JsonSpan) -> Iterator[JsonSpan]:
     """Return the elements of a list with their places."""
     yield from placed.parts
     if placed.parts:
@@ -78,9 +78,9 @@ def elements(text: str, placed: Placed) -> Iterator[Placed]:
         n = _skip(text, _skip(text, one.end) + 1)
 
 
-def member(text: str, placed: Placed, name: str) -> Placed | None:
+def member(text: str, placed: JsonSpan, name: str) -> JsonSpan | None:
     """Return the member of an object with its place; of duplicates the last."""
-    found: Placed | None = None
+    found: JsonSpan | None = None
     n = _skip(text, placed.start + 1)
     while n < placed.end and text[n] == '"':
         key = _decode(text, n)
@@ -93,12 +93,12 @@ def member(text: str, placed: Placed, name: str) -> Placed | None:
     return found
 
 
-def _decode(text: str, start: int) -> Placed | None:
+def _decode(text: str, start: int) -> JsonSpan | None:
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, nesting without end
         return None
-    return Placed(value, start, end)
+    return JsonSpan(value, start, end)
 
 
 def _skip(text: str, n: int) -> int:
@@ -128,7 +128,7 @@ def load_json(text: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Raw:
+class RawText:
     """A raw text: its content, its name, and when it was recorded.
 
     ``name`` is the file name or the caller's name (``build.log``, ``Main.lean``): an adapter may use its extension,
@@ -154,10 +154,10 @@ class Source(ABC):
     """The version in outcomes, such as ``lean/1``; changes when the same text would give other drafts."""
 
     @abstractmethod
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return the attempts in a text, in text order."""
 
-    def refusal(self, raw: Raw) -> str:  # noqa: ARG002 - the port's
+    def refusal(self, raw: RawText) -> str:  # noqa: ARG002 - the port's
         """Return why a text cannot be read: its format and the remedy, to follow "this is"; empty if it can.
 
         A text without attempts is read, since a log may contain none.
@@ -169,7 +169,7 @@ Sources = Mapping[str, Source]
 """The adapters by type."""
 
 
-def refuse_unsupported(source: Source, raw: Raw) -> None:
+def refuse_unsupported(source: Source, raw: RawText) -> None:
     """Raise InputError for a text in a format that the source does not read, before anything is recorded."""
     found = source.refusal(raw)
     if found:
@@ -185,7 +185,7 @@ MAX_TEXT: Final = 4_000
 """Characters of a draft's text: longer ones are cut; the source itself is stored."""
 
 
-def finished(drafts: Iterable[Draft]) -> list[Draft]:
+def storable_drafts(drafts: Iterable[Draft]) -> list[Draft]:
     """Return the drafts in storable form."""
     every = iter(drafts)
     out = [_stored(draft) for draft in islice(every, MAX_DRAFTS)]

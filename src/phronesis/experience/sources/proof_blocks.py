@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Final, Literal
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 
 # Compiled patterns of ``proof_words.toml``: strategies, and reports of success or failure.
@@ -14,7 +14,7 @@ from phronesis.core.pattern_tables import parse_folded
 _BEFORE: Final = 48  # characters before a sign in which a denial of it may stand
 
 
-@once
+@load_once
 def load_table() -> Mapping[str, Any]:
     """Return the parsed ``proof_words.toml``."""
     return parse_folded(
@@ -22,7 +22,7 @@ def load_table() -> Mapping[str, Any]:
     )
 
 
-@once
+@load_once
 def load_pattern(section: str, name: str = "") -> re.Pattern[str]:
     """Return a section's patterns, or one of them, compiled as one expression that ignores case."""
     found = load_table()[section][name] if name else [one for row in load_table()[section].values() for one in row]
@@ -87,7 +87,7 @@ class Block:
     """The start of the next block; the text before it belongs to this one."""
 
 
-@once
+@load_once
 def _heads() -> list[tuple[Role, re.Pattern[str]]]:
     heads = load_table()["heads"]
     end = rf"{_MARKS}[.:：]{_MARKS}"
@@ -106,7 +106,7 @@ def _heads() -> list[tuple[Role, re.Pattern[str]]]:
     return [(role, re.compile(_LEAD + pattern, re.IGNORECASE)) for role, pattern in rows]
 
 
-@once
+@load_once
 def _inline() -> re.Pattern[str]:
     """Return the pattern of a proof's heading after its statement on one line."""
     return re.compile(r"(?<=[.。!！?？;；])[ \t]{0,4}(?:\*{0,2}Proof\*{0,2}[.:]|证明?[:：])")

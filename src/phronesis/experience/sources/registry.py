@@ -6,7 +6,7 @@ from typing import Final
 
 from phronesis.config.plugins import SOURCES as GROUP
 from phronesis.config.plugins import broken, find_plugins, load_plugin
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.experience.sources.port import Source, Sources
 
 
@@ -26,7 +26,7 @@ class SourceRegistry(Mapping[str, Source]):
         return len(find_plugins(GROUP))
 
 
-@once
+@load_once
 def _load_source(point: EntryPoint) -> Source:
     source: Source = load_plugin(point)()
     if source.source_type != point.name:

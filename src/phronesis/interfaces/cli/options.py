@@ -65,7 +65,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class ReadFilters:
     """What a read leaves out: kinds, filters, times."""
 
     kinds: tuple[str, ...]
@@ -79,7 +79,7 @@ class Narrowing:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def gathered(parameter: str, record: Callable[..., Any], *options: Decorator) -> Decorator:
+def gather_options(parameter: str, record: Callable[..., Any], *options: Decorator) -> Decorator:
     """Return a decorator that adds ``options`` and passes their values on as one ``record`` named ``parameter``."""
     names = [name for option in options if (name := _name(option)) is not None]
 
@@ -157,13 +157,13 @@ RUN = click.option("--run", "run_id", metavar="ID", help="The run.")
 LIMIT = click.option("--limit", "-n", type=int, default=10, show_default=True, help="Results at most.")
 CURSOR = click.option("--cursor", metavar="TEXT", help="Go on where a page ended, as it said on stderr.")
 
-with_store = gathered("store", Store, URL, TENANT, POLICY, JSON)
-with_owner = gathered("scope", Scope, USER, NAMESPACE)
-with_scope = gathered("scope", Scope, USER, NAMESPACE, SESSION, AGENT, RUN)
-with_scope_of_context = gathered("scope", Scope, USER, NAMESPACE, SESSION, AGENT)
-with_narrowing = gathered(
+with_store = gather_options("store", Store, URL, TENANT, POLICY, JSON)
+with_owner = gather_options("scope", Scope, USER, NAMESPACE)
+with_scope = gather_options("scope", Scope, USER, NAMESPACE, SESSION, AGENT, RUN)
+with_scope_of_context = gather_options("scope", Scope, USER, NAMESPACE, SESSION, AGENT)
+with_narrowing = gather_options(
     "narrowing",
-    Narrowing,
+    ReadFilters,
     click.option(
         "--kind", "kinds", metavar="KIND", type=KindName(), multiple=True, help="Only this kind; may be repeated."
     ),

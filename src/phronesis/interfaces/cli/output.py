@@ -44,7 +44,7 @@ def second(moment: datetime) -> str:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
+def show_waiting(what: str) -> Iterator[None]:
     """Say on a terminal what is being done, for as long as it takes; for work whose length nobody knows."""
     shown = sys.stderr.isatty()
     if shown:

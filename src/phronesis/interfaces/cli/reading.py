@@ -9,7 +9,7 @@ from phronesis.interfaces.cli import render, render_reports
 from phronesis.interfaces.cli.options import (
     CURSOR,
     LIMIT,
-    Narrowing,
+    ReadFilters,
     Scope,
     Store,
     with_narrowing,
@@ -61,7 +61,7 @@ _ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Look int
 @click.option("--explain", is_flag=True, help="Show each channel's share of the score.")
 @with_store
 def search(
-    query: str, *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, across: str | None, **how: Any
+    query: str, *, store: Store, scope: Scope, narrowing: ReadFilters, limit: int, across: str | None, **how: Any
 ) -> None:
     """Find what is remembered, best first.
 
@@ -106,7 +106,7 @@ def get(
 @_ACROSS
 @with_store
 def list_items(
-    *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, cursor: str | None, across: str | None
+    *, store: Store, scope: Scope, narrowing: ReadFilters, limit: int, cursor: str | None, across: str | None
 ) -> None:
     """List what is remembered, newest first.
 

@@ -9,7 +9,7 @@ import click
 from phronesis.core.results import ClaimIndexResult
 from phronesis.errors import InputError, Violation
 from phronesis.interfaces.cli.options import JSON, JsonValue, KindName, Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, clean, cut, on_one_line, read_text, say, say_json, waiting
+from phronesis.interfaces.cli.output import Progress, clean, cut, on_one_line, read_text, say, say_json, show_waiting
 from phronesis.interfaces.cli.render import say_degraded
 from phronesis.reasoning.laws.records import MigratedSource, MigrationResult
 
@@ -70,7 +70,7 @@ def rebuild_claim_index(*, store: Store) -> None:
     wrong.
     """
     with store.open() as memory:
-        with waiting("looking at every claim"):
+        with show_waiting("looking at every claim"):
             result = memory.reasoning.rebuild_index()
         memory.flush()
     store.answer(result, say_reindexed)

@@ -213,7 +213,7 @@ def _weight(one: Any) -> tuple[int, str]:
 
 
 def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
-    known = f"  {standing(pattern)}" if standing(pattern) else ""
+    known = f"  {success_rate(pattern)}" if success_rate(pattern) else ""
     alike = f"{len(pattern.members)} events, alike in {pattern.view}"
     yield f"{title}: {pattern.outcome}, {alike}{known}  {pattern.citation}"
     yield f"    {on_one_line(pattern.summary)}"
@@ -224,10 +224,10 @@ def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
 
 def _principle(title: str, one: "Principle") -> Iterator[str]:
     yield f"{title}: confidence {one.confidence:.2f}, from {len(one.patterns)} patterns  {one.citation}"
-    yield from (f"    {line}" for line in said(one))
+    yield from (f"    {line}" for line in principle_lines(one))
 
 
-def said(one: "Principle") -> Iterator[str]:
+def principle_lines(one: "Principle") -> Iterator[str]:
     """Return what a principle says, a part a line."""
     parts = (
         ("if", one.condition),
@@ -251,7 +251,11 @@ def say_answer(answer: "Answer") -> None:
     )
     _section(
         "principles",
-        [line for one in answer.l3_principles for line in _learned(one, list(said(cast("Principle", one.item))))],
+        [
+            line
+            for one in answer.l3_principles
+            for line in _learned(one, list(principle_lines(cast("Principle", one.item))))
+        ],
     )
     _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
     _section("avoid", [line for one in answer.avoid for line in _advice(one)])
@@ -281,7 +285,7 @@ def _learned(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
 
 
 def _told(pattern: "Pattern") -> Iterator[str]:
-    known = f", {standing(pattern)}" if standing(pattern) else ""
+    known = f", {success_rate(pattern)}" if success_rate(pattern) else ""
     yield f"{pattern.outcome}: {pattern.summary} ({len(pattern.members)} events{known})"
     yield from map(on_one_line, pattern.recommendation.splitlines())
 
@@ -330,7 +334,7 @@ def _short(text: str) -> str:
     return cut(on_one_line(text), 80)
 
 
-def standing(pattern: "Pattern") -> str:
+def success_rate(pattern: "Pattern") -> str:
     """Return how often what a pattern tells of worked, with its interval."""
     rate = pattern.success_rate
     if not rate or rate["rate"] is None:

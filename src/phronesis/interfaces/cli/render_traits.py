@@ -10,7 +10,7 @@ from phronesis.interfaces.cli.output import cut, day, on_one_line, say, second, 
 
 if TYPE_CHECKING:
     from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence
-    from phronesis.traits.laws.strength import Due
+    from phronesis.traits.laws.strength import ReflectionTrigger
 
 
 _CAME: Final = {
@@ -40,7 +40,7 @@ class Family:
     children: Sequence["Trait"] = ()
 
 
-def say_due(found: "Due") -> None:
+def say_due(found: "ReflectionTrigger") -> None:
     """Print whether a reflection is due, and the figures."""
     say(f"{'due' if found else 'not due'}: {why(found.reason, found.value)}", f"    {figures(found)}")
 
@@ -54,14 +54,14 @@ def why(reason: str, value: float | None) -> str:
     return _WHY.get(reason, on_one_line(reason))
 
 
-def figures(found: "Due") -> str:
+def figures(found: "ReflectionTrigger") -> str:
     """Return the figures that decide whether a reflection is due."""
     last = "none before" if found.hours is None else f"the last one {found.hours:.1f} of {found.hours_due:g} hours ago"
     new = _count(found.new_memories, "new memory", "new memories")
     return f"{new}, importance {found.importance} of {found.importance_due}; {last}"
 
 
-def say_reflected(cycle: "ReflectionCycle", found: "Due", changes: Iterable[str] = ()) -> None:
+def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes: Iterable[str] = ()) -> None:
     """Print what a reflection came to, and ``found``: the figures as they were before."""
     if cycle.pending:
         say(f"recorded as entry {cycle.entry_id}; it will be interpreted later")
@@ -90,7 +90,7 @@ def came_to(cycle: "ReflectionCycle") -> str:
     return ", ".join(counts) or "no finding"
 
 
-def changed(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterator[str]:
+def changed_lines(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterator[str]:
     """Return a line for each trait that came, went or moved between two readings."""
     known, left = {one.id: one for one in _with_sides(before)}, {one.id for one in _with_sides(after)}
     for one in _with_sides(after):

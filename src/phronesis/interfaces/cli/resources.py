@@ -8,7 +8,7 @@ import click
 
 from phronesis.core.items import Item
 from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, cut, day, on_one_line, say, terminal_columns, waiting
+from phronesis.interfaces.cli.output import Progress, cut, day, on_one_line, say, show_waiting, terminal_columns
 from phronesis.interfaces.cli.render import say_more
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def add(
         for n, one in enumerate(given, start=1):
             told.append(memory.resources.ingest(**one, **known, **scope.named(), actor="user"))
             progress("documents", n, len(given))
-        with waiting("making vectors"):
+        with show_waiting("making vectors"):
             memory.flush()
     store.answer(told, _say_taken_in)
 

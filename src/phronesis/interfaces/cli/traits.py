@@ -10,7 +10,7 @@ import click
 from phronesis.errors import NotFound
 from phronesis.interfaces.cli import render_traits
 from phronesis.interfaces.cli.options import LIMIT, Store, with_store
-from phronesis.interfaces.cli.output import waiting
+from phronesis.interfaces.cli.output import show_waiting
 from phronesis.interfaces.cli.render import say_edited
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: boo
             store.answer(found, render_traits.say_due)
             return
         before = memory.get_user_traits(user_id, STAGES[0])
-        with waiting("reflecting"):
+        with show_waiting("reflecting"):
             cycle = memory.reflect(user_id, force=force, session_ended=session_ended, actor="user")
             memory.flush()
         after = memory.get_user_traits(user_id, STAGES[0])
-    store.answer(cycle, lambda one: render_traits.say_reflected(one, found, render_traits.changed(before, after)))
+    store.answer(cycle, lambda one: render_traits.say_reflected(one, found, render_traits.changed_lines(before, after)))
     if cycle.status == "failed":
         ctx.exit(1)
 

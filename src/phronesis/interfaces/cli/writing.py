@@ -17,7 +17,7 @@ from phronesis.interfaces.cli.options import (
     KindName,
     Scope,
     Store,
-    gathered,
+    gather_options,
     with_owner,
     with_scope,
     with_store,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatementOptions:
     """What the caller says about the text."""
 
     kind: str | None
@@ -49,9 +49,9 @@ class Stated:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-_with_statement = gathered(
+_with_statement = gather_options(
     "stated",
-    Stated,
+    StatementOptions,
     click.option("--kind", metavar="KIND", type=KindName(), help=f"The text is one item: {', '.join(KINDS[1:9])} …"),
     click.option("--subject", metavar="NAME", help="Whom or what the item is about."),
     click.option("--key", metavar="NAME", help="Which property of the subject, such as employer."),
@@ -77,7 +77,7 @@ def add(
     text: str | None,
     *,
     messages: IO[str] | None,
-    stated: Stated,
+    stated: StatementOptions,
     scope: Scope,
     idempotency_key: str | None,
     supersedes: tuple[str, ...],
@@ -154,7 +154,9 @@ def rollback(change_id: str, *, cascade: bool, store: Store) -> None:
     store.answer(result, render.say_edited)
 
 
-def _add_reasoning(content: Any, stated: Stated, scope: Scope, idempotency_key: str | None, store: Store) -> None:
+def _add_reasoning(
+    content: Any, stated: StatementOptions, scope: Scope, idempotency_key: str | None, store: Store
+) -> None:
     given = {**scope.named(), **{name: value for name, value in stated.named().items() if value is not None}}
     others = sorted(given.keys() - {"kind", "user_id", "namespace"})
     if others:

@@ -15,7 +15,7 @@ from phronesis.core.items import Item
 from phronesis.core.reports import Jobs
 from phronesis.core.results import EditResult
 from phronesis.interfaces.http import PREFIX
-from phronesis.interfaces.http.bodies import Held, Verdict
+from phronesis.interfaces.http.bodies import QuarantineQuery, Verdict
 from phronesis.interfaces.http.dependencies import Administering, Reading, Written
 from phronesis.interfaces.http.observability import Metrics
 from phronesis.interfaces.http.openapi import answer, gives, problems
@@ -74,7 +74,7 @@ def jobs(caller: Reading, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) ->
 
 
 @upkeep_router.get("/quarantine", responses=gives(list[Item]))
-def quarantined(caller: Reading, wanted: Annotated[Held, Query()]) -> Response:
+def quarantined(caller: Reading, wanted: Annotated[QuarantineQuery, Query()]) -> Response:
     """List what reads like an order to a model."""
     return answer(caller.memory.quarantine.list(**wanted.of(caller)))
 

@@ -7,7 +7,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from phronesis import __version__
 from phronesis.config.server import Serving
-from phronesis.interfaces.authentication import Admission, RateLimit
+from phronesis.interfaces.authentication import Authenticator, RateLimit
 from phronesis.interfaces.http import admin_routes, engine_routes, memory_routes, openapi
 from phronesis.interfaces.http.middleware import REQUEST_ID, Gate
 from phronesis.interfaces.http.observability import Watch
@@ -47,7 +47,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
     )
     watch = Watch(log=serving.access_log)
     keys_required = serving.keys_required or serving.reached_by_others
-    app.state.admission = Admission(
+    app.state.admission = Authenticator(
         memory,
         keys_required=keys_required,
         seconds=serving.key_seconds,

@@ -73,7 +73,7 @@ class Change(Body):
     reason: str | None = None
 
 
-class Because(Body):
+class ReasonBody(Body):
     """Why something is done."""
 
     reason: str | None = None
@@ -96,7 +96,7 @@ class NewTurn(Owner):
     time_zone: str | None = None
 
 
-class ContextWanted(Owner):
+class ContextRequest(Owner):
     """What a context is composed for; ``explain``: with every record behind it, not only what is shown of them."""
 
     session_id: str
@@ -122,7 +122,7 @@ class NewExperience(Owner):
     occurred_at: Time | None = None
 
 
-class Taken(Form):
+class SourceQuery(Form):
     """Of which event, or which reference, the source is asked for."""
 
     id: str
@@ -156,7 +156,7 @@ class Question(Owner):
     token_budget: int | None = None
 
 
-class Word(Body):
+class FeedbackBody(Body):
     """Feedback on an item."""
 
     target_id: str
@@ -228,7 +228,7 @@ class NewResource(Owner):
     agent_id: str | None = None
 
 
-class PlanWanted(Owner):
+class PlanRequest(Owner):
     """The message that a plan is made for."""
 
     message: str
@@ -249,21 +249,21 @@ class Verdict(Body):
     reason: str | None = None
 
 
-class Sight(Form):
+class ReadScope(Form):
     """What a read sees, as parameters of a URL."""
 
     user_id: str | None = None
     namespace: str | None = None
 
 
-class Then(Form):
+class PointInTime(Form):
     """What was known, and what held, at a time."""
 
     as_of: Time | None = None
     valid_at: Time | None = None
 
 
-class WideSight(Sight):
+class WideSight(ReadScope):
     """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
 
     agent_id: str | None = None
@@ -307,7 +307,7 @@ class Listing(WideSight):
         return given
 
 
-class Page(Sight):
+class Page(ReadScope):
     """A page of a list."""
 
     limit: Annotated[int, pydantic.Field(ge=1, le=100)] = 20
@@ -318,7 +318,7 @@ class Page(Sight):
         return {**self.given(), "limit": self.limit}
 
 
-class Held(WideSight):
+class QuarantineQuery(WideSight):
     """What is in quarantine."""
 
     limit: Limit = 100
@@ -332,7 +332,7 @@ class Removal(Form):
     wait: bool = True
 
 
-class TraitsWanted(Then):
+class TraitsQuery(PointInTime):
     """Which traits of a user."""
 
     min_stage: str = "emerging"
@@ -340,14 +340,14 @@ class TraitsWanted(Then):
     context: str | None = None
 
 
-class Sessions(Sight):
+class Sessions(ReadScope):
     """Whose sessions."""
 
     across: Literal["tenant"] | None = None
     as_of: Time | None = None
 
 
-class Turns(Sight):
+class Turns(ReadScope):
     """Which session's turns."""
 
     session_id: str
@@ -356,7 +356,7 @@ class Turns(Sight):
     before: int | None = None
 
 
-class Look(Sight):
+class ReviewOptions(ReadScope):
     """How a review looks: ``refresh`` asks the public source again."""
 
     refresh: bool = False

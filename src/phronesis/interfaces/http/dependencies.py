@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from phronesis.core.api_keys import Role
 from phronesis.errors import InputError, Unauthenticated
-from phronesis.interfaces.authentication import Admission, Caller
+from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http import PREFIX
 
 BEARER: Final = HTTPBearer(
@@ -42,7 +42,7 @@ async def admit(request: Request) -> Caller:
 
     A thread is used only if the store must be asked: it costs as much as many calls.
     """
-    admission: Admission = request.app.state.admission
+    admission: Authenticator = request.app.state.admission
     try:
         token = bearer(request.headers.get("authorization"))
         caller = admission.recent(token)
@@ -57,7 +57,7 @@ async def admit(request: Request) -> Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AuthenticatedApp:
     """An application at ``path`` behind authentication and the rate limit, for every request."""
 
     path: str
@@ -117,7 +117,7 @@ RUN: Final = "/runs/{run_id:segment}"
 USER: Final = "/users/{user_id:segment}"
 
 
-def segmented(scope: Scope) -> str:
+def segment_path(scope: Scope) -> str:
     """Return the path of a request, in which only slashes separate segments."""
     path: str = scope["path"]
     raw: bytes = scope.get("raw_path") or b""
@@ -142,7 +142,7 @@ _TAG: Final = re.compile(r'"?(\d{1,9})"?')
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class WriteOptions:
     """Options of a write."""
 
     idempotency_key: str | None
@@ -156,11 +156,11 @@ class How:
 async def _how(
     idempotency_key: Key = None,
     wait: Annotated[bool, Query(description="false: stored at once, interpreted later.")] = True,
-) -> How:
-    return How(idempotency_key, wait)
+) -> WriteOptions:
+    return WriteOptions(idempotency_key, wait)
 
 
-Written = Annotated[How, Depends(_how)]
+Written = Annotated[WriteOptions, Depends(_how)]
 
 
 def version_of(tag: str | None) -> int | None:

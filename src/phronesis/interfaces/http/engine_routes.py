@@ -30,25 +30,25 @@ from phronesis.experience.laws.records import (
 from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import (
+    FeedbackBody,
     Forgetting,
     Grouping,
     Learning,
-    Look,
     NewExperience,
     NewReasoning,
     NewResource,
     NewRun,
     Owner,
     Page,
-    PlanWanted,
+    PlanRequest,
     Question,
+    ReadScope,
+    ReviewOptions,
     RunWord,
-    Sight,
-    Taken,
-    Word,
+    SourceQuery,
 )
 from phronesis.interfaces.http.dependencies import RUN, Reading, Writing, Written
-from phronesis.interfaces.http.openapi import answer, gives, listed
+from phronesis.interfaces.http.openapi import answer, gives, page_response
 from phronesis.interfaces.uploads import stored_name
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
@@ -80,11 +80,11 @@ def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
 @experience_router.get("/experiences", responses=gives(reports.Page[L1Event]))
 def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List attempts, newest first."""
-    return listed(request, _records(caller, L1, page))
+    return page_response(request, _records(caller, L1, page))
 
 
 @experience_router.get("/experiences/source", responses=gives(EventSource, 404))
-def source(caller: Reading, asked: Annotated[Taken, Query()]) -> Response:
+def source(caller: Reading, asked: Annotated[SourceQuery, Query()]) -> Response:
     """Return what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
     return answer(caller.memory.resources.get_source(**asked.given()))
 
@@ -92,13 +92,13 @@ def source(caller: Reading, asked: Annotated[Taken, Query()]) -> Response:
 @experience_router.get("/patterns", responses=gives(reports.Page[Pattern]))
 def patterns(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List what attempts have in common."""
-    return listed(request, _records(caller, PATTERN, page))
+    return page_response(request, _records(caller, PATTERN, page))
 
 
 @experience_router.get("/principles", responses=gives(reports.Page[Principle]))
 def principles(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List what follows from patterns."""
-    return listed(request, _records(caller, PRINCIPLE, page))
+    return page_response(request, _records(caller, PRINCIPLE, page))
 
 
 @experience_router.post("/aggregate", responses=gives(Aggregation, 409, 415))
@@ -120,7 +120,7 @@ def query(caller: Reading, body: Question) -> Response:
 
 
 @experience_router.post("/feedback", responses=gives(FeedbackResult, 404, 409, 415))
-def feedback(caller: Writing, body: Word, how: Written) -> Response:
+def feedback(caller: Writing, body: FeedbackBody, how: Written) -> Response:
     """Say of an item that it was useful or not, right or wrong, or what else it is."""
     return answer(caller.memory.feedback(**body.given(), **how.by(caller)))
 
@@ -156,7 +156,7 @@ def record_run(caller: Writing, body: NewRun, how: Written) -> Response:
 @run_router.get("/runs", responses=gives(reports.Page[RunRecord]))
 def runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List runs, newest first."""
-    return listed(request, caller.memory.runs.list(**page.named()))
+    return page_response(request, caller.memory.runs.list(**page.named()))
 
 
 @run_router.post(RUN + "/feedback", responses=gives(EditResult, 404, 409, 415))
@@ -172,13 +172,13 @@ def learn(caller: Writing, run_id: str, body: Learning, how: Written) -> Respons
 
 
 @run_router.get(RUN + "/review", responses=gives(Review, 404, 502))
-def review(caller: Reading, run_id: str, look: Annotated[Look, Query()]) -> Response:
+def review(caller: Reading, run_id: str, look: Annotated[ReviewOptions, Query()]) -> Response:
     """Return what a public source says of a run's modifier."""
     return answer(caller.memory.runs.review(run_id, **look.given()))
 
 
 @run_router.get(RUN, responses=gives(RunRecord, 404))
-def run(caller: Reading, run_id: str, owner: Annotated[Sight, Query()]) -> Response:
+def run(caller: Reading, run_id: str, owner: Annotated[ReadScope, Query()]) -> Response:
     """Return a run with its FACTS."""
     return answer(caller.memory.runs.get(run_id, **owner.given()))
 
@@ -229,7 +229,7 @@ def upload_resource(
 
 
 @resource_router.post("/plan", responses=gives(RetrievalPlan, 415, 502))
-def plan(caller: Reading, body: PlanWanted) -> Response:
+def plan(caller: Reading, body: PlanRequest) -> Response:
     """Say what is to be looked for to answer a message."""
     return answer(caller.memory.plan(**body.given()))
 

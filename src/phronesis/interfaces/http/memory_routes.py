@@ -27,18 +27,18 @@ from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.context_summary import ContextSummary, summary_of
 from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import (
-    Because,
     Change,
-    ContextWanted,
+    ContextRequest,
     Listing,
     NewMemory,
     NewTurn,
+    PointInTime,
+    ReasonBody,
     Reflecting,
     Removal,
     Sessions,
-    Then,
     TraitChange,
-    TraitsWanted,
+    TraitsQuery,
     Turns,
     Undo,
 )
@@ -53,9 +53,9 @@ from phronesis.interfaces.http.dependencies import (
     etag,
     version_of,
 )
-from phronesis.interfaces.http.openapi import answer, gives, listed
+from phronesis.interfaces.http.openapi import answer, gives, page_response
 from phronesis.traits.laws.records import ReflectionCycle, Trait
-from phronesis.traits.laws.strength import TRAIT, Due
+from phronesis.traits.laws.strength import TRAIT, ReflectionTrigger
 from phronesis.wire import RECORD_OF_KIND
 
 # Conversations: turns, sessions, and the context for the next answer.
@@ -84,7 +84,7 @@ def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
 
 
 @conversation_router.post("/context", responses=gives(ContextSummary | ContextPackage, 415, 502))
-def context(caller: Reading, body: ContextWanted) -> Response:
+def context(caller: Reading, body: ContextRequest) -> Response:
     """Compose the context for a message, within its token budget. Nothing is stored but what was shown.
 
     With `explain` also every record behind it, what each slot used and what was dropped: some thirty times the tokens.
@@ -115,11 +115,11 @@ def list_memories(request: Request, caller: Reading, wanted: Annotated[Listing, 
         return answer(caller.memory.search(**given))
     for name in ("explain", "offset", "min_score", "exclude_session", "time_zone"):
         given.pop(name, None)
-    return listed(request, caller.memory.get_all(**given))
+    return page_response(request, caller.memory.get_all(**given))
 
 
 @memory_router.get("/memories/{id}", responses=gives(ANY_ITEM, 404, headers=_TAGGED))
-def get(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002 - the contract's name
+def get(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> Response:  # noqa: A002 - the contract's name
     """Return a memory as the record of its kind, whatever its status."""
     item = caller.memory.get(id, **then.given())
     return answer(item, headers=etag(item.version))
@@ -156,7 +156,7 @@ def edit(
     id: str,  # noqa: A002 - the contract's name
     edit: Literal["archive", "unarchive", "pin", "unpin", "retract"],
     how: Written,
-    body: Because | None = None,
+    body: ReasonBody | None = None,
     *,
     if_match: Match = None,
 ) -> Response:
@@ -167,13 +167,13 @@ def edit(
 
 
 @memory_router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
-def history(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002
+def history(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> Response:  # noqa: A002
     """Return a memory's changes, oldest first; each can be rolled back."""
     return answer(caller.memory.history(id, **then.given()))
 
 
 @memory_router.get("/memories/{id}/explain", responses=gives(Explanation, 404))
-def explain(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002
+def explain(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> Response:  # noqa: A002
     """Return why a memory is held: entry, source, quotation, evidence, edges, history."""
     return answer(caller.memory.explain(id, **then.given()))
 
@@ -196,12 +196,12 @@ user_router = APIRouter(prefix=PREFIX, tags=["users"])
 
 
 @user_router.get(USER + "/traits", responses=gives(list[Trait], 404))
-def traits(caller: Reading, user_id: str, wanted: Annotated[TraitsWanted, Query()]) -> Response:
+def traits(caller: Reading, user_id: str, wanted: Annotated[TraitsQuery, Query()]) -> Response:
     """Return a user's traits of a stage and above."""
     return answer(caller.memory.get_user_traits(user_id, **wanted.given()))
 
 
-@user_router.get(USER + "/should-reflect", responses=gives(Due, 404))
+@user_router.get(USER + "/should-reflect", responses=gives(ReflectionTrigger, 404))
 def should_reflect(caller: Reading, user_id: str) -> Response:
     """Return whether a reflection on a user is due, and why."""
     return answer(caller.memory.should_reflect(user_id))

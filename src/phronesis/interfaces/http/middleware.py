@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from phronesis.config.server import Serving
 from phronesis.errors import AccessRefused, PhronesisError, TooLarge
 from phronesis.interfaces.http import PREFIX, UPLOAD, problems
-from phronesis.interfaces.http.dependencies import segmented
+from phronesis.interfaces.http.dependencies import segment_path
 from phronesis.interfaces.http.observability import Watch
 from phronesis.uuid7 import new_id
 
@@ -97,7 +97,7 @@ class Gate:
             await self.app(scope, receive, send)
             return
         headers, started, status = Headers(scope=scope), time.perf_counter(), 0
-        scope["path"] = segmented(scope)
+        scope["path"] = segment_path(scope)
         request_id = _request_id(headers)
         scope.setdefault("state", {})["request_id"] = request_id
 

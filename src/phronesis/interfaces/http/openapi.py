@@ -32,7 +32,7 @@ def answer(value: Any, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str,
     return Response(to_json(value), status, headers, media_type="application/json")
 
 
-def listed(request: Request, page: Page[Any]) -> Response:
+def page_response(request: Request, page: Page[Any]) -> Response:
     """Return the response with a page, and a link to the next one (RFC 8288)."""
     headers = {}
     if page.next_cursor is not None:
@@ -73,7 +73,7 @@ def problems(*statuses: int) -> Responses:
     return {int(one): {"description": HTTPStatus(one).phrase, "content": content} for one in statuses}
 
 
-class Told(dict[str, Any]):
+class ResponseDoc(dict[str, Any]):
     """The documentation of a response; its schema is built with the document, since that is slow."""
 
     def __init__(self, record: Any, said: str, headers: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ def gives(
     record: Any, *also: int, status: int = 200, said: str = "The result.", headers: Mapping[str, str] | None = None
 ) -> Responses:
     """Return the documentation of a route's response: a record, and the route's own problems."""
-    return {status: Told(record, said, headers or {}), **problems(*also)}
+    return {status: ResponseDoc(record, said, headers or {}), **problems(*also)}
 
 
 def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
@@ -124,11 +124,11 @@ def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _told(routers: Sequence[APIRouter]) -> Iterator[Told]:
+def _told(routers: Sequence[APIRouter]) -> Iterator[ResponseDoc]:
     for router in routers:
         for route in router.routes:
             if isinstance(route, APIRoute):
-                yield from (one for one in route.responses.values() if isinstance(one, Told))
+                yield from (one for one in route.responses.values() if isinstance(one, ResponseDoc))
 
 
 def _contents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -48,7 +48,7 @@ class Scope(Owner):
     run_id: Id | None = Field(None, description="Of this run.")
 
 
-class Budgeted(Arguments):
+class BudgetedRead(Arguments):
     """What every read takes."""
 
     token_budget: Annotated[int, Field(ge=LEAST_BUDGET, le=MOST_BUDGET)] | None = Field(
@@ -56,7 +56,7 @@ class Budgeted(Arguments):
     )
 
 
-class Times(Budgeted):
+class PointInTime(BudgetedRead):
     """What a read looks back to."""
 
     as_of: Time | None = Field(None, description="What was known then.")
@@ -70,7 +70,7 @@ class Write(Arguments):
     wait: bool = Field(True, description="False: return once durable.")
 
 
-class One(Arguments):
+class MemoryReference(Arguments):
     """One memory."""
 
     id: ItemId
@@ -146,7 +146,7 @@ class AddMemory(Scope, Write):
     metadata: dict[str, Any] | None = Field(None, description="Anything to filter by.")
 
 
-class SearchMemories(Scope, Times):
+class SearchMemories(Scope, PointInTime):
     """``Memory.search``."""
 
     query: str = Field(description="The question or topic, in any language.", min_length=1)
@@ -172,14 +172,14 @@ class Forget(Owner, Write):
     reason: str | None = Field(None, description="Why; kept in the history.")
 
 
-class GetMemory(Owner, Times):
+class GetMemory(Owner, PointInTime):
     """``Memory.get``."""
 
     id: ItemId | None = None
     external_id: Id | None = Field(None, description="In place of id: the caller's own name for it.")
 
 
-class ListMemories(Scope, Times):
+class ListMemories(Scope, PointInTime):
     """``Memory.get_all``."""
 
     kinds: list[Kind] | None = Field(None, description="Only these kinds.")
@@ -188,7 +188,7 @@ class ListMemories(Scope, Times):
     cursor: str | None = Field(None, description="next_cursor of the page before, with all else the same.")
 
 
-class UpdateMemory(One, Write):
+class UpdateMemory(MemoryReference, Write):
     """``Memory.update``."""
 
     content: str | None = Field(None, description="The new words.")
@@ -202,13 +202,13 @@ class UpdateMemory(One, Write):
     reason: str | None = Field(None, description="Why; kept in the history.")
 
 
-class DeleteMemory(One, Write):
+class DeleteMemory(MemoryReference, Write):
     """``Memory.delete``."""
 
     reason: str | None = Field(None, description="Why; kept in the history.")
 
 
-class MemoryHistory(One, Times):
+class MemoryHistory(MemoryReference, PointInTime):
     """``Memory.history``."""
 
 
@@ -219,11 +219,11 @@ class RollbackMemory(Write):
     cascade: bool = Field(False, description="Also take back later changes that stand on it.")
 
 
-class ExplainMemory(One, Times):
+class ExplainMemory(MemoryReference, PointInTime):
     """``Memory.explain``."""
 
 
-class ComposeContext(Owner, Times):
+class ComposeContext(Owner, PointInTime):
     """``Memory.compose_context``."""
 
     session_id: Id = Field(description="This conversation.")
@@ -262,7 +262,7 @@ class RecordExperience(Owner, Write):
     occurred_at: Time | None = Field(None, description="When it was tried.")
 
 
-class QueryExperience(Owner, Times):
+class QueryExperience(Owner, PointInTime):
     """``Memory.query``."""
 
     situation: str = Field("", description="Where you are.")
@@ -290,7 +290,7 @@ class GiveFeedback(Write):
     reason: str | None = Field(None, description="Why.")
 
 
-class GetUserTraits(Times):
+class GetUserTraits(PointInTime):
     """``Memory.get_user_traits``."""
 
     user_id: Id | None = Field(None, description="Which user; default: the server's.")
@@ -309,7 +309,7 @@ class Reflect(Write):
     session_ended: bool = Field(False, description="A conversation is over: reflect now.")
 
 
-class MemSearch(Owner, Budgeted):
+class MemSearch(Owner, BudgetedRead):
     """``Memory.mem_search``."""
 
     query: str = Field(description="What is claimed, or asked.", min_length=1)
@@ -318,7 +318,7 @@ class MemSearch(Owner, Budgeted):
     run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")
 
 
-class MemGet(One, Owner, Budgeted):
+class MemGet(MemoryReference, Owner, BudgetedRead):
     """``memory.reasoning.get``."""
 
     run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")

@@ -70,7 +70,7 @@ class Graph(Record):
 
 
 @dataclass(slots=True)
-class Kept:
+class GraphItems:
     """The memories that represent the graph."""
 
     types: dict[str, str] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class KnowledgeGraph:
         """Return the entities with these names and their relations."""
         return self.read().around(set(names))
 
-    def _kept(self) -> Kept:
+    def _kept(self) -> GraphItems:
         items, cursor = list[Item](), None
         filters = {f"metadata.{PART}": {"in": [ENTITY, OBSERVATION, RELATION]}}
         while True:
@@ -195,7 +195,7 @@ class KnowledgeGraph:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        kept = Kept()
+        kept = GraphItems()
         for item in sorted(items, key=lambda one: (one.recorded_at, one.metadata[PLACE], one.id)):
             kept.take(item)
         return kept

@@ -17,7 +17,7 @@ QUERY_MOST: Final = 2_048
 """Maximum characters of a query (source: the reference server's schema)."""
 
 
-class GivenEntity(BaseModel):
+class EntityInput(BaseModel):
     """An entity."""
 
     name: str = Field(description="The name of the entity", min_length=1)
@@ -25,7 +25,7 @@ class GivenEntity(BaseModel):
     observations: list[str] = Field(description="An array of observation contents associated with the entity")
 
 
-class GivenRelation(BaseModel):
+class RelationInput(BaseModel):
     """A relation."""
 
     source: str = Field(alias="from", description="The name of the entity where the relation starts")
@@ -33,14 +33,14 @@ class GivenRelation(BaseModel):
     relationType: str = Field(description="The type of the relation")  # noqa: N815
 
 
-class GivenObservations(BaseModel):
+class ObservationsInput(BaseModel):
     """What is new of an entity."""
 
     entityName: str = Field(description="The name of the entity to add the observations to")  # noqa: N815
     contents: list[str] = Field(description="An array of observation contents to add")
 
 
-class GivenDeletion(BaseModel):
+class DeletionInput(BaseModel):
     """What is no more to be held of an entity."""
 
     entityName: str = Field(description="The name of the entity containing the observations")  # noqa: N815
@@ -50,19 +50,19 @@ class GivenDeletion(BaseModel):
 class CreateEntities(ArgModelBase):
     """``create_entities``."""
 
-    entities: list[GivenEntity]
+    entities: list[EntityInput]
 
 
 class SomeRelations(ArgModelBase):
     """``create_relations`` and ``delete_relations``."""
 
-    relations: list[GivenRelation]
+    relations: list[RelationInput]
 
 
 class AddObservations(ArgModelBase):
     """``add_observations``."""
 
-    observations: list[GivenObservations]
+    observations: list[ObservationsInput]
 
 
 class DeleteEntities(ArgModelBase):
@@ -74,7 +74,7 @@ class DeleteEntities(ArgModelBase):
 class DeleteObservations(ArgModelBase):
     """``delete_observations``."""
 
-    deletions: list[GivenDeletion]
+    deletions: list[DeletionInput]
 
 
 class ReadGraph(ArgModelBase):
@@ -144,7 +144,7 @@ class GraphShape(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted(Record):
+class DeletionResult(Record):
     """What the deleting tools give."""
 
     success: bool
@@ -179,14 +179,14 @@ class _Tool(NamedTuple):
         return Verb(self.name, title, self.description, self.takes, self.gives, call, _said, **self.hints)
 
 
-def _deleted(what: str, _memories: int) -> Deleted:
+def _deleted(what: str, _memories: int) -> DeletionResult:
     """Report success whether or not anything existed, as the reference server does."""
-    return Deleted(success=True, message=f"{what} deleted successfully")
+    return DeletionResult(success=True, message=f"{what} deleted successfully")
 
 
 def _said(result: Any) -> str:
     """Return the text that the reference server adds: the message, or the JSON of the result."""
-    if isinstance(result, Deleted):
+    if isinstance(result, DeletionResult):
         return result.message
     told = as_json(result)
     inner = next(iter(told.values())) if len(told) == 1 else told
@@ -223,7 +223,7 @@ _TOOLS: Final = (
         "delete_entities",
         "Delete multiple entities and their relations from the knowledge graph.",
         DeleteEntities,
-        Deleted,
+        DeletionResult,
         lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])),
         hints=_DELETES,
     ),
@@ -231,7 +231,7 @@ _TOOLS: Final = (
         "delete_observations",
         "Delete specific observations from entities in the knowledge graph.",
         DeleteObservations,
-        Deleted,
+        DeletionResult,
         lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])),
         hints=_DELETES,
     ),
@@ -239,7 +239,7 @@ _TOOLS: Final = (
         "delete_relations",
         "Delete multiple relations from the knowledge graph.",
         SomeRelations,
-        Deleted,
+        DeletionResult,
         lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])),
         hints=_DELETES,
     ),

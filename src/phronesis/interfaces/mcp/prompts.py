@@ -18,7 +18,7 @@ from pydantic import Field
 
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.mcp import result_text
-from phronesis.interfaces.mcp.request_middleware import Reception
+from phronesis.interfaces.mcp.request_context import RequestTracker
 from phronesis.interfaces.mcp.result_budget import ResultText
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ PART: Final = 3_000
 """Token budget of memories quoted in a prompt: a review of about fifty items."""
 
 
-def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
+def add_prompts(server: MCPServer[Any], reception: RequestTracker) -> None:
     """Register the prompts."""
     options = reception.options
 
@@ -83,10 +83,10 @@ def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
         language: Language = "en",
     ) -> str:
         scope = options.lane() | ({"user_id": user_id} if user_id else {})
-        with _Told():
+        with _ProtocolErrors():
             memory = reception.caller().memory
             result = memory.search(question, **scope)
-            return _RECALL[language].format(question=question, found=_within(memory, result_text.found(result)))
+            return _RECALL[language].format(question=question, found=_within(memory, result_text.render_search(result)))
 
     @server.prompt("save", title="Save what was learned", description="Store what this conversation brought.")
     def save(language: Language = "en") -> str:
@@ -99,7 +99,7 @@ def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
         user = user_id or options.user_id
         if user is None:
             raise MCPError(INVALID_PARAMS, "user_id is missing: say which user, or start the server with --user")
-        with _Told():
+        with _ProtocolErrors():
             memory = reception.caller().memory
             traits = memory.get_user_traits(user)
             stated = memory.get_all(user_id=user, namespace=options.namespace, kinds=STATED, limit=50)
@@ -113,7 +113,7 @@ def _within(memory: "Memory", text: ResultText) -> str:
     return text.within(PART, memory.admin.components.count_tokens)[0]
 
 
-class _Told:
+class _ProtocolErrors:
     """Converts our errors to the protocol's, with their code in the message."""
 
     def __enter__(self) -> None:
@@ -130,7 +130,7 @@ MOST: Final = 100
 """Maximum values of one completion: the protocol's limit."""
 
 
-def add_completion(server: MCPServer[Any], reception: Reception) -> None:
+def add_completion(server: MCPServer[Any], reception: RequestTracker) -> None:
     """Register the completion of arguments of prompts and templates."""
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in the SDK
@@ -148,7 +148,7 @@ def add_completion(server: MCPServer[Any], reception: Reception) -> None:
         return Completion(values=values[:MOST], total=len(values), has_more=len(values) > MOST)
 
 
-def _known(reception: Reception, name: str, before: dict[str, str]) -> Iterable[str]:
+def _known(reception: RequestTracker, name: str, before: dict[str, str]) -> Iterable[str]:
     """Return the possible values of an argument, most likely first."""
     if name == "language":
         return list(LANGUAGES)

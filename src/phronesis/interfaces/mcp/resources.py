@@ -13,7 +13,7 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError, NotFound, PhronesisError
-from phronesis.interfaces.mcp.request_middleware import Reception
+from phronesis.interfaces.mcp.request_context import RequestTracker
 from phronesis.interfaces.mcp.result_budget import Count, record_within, rows_within
 
 Given = ParamSpec("Given")
@@ -77,7 +77,7 @@ def _offset(given: str) -> int:
     return int(given)
 
 
-def add_resources(server: MCPServer[Any], reception: Reception) -> None:
+def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
     """Register the resources and templates."""
     options = reception.options
     told, told_health = _teller(reception, BUDGET), _teller(reception, HEALTH_BUDGET)
@@ -141,7 +141,7 @@ def _name(given: str) -> str:
     return quote(given, safe="")
 
 
-def _teller(reception: Reception, budget: int) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
+def _teller(reception: RequestTracker, budget: int) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
     """Return a decorator for readers: documents become JSON text within a budget, errors keep their code."""
 
     def decorate(read: Callable[Given, Document]) -> Callable[Given, str]:

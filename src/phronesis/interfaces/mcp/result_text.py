@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from phronesis.experience.laws.answers import Advice, Answer, Reference
     from phronesis.experience.laws.records import FeedbackResult, Ingested
-    from phronesis.interfaces.mcp.tools import Forgotten
+    from phronesis.interfaces.mcp.tools import ArchivedMemories
     from phronesis.traits.laws.records import ReflectionCycle, Trait
 
 
@@ -39,19 +39,19 @@ ROLLBACK: Final = "rollback_memory"
 NOTHING: Final = "Nothing that is remembered bears on this."
 
 
-def added(result: "AddResult") -> ResultText:
+def render_added(result: "AddResult") -> ResultText:
     """Return the text of an `add` result."""
     return _written(result.items, result, "Remembered:", "Recorded; nothing new was learned from it.")
 
 
-def committed(result: "CommitResult") -> ResultText:
+def render_committed(result: "CommitResult") -> ResultText:
     """Return the text of a `commit_turn` result."""
     text = _written(result.stored, result, "The turn is recorded. Learned:", "The turn is recorded.")
     refused = [Line(f"Not taken in: {_cut(one.uri)} ({one.why})") for one in result.referred if one.why]
     return replace(text, lines=[*text.lines, *refused])
 
 
-def edited(result: "EditResult") -> ResultText:
+def render_edit(result: "EditResult") -> ResultText:
     """Return the text of an edit."""
     if result.pending:
         return ResultText(f"Recorded, and not carried out yet (entry {result.entry_id}).")
@@ -60,7 +60,7 @@ def edited(result: "EditResult") -> ResultText:
     return ResultText("Changed:", _items(result.items), _take_back(result.entry_id))
 
 
-def forgotten(result: "Forgotten") -> ResultText:
+def render_forgotten(result: "ArchivedMemories") -> ResultText:
     """Return the text of the memories that are, or would be, forgotten."""
     lines = _items(result.items)
     if not lines:
@@ -76,7 +76,7 @@ def forgotten(result: "Forgotten") -> ResultText:
     return ResultText(f"Forgotten{pending}; no read shows these any more:", lines, _take_back(*result.entry_ids))
 
 
-def found(result: "SearchResult") -> ResultText:
+def render_search(result: "SearchResult") -> ResultText:
     """Return the text of a search result."""
     if not result:
         return ResultText(NOTHING)
@@ -135,7 +135,7 @@ def context_tail(context_id: str, token_count: int) -> str:
     return f"\n(context_id {context_id}, {token_count} tokens)"
 
 
-def recorded(result: "Ingested") -> ResultText:
+def render_ingested(result: "Ingested") -> ResultText:
     """Return the text of an ingestion of attempts."""
     if result.pending:
         return ResultText(f"Recorded, and not interpreted yet (entry {result.entry_id}).")
@@ -161,7 +161,7 @@ def answer(result: "Answer") -> ResultText:
     return ResultText("Nothing known is about this; nearest to it:" if result.abstained else "", lines)
 
 
-def judged(result: "FeedbackResult") -> ResultText:
+def render_feedback(result: "FeedbackResult") -> ResultText:
     """Return the text of the effect of feedback."""
     if result.pending:
         return ResultText(f"Recorded, and not carried out yet (entry {result.entry_id}).")
@@ -180,7 +180,7 @@ def traits(found_traits: "Sequence[Trait]") -> ResultText:
     return ResultText("Inferred, the surest first:", lines)
 
 
-def reflected(cycle: "ReflectionCycle") -> ResultText:
+def render_reflection(cycle: "ReflectionCycle") -> ResultText:
     """Return the text of a reflection's result."""
     from phronesis.traits.laws.records import COUNTED  # noqa: PLC0415 - imported only when needed
 

@@ -23,8 +23,7 @@ from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp.graph_tools import graph_verbs
 from phronesis.interfaces.mcp.prompts import add_completion, add_prompts
-from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options
-from phronesis.interfaces.mcp.request_middleware import Reception
+from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, RequestTracker
 from phronesis.interfaces.mcp.resources import add_resources
 from phronesis.interfaces.mcp.tool_calls import tool_of
 from phronesis.interfaces.mcp.tools import VERBS
@@ -37,7 +36,7 @@ REMEDY: Final = "send one line of JSON in UTF-8, without half of a surrogate pai
 """Remedy for an unreadable line."""
 
 
-class Answering:
+class LenientStream:
     """A stream of client messages that answers unreadable ones with an error and does not pass them on."""
 
     def __init__(self, received: Any, answers: Any) -> None:
@@ -132,7 +131,7 @@ async def _over_stdio(server: MCPServer[Any]) -> None:
         await server.run_stdio_async()
         return
     async with stdio_server() as (received, answers):
-        await inner.run(Answering(received, answers), answers, inner.create_initialization_options())
+        await inner.run(LenientStream(received, answers), answers, inner.create_initialization_options())
 
 
 def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:
@@ -197,7 +196,7 @@ INSTRUCTIONS: Final = (
 def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPServer[Any]:
     """Return the server."""
     make_scope(user_id=options.user_id, namespace=options.namespace, agent_id=options.agent_id)
-    reception = Reception(memory if callable(memory) else _only(memory, options), options)
+    reception = RequestTracker(memory if callable(memory) else _only(memory, options), options)
     verbs = [*(VERBS[name] for name in options.offered()), *(graph_verbs(options) if options.reference_tools else ())]
     offered = [verb for verb in verbs if not (options.read_only and verb.writes)]
     names = {"", *(verb.name for verb in offered)}

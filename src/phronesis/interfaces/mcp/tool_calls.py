@@ -14,8 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import BudgetTooSmall, PhronesisError
-from phronesis.interfaces.mcp.request_context import Caller, Options
-from phronesis.interfaces.mcp.request_middleware import Reception
+from phronesis.interfaces.mcp.request_context import Caller, Options, RequestTracker
 from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within
 from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
 
@@ -32,7 +31,7 @@ have to follow the tool's output schema.
 """
 
 
-def refused(error: PhronesisError) -> CallToolResult:
+def error_result(error: PhronesisError) -> CallToolResult:
     """Return the result for one of our errors."""
     return _refusal(error.to_dict())
 
@@ -307,7 +306,7 @@ class VerbTool(Tool):
         return await super().run(arguments, context, convert_result)
 
 
-def tool_of(verb: Verb, reception: Reception) -> VerbTool:
+def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
@@ -323,7 +322,7 @@ def tool_of(verb: Verb, reception: Reception) -> VerbTool:
     )
 
 
-def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallToolResult:
+def _carried_out(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallToolResult:
     try:
         caller = reception.caller()
         if verb.writes and not caller.may("write"):
@@ -333,7 +332,7 @@ def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallTool
             return _whole(verb, verb.call(caller, given))
         return _within(verb, caller, given, reception.options)
     except PhronesisError as error:
-        return refused(error)
+        return error_result(error)
 
 
 def _whole(verb: Verb, result: Any) -> CallToolResult:

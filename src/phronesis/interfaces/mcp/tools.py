@@ -34,7 +34,7 @@ DERIVED: Final = ("fact", "preference", "profile", "decision", "event", "intenti
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten(Record):
+class ArchivedMemories(Record):
     """The memories that were archived, or with ``dry_run`` would be; ``entry_ids`` are the entries to roll back.
 
     ``abstained``: none of them clearly matches the query; then a query alone archives nothing.
@@ -47,7 +47,7 @@ class Forgotten(Record):
     pending: bool = False
 
 
-def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
+def forget(caller: "Caller", given: dict[str, Any]) -> ArchivedMemories:
     """Archive the memories of ``ids``, or those that a ``query`` finds; list them only if ``dry_run`` is set.
 
     Memories that say the same are included: what was derived from them, what they were derived from, and equal items of
@@ -69,7 +69,7 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
         browser, tenant = caller.memory.admin.components.browser, caller.memory.admin.tenant
         items = [*items, *browser.going_with(tenant, items, None if ids else query)]
     if given.get("dry_run", not ids) or abstained or not items:
-        return Forgotten(items, dry_run=True, abstained=abstained)
+        return ArchivedMemories(items, dry_run=True, abstained=abstained)
     return _archived(caller, [item for item in items if item.status != "archived"], given)
 
 
@@ -110,14 +110,14 @@ def _states(item: "Item", channels: Sequence[str], asked: set[str]) -> bool:
     return "dense" in channels or bool(asked & set(question_terms(f"{item.content} {statement(item)}")))
 
 
-def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> Forgotten:
+def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> ArchivedMemories:
     how = {"wait": given.get("wait", True), "reason": given.get("reason") or "the user asked to forget it"}
     delete, key = partial(caller.memory.delete, actor=caller.actor), given.get("idempotency_key")
     keys = [None if key is None else f"{key}:{item.id}" for item in items]
     done = [delete(item.id, **how, idempotency_key=one) for item, one in zip(items, keys, strict=True)]
     gone = {found.id: found for item, one in zip(items, done, strict=True) for found in one.items or [item]}
     pending = any(one.pending for one in done)
-    return Forgotten([*gone.values()], dry_run=False, entry_ids=[one.entry_id for one in done], pending=pending)
+    return ArchivedMemories([*gone.values()], dry_run=False, entry_ids=[one.entry_id for one in done], pending=pending)
 
 
 Call = Callable[[Caller, dict[str, Any]], Any]
@@ -181,7 +181,7 @@ _TABLE: Final = (
         arguments.AddMemory,
         ITEMS,
         _write("add"),
-        result_text.added,
+        result_text.render_added,
         SHORT,
         **_ADDS,
     ),
@@ -193,7 +193,7 @@ _TABLE: Final = (
         arguments.SearchMemories,
         FOUND,
         _read("search"),
-        result_text.found,
+        result_text.render_search,
         LISTED,
     ),
     Verb(
@@ -204,7 +204,7 @@ _TABLE: Final = (
         arguments.UpdateMemory,
         ITEMS,
         _write("update"),
-        result_text.edited,
+        result_text.render_edit,
         SHORT,
         **_CHANGES,
     ),
@@ -216,7 +216,7 @@ _TABLE: Final = (
         arguments.Forget,
         {"items": "array", "dry_run": "boolean"},
         forget,
-        result_text.forgotten,
+        result_text.render_forgotten,
         LISTED,
         **_CHANGES,
     ),
@@ -239,7 +239,7 @@ _TABLE: Final = (
         arguments.CommitTurn,
         {"entry_id": "string", "stored": "array"},
         _write("commit_turn"),
-        result_text.committed,
+        result_text.render_committed,
         SHORT,
         **_ADDS,
     ),
@@ -251,7 +251,7 @@ _TABLE: Final = (
         arguments.RecordExperience,
         {"entry_id": "string", "events": "array"},
         _record_experience,
-        result_text.recorded,
+        result_text.render_ingested,
         SHORT,
         **_ADDS,
     ),
@@ -296,7 +296,7 @@ _TABLE: Final = (
         arguments.DeleteMemory,
         ITEMS,
         _write("delete"),
-        result_text.edited,
+        result_text.render_edit,
         SHORT,
         **_CHANGES,
     ),
@@ -319,7 +319,7 @@ _TABLE: Final = (
         arguments.RollbackMemory,
         ITEMS,
         _write("rollback"),
-        result_text.edited,
+        result_text.render_edit,
         SHORT,
         **_CHANGES,
         idempotent=False,
@@ -343,7 +343,7 @@ _TABLE: Final = (
         arguments.GiveFeedback,
         ITEMS,
         _write("feedback"),
-        result_text.judged,
+        result_text.render_feedback,
         SHORT,
         writes=True,
     ),
@@ -366,7 +366,7 @@ _TABLE: Final = (
         arguments.Reflect,
         {"status": "string"},
         _of_a_user(_write("reflect")),
-        result_text.reflected,
+        result_text.render_reflection,
         SHORT,
         **_CHANGES,
         idempotent=False,

@@ -103,7 +103,7 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False, indent=1)
 
 
-def embedded(value: Any) -> Markup:
+def embed_json(value: Any) -> Markup:
     """Return JSON safe to embed in a script element: data for a chart or a graph."""
     text = json.dumps(as_json(value), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
@@ -111,7 +111,7 @@ def embedded(value: Any) -> Markup:
     return Markup(text)  # noqa: S704 - escaped: cannot close the element
 
 
-def said(item: Item) -> str:
+def item_text(item: Item) -> str:
     """Return an item's text for people.
 
     For claims it is the topic and the first claim, not the block.
@@ -127,17 +127,17 @@ def item_address(item_id: str) -> str:
     return f"/memories/{quote(item_id, safe='')}"
 
 
-def fenced(text: str) -> Iterator[tuple[bool, str]]:
+def split_fences(text: str) -> Iterator[tuple[bool, str]]:
     """Yield the pieces of a composed context in order, each with whether it is a fence's tag."""
     return ((n % 2 == 1, piece) for n, piece in enumerate(_FENCE.split(text)) if piece)
 
 
-def citing(text: str) -> Iterator[tuple[bool, str]]:
+def split_citations(text: str) -> Iterator[tuple[bool, str]]:
     """Yield the pieces of a text in order, each with whether it is a citation."""
     return ((n % 2 == 1, piece) for n, piece in enumerate(_CITATION.split(text)) if piece)
 
 
-def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
+def split_matches(text: str, words: str) -> Iterator[tuple[bool, str]]:
     """Yield the pieces of a text in order, each with whether it is ``words``; if it has none, they come first."""
     if words and words not in text:
         yield True, words
@@ -166,11 +166,11 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "ago": ago,
     "moment": moment_text,
     "value": value_text,
-    "embedded": embedded,
+    "embedded": embed_json,
     "item_address": item_address,
-    "said": said,
-    "citing": citing,
-    "fenced": fenced,
-    "marked": marked,
+    "said": item_text,
+    "citing": split_citations,
+    "fenced": split_fences,
+    "marked": split_matches,
     "percent": lambda share: f"{share:.0%}",
 }

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.http.problems import status_of, when_again
 from phronesis.interfaces.web.rendering import address, bare_page
-from phronesis.interfaces.web.session import Reception, is_stranger
+from phronesis.interfaces.web.session import VisitorFactory, is_stranger
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -83,7 +83,7 @@ def _told(request: Request, error: PhronesisError) -> Response:
 
 def error_page(request: Request, status: int, code: str, message: str) -> Response:
     """Return the page of an error."""
-    reception: Reception = request.app.state.reception
+    reception: VisitorFactory = request.app.state.reception
     words, theme = reception.words_and_theme(request)
     page = bare_page(words, theme, "error.html", status=status, code=code, message=message)
     page.headers.update(HEADERS)

@@ -14,9 +14,9 @@ from fastapi import Depends, Request, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.errors import Forbidden, Unauthenticated
-from phronesis.interfaces.authentication import Admission, Caller
+from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http.dependencies import address_of
-from phronesis.interfaces.web.words import Words, preferred, words_of
+from phronesis.interfaces.web.words import Words, preferred_language, words_of
 from phronesis.memory import Memory
 
 SESSION: Final = "phronesis_session"
@@ -32,7 +32,7 @@ YEAR: Final = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class ViewScope:
     """The scope being viewed: a user, a namespace, or the whole tenant for an admin who names neither."""
 
     user_id: str | None = None
@@ -67,7 +67,7 @@ class Visitor:
     theme: str
     form_token: str
     new_token: bool
-    looking: Looking
+    looking: ViewScope
     secure: bool
 
     @property
@@ -111,10 +111,10 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Reception:
+class VisitorFactory:
     """Creates the Visitor of a request. ``secure`` cookies are sent over HTTPS only."""
 
-    admission: Admission
+    admission: Authenticator
 
     def visitor(self, request: Request) -> Visitor:
         """Return the visitor; Unauthenticated when a valid key is needed and absent.
@@ -163,7 +163,7 @@ def set_cookie(response: Response, name: str, value: str, *, secure: bool, age: 
 
 def visitor_of(request: Request) -> Visitor:
     """Return the visitor: the dependency of pages."""
-    reception: Reception = request.app.state.reception
+    reception: VisitorFactory = request.app.state.reception
     return reception.visitor(request)
 
 
@@ -186,7 +186,7 @@ def is_stranger(error: Exception) -> bool:
 
 
 def _words(request: Request) -> Words:
-    chosen = request.cookies.get(LANGUAGE) or preferred(request.headers.get("accept-language", ""))
+    chosen = request.cookies.get(LANGUAGE) or preferred_language(request.headers.get("accept-language", ""))
     return words_of(chosen)
 
 
@@ -195,7 +195,7 @@ def _theme(request: Request) -> str:
     return theme if theme in THEMES else THEMES[0]
 
 
-def _looking(request: Request, caller: Caller) -> Looking:
+def _looking(request: Request, caller: Caller) -> ViewScope:
     user, namespace = (request.query_params.get(name) or None for name in ("user", "namespace"))
     across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
-    return Looking(user, namespace, across)
+    return ViewScope(user, namespace, across)

@@ -49,7 +49,7 @@ _LATIN: Final = re.compile("[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReviewRequest:
     """A look-up for a run: the modifier as written, and the name to request.
 
     ``name`` is None when there is nothing to request: no modifier, or one that cannot be a name.
@@ -61,23 +61,23 @@ class Asked:
     chinese: bool = False
 
 
-def asked_of(run: Run) -> Asked:
+def asked_of(run: Run) -> ReviewRequest:
     """Return the look-up for a run's modifier."""
     written = modifier_of(run)
     if written is None or (isinstance(written, str) and folded_name(written) in _NONE):
-        return Asked(run.run_id, None, None)
+        return ReviewRequest(run.run_id, None, None)
     text = written if isinstance(written, str) else str(written)
     name = normal_name(text) if isinstance(written, str) else None
-    return Asked(run.run_id, text, name, _is_chinese(run))
+    return ReviewRequest(run.run_id, text, name, _is_chinese(run))
 
 
-def without_answer(asked: Asked) -> Review:
+def without_answer(asked: ReviewRequest) -> Review:
     """Return the review of a run whose modifier cannot be looked up."""
     reason: ReviewReason = "no_modifier" if asked.modifier is None else "unreadable_modifier"
     return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
 
 
-def reviewed(asked: Asked, found: Compounds) -> Review:
+def reviewed(asked: ReviewRequest, found: Compounds) -> Review:
     """Return the review that follows from PubChem's answer, without the time."""
     review = Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved")
     if not found.listed:
@@ -133,7 +133,7 @@ def _is_one(found: Compounds) -> bool:
     return found.total == len(found.listed) and len(skeletons) == 1 and "" not in skeletons
 
 
-def _suggestion(asked: Asked, compound: Compound, group: CarboxylGroups) -> str:
+def _suggestion(asked: ReviewRequest, compound: Compound, group: CarboxylGroups) -> str:
     name = excerpt(" ".join((asked.modifier or "").split()), MAX_SHOWN)
     if asked.chinese:
         instead = "它是羧酸盐（–COO⁻），" if group.carboxylate else "它是酯，" if group.ester else ""
@@ -178,10 +178,10 @@ Mode = Literal["never", "on_request", "background"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _LookupRequest:
     tenant: str
     lane: LaneName
-    asked: Asked
+    asked: ReviewRequest
     refresh: bool = False
 
     @property
@@ -200,7 +200,7 @@ class ModifierReviews:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, str], threading.Lock] = {}
-        self._waiting: dict[tuple[str, str], _Wanted] = {}
+        self._waiting: dict[tuple[str, str], _LookupRequest] = {}
         self._failed: dict[tuple[str, str], tuple[ReviewReason, float]] = {}
         self._background = Background(self._work, name="phronesis-reviews")
 
@@ -209,7 +209,7 @@ class ModifierReviews:
         if self._mode == "background":
             asked = asked_of(run)
             if asked.name is not None:
-                self._soon(_Wanted(tenant, lane, asked))
+                self._soon(_LookupRequest(tenant, lane, asked))
 
     def known(self, tenant: str, run: Run) -> Review | None:
         """Return the review that follows from cached answers, or None; sends no request."""
@@ -230,7 +230,7 @@ class ModifierReviews:
             return _from(asked, kept)
         if self._mode == "never":
             return _unresolved(asked, "never_asked")
-        wanted = _Wanted(tenant, lane, asked, refresh)
+        wanted = _LookupRequest(tenant, lane, asked, refresh)
         if wait:
             return self._now(wanted)
         reason = self._failure(self._key(wanted))
@@ -249,7 +249,7 @@ class ModifierReviews:
         self._pubchem.close()
         self._background.stop(within=CLOSING_SECONDS)
 
-    def _soon(self, wanted: _Wanted) -> None:
+    def _soon(self, wanted: _LookupRequest) -> None:
         key = self._key(wanted)
         with self._lock:
             if key in self._waiting and not wanted.refresh:
@@ -272,7 +272,7 @@ class ModifierReviews:
                 if is_away:
                     self._waiting.clear()
 
-    def _now(self, wanted: _Wanted) -> Review:
+    def _now(self, wanted: _LookupRequest) -> Review:
         """Look a name up at PubChem; concurrent requests for the same name share one answer."""
         asked, key = wanted.asked, self._key(wanted)
         with self._lock:
@@ -292,7 +292,7 @@ class ModifierReviews:
             with self._lock:
                 self._turns.pop(key, None)
 
-    def _look_up(self, wanted: _Wanted) -> Lookup:
+    def _look_up(self, wanted: _LookupRequest) -> Lookup:
         asked_at = self._clock()
         found = self._pubchem.look_up(wanted.name, cancelled=self._closed.is_set)
         days = FOUND_DAYS if found.total else ABSENT_DAYS
@@ -304,14 +304,14 @@ class ModifierReviews:
     def _number(self, name: str) -> str:
         return lookup_number(f"{_FORM} {self._pubchem.base_url}", name)
 
-    def _key(self, wanted: _Wanted) -> tuple[str, str]:
+    def _key(self, wanted: _LookupRequest) -> tuple[str, str]:
         return wanted.tenant, self._number(wanted.name)
 
     def _read(self, tenant: str, name: str) -> Lookup | None:
         with self._database.transaction(tenant, "read") as unit:
             return read_lookup(unit, self._number(name), now=to_micros(self._clock()))
 
-    def _keep(self, wanted: _Wanted, lookup: Lookup) -> None:
+    def _keep(self, wanted: _LookupRequest, lookup: Lookup) -> None:
         """Cache an answer unless its run was erased meanwhile, as checked under the lane's lock.
 
         A store may be read-only.
@@ -339,7 +339,7 @@ class ModifierReviews:
         return reason if time.monotonic() < until else None
 
 
-def _unresolved(asked: Asked, reason: ReviewReason) -> Review:
+def _unresolved(asked: ReviewRequest, reason: ReviewReason) -> Review:
     return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
 
 
@@ -347,7 +347,7 @@ def _answer(found: Compounds) -> dict[str, Any]:
     return {"total": found.total, "listed": [asdict(compound) for compound in found.listed]}
 
 
-def _from(asked: Asked, lookup: Lookup) -> Review:
+def _from(asked: ReviewRequest, lookup: Lookup) -> Review:
     answer: Mapping[str, Any] = lookup.answer
     found = Compounds(answer["total"], tuple(Compound(**row) for row in answer["listed"]))
     return replace(reviewed(asked, found), asked_at=from_micros(lookup.asked_at))

@@ -169,7 +169,7 @@ def prose_of(block: ReasoningBlock) -> str:
     return "\n".join(part.strip() for part in (block.topic, *said) if part.strip())
 
 
-def told(block: ReasoningBlock) -> str:
+def readable_block(block: ReasoningBlock) -> str:
     """Return the text of a block for readers, one line per claim: status, statement and conditions."""
     return "\n".join([*filter(None, [block.topic.strip()]), *map(_told_claim, block.claims)])
 

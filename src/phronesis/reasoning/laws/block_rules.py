@@ -24,7 +24,7 @@ _BRACKET: Final = re.compile(r"[\[\]{}]")
 _LARGEST: Final = 1 << 63
 
 
-class Unreadable(ValueError):
+class UnreadableBlock(ValueError):
     """Text that is not JSON in the accepted form; the message says what is wrong and where."""
 
 
@@ -37,11 +37,11 @@ def read_json(text: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"no JSON at character {error.pos + 1}: {error.msg}") from error
-    except Unreadable:
+        raise UnreadableBlock(f"no JSON at character {error.pos + 1}: {error.msg}") from error
+    except UnreadableBlock:
         raise
     except ValueError as error:  # an integer of thousands of digits
-        raise Unreadable(f"no JSON: {error}") from error
+        raise UnreadableBlock(f"no JSON: {error}") from error
     for inner in leaves(value):
         _check_leaf(inner)
     return value
@@ -66,7 +66,7 @@ def _check_depth(text: str) -> None:
     for bracket in _BRACKET.finditer(STRING.sub('""', text)):
         depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_DEPTH:
-            raise Unreadable(f"nested more than {MAX_DEPTH} levels deep")
+            raise UnreadableBlock(f"nested more than {MAX_DEPTH} levels deep")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,23 +74,23 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         counted = Counter(name for name, _ in pairs)
         twice = max(counted, key=counted.__getitem__)
-        raise Unreadable(f"an object has the member {twice!r:.80} twice")
+        raise UnreadableBlock(f"an object has the member {twice!r:.80} twice")
     return value
 
 
 def _no_constant(name: str) -> float:
-    raise Unreadable(f"{name} is no JSON number")
+    raise UnreadableBlock(f"{name} is no JSON number")
 
 
 def _check_leaf(value: Any) -> None:
     if isinstance(value, str):
         if not is_storable(value):
-            raise Unreadable(f"a text holds NUL or half a surrogate pair: {value!r:.60}")
+            raise UnreadableBlock(f"a text holds NUL or half a surrogate pair: {value!r:.60}")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise Unreadable("a number is too large for a double")
+            raise UnreadableBlock("a number is too large for a double")
     elif isinstance(value, int) and abs(value) >= _LARGEST:
-        raise Unreadable("an integer has more than 64 bits; write it as a string")
+        raise UnreadableBlock("an integer has more than 64 bits; write it as a string")
 
 
 # Reading the lines of a block into a draft, valid or not.
@@ -204,7 +204,7 @@ def _read_claims(draft: Draft) -> None:
         draft.mistakes.append(Violation(rule=PROTOCOL, message=message, line=draft.loose[0], key=CLAIMS))
     try:
         value = read_json(draft.values[CLAIMS])
-    except Unreadable as error:
+    except UnreadableBlock as error:
         draft.mistakes.append(draft.mistake(PROTOCOL, f"{CLAIMS}: {error}"))
         return
     if isinstance(value, list):

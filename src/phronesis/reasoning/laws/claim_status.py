@@ -35,10 +35,10 @@ def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsVie
     feedback: ``versus`` compares with the mean over those that it describes and that have the metric. The verdict is
     irrelevant if ``given`` does not describe the run, or a needed value is unknown.
     """
-    if not described(test.get("given") or {}, view):
+    if not matches_run(test.get("given") or {}, view):
         return "irrelevant"
     metric, product = test["metric"], test.get("product")
-    found = measured(view, metric, product)
+    found = metric_of_run(view, metric, product)
     versus = test.get("versus")
     wanted = test.get("value") if versus is None else _mean(versus, view, earlier, metric, product)
     if found is None or wanted is None:
@@ -46,7 +46,7 @@ def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsVie
     return "support" if holds(found, test["op"], wanted) else "contra"
 
 
-def described(given: Mapping[str, Any], view: FactsView) -> bool:
+def matches_run(given: Mapping[str, Any], view: FactsView) -> bool:
     """Return whether ``given`` describes a run; M1 and M2 in this order, names compared without case and width.
 
     A value that the run does not state does not match.
@@ -63,7 +63,7 @@ def described(given: Mapping[str, Any], view: FactsView) -> bool:
     return True
 
 
-def measured(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
+def metric_of_run(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
     """Return a metric of a run: the sum of all values, or one product's value or fraction.
 
     None where it is unknown.
@@ -104,7 +104,9 @@ def written_state(claim: Claim) -> ClaimState:
 def _mean(
     versus: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView], metric: Metric, product: str | None
 ) -> float | None:
-    known = [measured(one, metric, product) for one in earlier if one.run_id != view.run_id and described(versus, one)]
+    known = [
+        metric_of_run(one, metric, product) for one in earlier if one.run_id != view.run_id and matches_run(versus, one)
+    ]
     numbers = [number for number in known if number is not None]
     return math.fsum(numbers) / len(numbers) if numbers else None
 
@@ -177,7 +179,7 @@ def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | 
 def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
     if test is None:
         return None
-    number = measured(view, test["metric"], test.get("product"))
+    number = metric_of_run(view, test["metric"], test.get("product"))
     if number is None:
         return None
     product = test.get("product")
@@ -229,7 +231,7 @@ def status_of(item: Item, claim_id: str) -> str:
     return str(((item.data.get("standing") or {}).get(claim_id) or {}).get("status", ""))
 
 
-def rewritten(item: Item, block: ReasoningBlock) -> dict[str, Any]:
+def replaced_fields(item: Item, block: ReasoningBlock) -> dict[str, Any]:
     """Return the ``data.…`` fields that change when an item's block is replaced.
 
     A claim with the status and counts shown in ``content`` keeps its initial state and the verdicts folded onto it; a

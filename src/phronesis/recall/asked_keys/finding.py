@@ -15,7 +15,7 @@ from phronesis.recall.browse import items_of
 from phronesis.recall.entity_signals import named_in
 from phronesis.recall.user_aliases import is_about, told_names
 from phronesis.store.database import Unit
-from phronesis.store.eligible import Wanted
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane
 
 MAX_READ: Final = 600
@@ -117,7 +117,7 @@ MOST: Final = 100
 """Items of a lane that are looked at under the keys asked for, the newest: more are no answer but a listing."""
 
 
-def held_under(unit: Unit, lane: Lane, asked: KeyAsked, wanted: Wanted) -> set[str]:
+def held_under(unit: Unit, lane: Lane, asked: KeyAsked, wanted: ReadConditions) -> set[str]:
     """Return the ids of a lane's items that hold what is asked for, at the times that ``wanted`` asks for."""
     found = _under(unit, lane, asked.keys, wanted)
     if not found or asked.about is None:
@@ -127,7 +127,7 @@ def held_under(unit: Unit, lane: Lane, asked: KeyAsked, wanted: Wanted) -> set[s
     return {item.id for item in found if (is_about(item, names) if mine else _is_of(item, names))}
 
 
-def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: Wanted) -> Sequence[Item]:
+def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: ReadConditions) -> Sequence[Item]:
     whole = [key for key in keys if not key.endswith(FAMILY)]
     ways: list[dict[str, Any]] = [{"key": {"in": whole}}] if whole else []
     ways += [{"key": {"contains": key.removesuffix("*")}} for key in keys if key.endswith(FAMILY)]
@@ -135,7 +135,7 @@ def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: Wanted) -> Seque
     return items_of(unit, [lane], narrowed, limit=MOST)
 
 
-def _names(unit: Unit, lane: Lane, asked: KeyAsked, wanted: Wanted) -> set[str]:
+def _names(unit: Unit, lane: Lane, asked: KeyAsked, wanted: ReadConditions) -> set[str]:
     """Return the normal names under which memories speak of whom a question asks of."""
     about = asked.about or USER
     if about == USER:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.core.values import KEYS
 from phronesis.errors import PhronesisError
@@ -78,7 +78,7 @@ def _asks(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield key, "|".join(f"(?:{one.replace('<noun>', f'(?:{noun})')})" for one in given["templates"]["noun"])
 
 
-@once
+@load_once
 def load_table(code: str) -> Table:
     """Return a language's table, which is installed with the package, read and compiled at its first question."""
     return parse_table(code, (files("phronesis.recall.asked_keys") / f"{code}.toml").read_text("utf-8"))

@@ -179,7 +179,7 @@ def language_of(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SentenceIntent:
     """The intent of a sentence, whether it needs a document, and why."""
 
     sentence: Sentence
@@ -194,37 +194,37 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class MessageIntent:
     """The intent of a whole message, with its sentences."""
 
     intent: Intent
     needs: bool
     reasons: Sequence[str]
-    sentences: Sequence[Judged]
+    sentences: Sequence[SentenceIntent]
 
 
-def decide(message: Message) -> Decided:
+def decide(message: Message) -> MessageIntent:
     """Judge a message: it needs documents if one of its sentences does; its intent is that of the main sentence."""
     if message.code:
         error = Sentence(message.text[:2000])
         if error.shows("error"):
-            return Decided("how_to", True, ("an error: what it means stands in documents",), ())
-        return Decided("chat", False, ("code without a word: nothing is asked",), ())
+            return MessageIntent("how_to", True, ("an error: what it means stands in documents",), ())
+        return MessageIntent("chat", False, ("code without a word: nothing is asked",), ())
     judged = [judge(sentence) for sentence in message.sentences]
     judged = _in_company(judged)
     needing = [one for one in judged if one.needs]
     asked = needing or [one for one in judged if one.asked]
     intent = _weightiest(asked)
     reasons = list(dict.fromkeys(one.reason for one in (asked or judged)))
-    return Decided(intent, bool(needing), tuple(reasons[:4]) or ("nothing is asked",), judged)
+    return MessageIntent(intent, bool(needing), tuple(reasons[:4]) or ("nothing is asked",), judged)
 
 
-def _weightiest(judged: Sequence[Judged]) -> Intent:
+def _weightiest(judged: Sequence[SentenceIntent]) -> Intent:
     """Return the intent of the last sentence that asks: earlier ones lead up to it."""
     return judged[-1].intent if judged else "chat"
 
 
-def _in_company(judged: Sequence[Judged]) -> list[Judged]:
+def _in_company(judged: Sequence[SentenceIntent]) -> list[SentenceIntent]:
     """Adjust sentences by context: text after "translate …" is data; an error alone is a question."""
     out = list(judged)
     asks = any(one.asked for one in judged)
@@ -232,21 +232,21 @@ def _in_company(judged: Sequence[Judged]) -> list[Judged]:
         if one.intent == "act" and not one.needs and one.sentence.shows("act_text") and n == 0:
             return [one]  # the rest is the text to work on
         if not one.asked and not asks and one.sentence.shows("fault") and _is_of_a_thing(one.sentence):
-            out[n] = Judged(one.sentence, "how_to", True, "something does not work")
+            out[n] = SentenceIntent(one.sentence, "how_to", True, "something does not work")
     return out
 
 
-def judge(one: Sentence) -> Judged:
+def judge(one: Sentence) -> SentenceIntent:
     """Judge one sentence."""
     for rule in (_error, _command, _small_talk, _personal, _document, _technical, _private):
         found = rule(one)
         if found is not None:
             return found
     if one.shows("question") and one.words > FEW_WORDS + 2 * one.shows("follow"):  # "and that one?"
-        return Judged(one, _wanted(one, "lookup"), True, "a question that is about nobody here")
+        return SentenceIntent(one, _wanted(one, "lookup"), True, "a question that is about nobody here")
     if one.shows("question"):
-        return Judged(one, "recall", False, "a short question about what was said before")
-    return Judged(one, "chat", False, "nothing is asked")
+        return SentenceIntent(one, "recall", False, "a short question about what was said before")
+    return SentenceIntent(one, "chat", False, "nothing is asked")
 
 
 def _is_of_a_thing(one: Sentence) -> bool:
@@ -258,88 +258,90 @@ def _consults(one: Sentence) -> bool:
     return one.shows("doc_in") or (one.file and not one.shows("doc_thing"))
 
 
-def _error(one: Sentence) -> Judged | None:
+def _error(one: Sentence) -> SentenceIntent | None:
     if not one.shows("error") or (one.shows("recall") and not one.identifier):
         return None
     plain = one.shows("question") and not one.shows("how_to") and _asks_meaning(one)
-    return Judged(one, "lookup" if plain else "how_to", True, "an error: what it means stands in documents")
+    return SentenceIntent(one, "lookup" if plain else "how_to", True, "an error: what it means stands in documents")
 
 
 def _asks_meaning(one: Sentence) -> bool:
     return "mean" in one.low or "意思" in one.low or "含义" in one.low
 
 
-def _command(one: Sentence) -> Judged | None:
+def _command(one: Sentence) -> SentenceIntent | None:
     if one.shows("act_text") and one.shows("quoted") and not one.file:
-        return Judged(one, "act", False, "the text to work on stands in the message")
+        return SentenceIntent(one, "act", False, "the text to work on stands in the message")
     if one.shows("act_own") and not (
         one.shows("recall") and one.shows("question") and not one.low.startswith("remember")
     ):
         if one.shows("question") and one.low.endswith(("?", "？")) and not one.low.startswith(("can you", "could you")):
             return None
-        return Judged(one, "act", False, "something to note or to do")
+        return SentenceIntent(one, "act", False, "something to note or to do")
     if not one.shows("act_make") or one.shows("how_to") or one.low.endswith(("?", "？")):
         return None
     if one.shows("recall") and not _consults(one):
-        return Judged(one, "act", False, "it is made from what was said")
+        return SentenceIntent(one, "act", False, "it is made from what was said")
     if (
         one.file
         or _consults(one)
         or (one.shows("modify") and (_is_of_a_thing(one) or one.shows("doc") or one.shows("code")))
     ):
-        return Judged(one, "act", True, "what is to be worked on stands in a file or document")
-    return Judged(one, "act", False, "something to make, from what is said")
+        return SentenceIntent(one, "act", True, "what is to be worked on stands in a file or document")
+    return SentenceIntent(one, "act", False, "something to make, from what is said")
 
 
-def _small_talk(one: Sentence) -> Judged | None:
+def _small_talk(one: Sentence) -> SentenceIntent | None:
     if one.shows("chat") and not _consults(one) and not one.shows("how_to"):
-        return Judged(one, "chat", False, "small talk")
+        return SentenceIntent(one, "chat", False, "small talk")
     if not one.shows("question") and not one.shows("how_to") and not one.shows("advise"):
         if one.shows("gist") and not one.shows("mine") and (one.shows("doc") or one.file):
-            return Judged(one, "lookup", True, "what a document says is asked for")
+            return SentenceIntent(one, "lookup", True, "what a document says is asked for")
         if one.file_alone:
-            return Judged(one, "lookup", True, "a file or address is given")
-        return Judged(one, "chat", False, "something is told")
+            return SentenceIntent(one, "lookup", True, "a file or address is given")
+        return SentenceIntent(one, "chat", False, "something is told")
     return None
 
 
-def _personal(one: Sentence) -> Judged | None:
+def _personal(one: Sentence) -> SentenceIntent | None:
     """Judge a sentence about the user and the assistant: it needs a document only if one is consulted too."""
     if not one.shows("recall"):
         return None
     if one.shows("doc_in") and not (one.shows("doc_thing") and not one.file):
-        return Judged(one, _wanted(one, "lookup"), True, "a document is asked beside what was said")
+        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is asked beside what was said")
     if one.shows("how_to") and (one.shows("tech") or one.shows("rule")) and not one.shows("mine"):
         return None
-    return Judged(one, _wanted(one, "recall"), False, "it asks what was said or done")
+    return SentenceIntent(one, _wanted(one, "recall"), False, "it asks what was said or done")
 
 
-def _document(one: Sentence) -> Judged | None:
+def _document(one: Sentence) -> SentenceIntent | None:
     if _consults(one):
-        return Judged(one, _wanted(one, "lookup"), True, "a document, file or address is asked")
+        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document, file or address is asked")
     if one.shows("doc") and not one.shows("doc_thing"):
-        return Judged(one, _wanted(one, "lookup"), True, "a document is named")
+        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is named")
     return None
 
 
-def _technical(one: Sentence) -> Judged | None:
+def _technical(one: Sentence) -> SentenceIntent | None:
     """Judge a sentence about tools, instruments, products or procedures: it needs documents."""
     of_things = one.shows("tech") or one.identifier
     if one.shows("life") and not of_things:
         return None
     if of_things and (not one.shows("mine") or one.shows("how_to") or one.shows("fault")):
-        return Judged(one, _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents")
+        return SentenceIntent(
+            one, _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents"
+        )
     if one.shows("rule") and (not one.shows("mine") or one.shows("how_to")):
-        return Judged(one, _wanted(one, "lookup"), True, "rules and procedures stand in documents")
+        return SentenceIntent(one, _wanted(one, "lookup"), True, "rules and procedures stand in documents")
     return None
 
 
-def _private(one: Sentence) -> Judged | None:
+def _private(one: Sentence) -> SentenceIntent | None:
     named = one.names_somebody and not one.shows("how_to")
     if named or one.shows("mine") or one.shows("person") or one.shows("life"):
-        return Judged(one, _wanted(one, "recall"), False, "it is about the user and those around")
+        return SentenceIntent(one, _wanted(one, "recall"), False, "it is about the user and those around")
     if one.shows("advise") and not one.shows("how_to"):
-        return Judged(one, "advise", False, "counsel on what is no matter of documents")
+        return SentenceIntent(one, "advise", False, "counsel on what is no matter of documents")
     return None
 
 

@@ -90,7 +90,7 @@ class ProposedPlan(pydantic.BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PlannerInput:
     """The input shown to a model; all of it is data."""
 
     message: str
@@ -100,7 +100,7 @@ class Shown:
     resources: bool | None
 
 
-def planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan, shown: Shown) -> RetrievalPlan:
+def planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan, shown: PlannerInput) -> RetrievalPlan:
     """Return the rules' plan changed by the model's answer or, without one, unchanged with ``degraded``."""
     answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
     if answer.value is None:
@@ -114,7 +114,7 @@ def _instructions() -> str:
     return text.replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
 
 
-def _fenced(plan_id: str, shown: Shown) -> str:
+def _fenced(plan_id: str, shown: PlannerInput) -> str:
     recent = [excerpt(text, MAX_TURN) for text in shown.recent[-MAX_RECENT:]]
     state = "\n".join(f"{name}: {value}"[:MAX_TEXT] for name, value in shown.state.items() if isinstance(value, str))
     message = excerpt(shown.message, MAX_MESSAGE)
@@ -125,7 +125,7 @@ def _fenced(plan_id: str, shown: Shown) -> str:
     return "\n".join([*lines, boundary.turn('part="message"', message)])
 
 
-def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: Shown, *, made_by: str) -> RetrievalPlan:
+def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: PlannerInput, *, made_by: str) -> RetrievalPlan:
     dropped: list[str] = []
     intent: Intent = rules.intent
     known = [one for one in INTENTS if one == said.intent]
@@ -260,7 +260,7 @@ class Planner:
         now = asked.now or asked.valid_at or asked.as_of or self.clock()
         plan = self._by_rules(tenant, asked, now)
         if self.asker is not None:
-            shown = Shown(asked.message, now, asked.recent, asked.agent_state, asked.resources)
+            shown = PlannerInput(asked.message, now, asked.recent, asked.agent_state, asked.resources)
             plan = planned_by_model(self.asker, tenant, plan, shown)
         plan = plan.named()
         _log.debug(

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
 
@@ -80,7 +80,7 @@ def parse_table(code: str, source: str) -> Table:
     )
 
 
-@once
+@load_once
 def load_tables() -> tuple[Table, ...]:
     """Return the tables that are installed with the package, read and compiled once."""
     folder = files("phronesis.recall.planning")

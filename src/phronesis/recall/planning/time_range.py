@@ -15,7 +15,7 @@ from typing import Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.retrieval_plan import TimeWindow
-from phronesis.recall.planning.intent import Decided, Judged, Sentence
+from phronesis.recall.planning.intent import MessageIntent, Sentence, SentenceIntent
 
 MAX_SCANNED: Final = 2_000
 """Characters of a question that are scanned for times."""
@@ -175,7 +175,7 @@ def _beside(text: str, one: _Time, today: date, lean: int) -> _Time | None:
 # Which time expressions of a message count, and whether they refer to the past or the future.
 
 
-def window_of(decided: Decided, now: datetime) -> TimeWindow | None:
+def window_of(decided: MessageIntent, now: datetime) -> TimeWindow | None:
     """Return the window that a message asks about, or None."""
     asked = [one for one in decided.sentences if one.asked and one.intent != "how_to"]
     if not asked:
@@ -191,7 +191,7 @@ def window_of(decided: Decided, now: datetime) -> TimeWindow | None:
     return window
 
 
-def _dated(one: Judged, decided: Decided) -> Sequence[str]:
+def _dated(one: SentenceIntent, decided: MessageIntent) -> Sequence[str]:
     """Return the parts of a sentence whose times count."""
     sentence = one.sentence
     if one.intent == "how_to":

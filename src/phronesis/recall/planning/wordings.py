@@ -16,7 +16,7 @@ from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery
 from phronesis.core.scope import Scope
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.entity_signals import names_in
-from phronesis.recall.planning.intent import MAX_READ, Decided, Message, excerpt, identifiers, judge
+from phronesis.recall.planning.intent import MAX_READ, Message, MessageIntent, excerpt, identifiers, judge
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import find_entities
@@ -114,7 +114,7 @@ class Wordings:
 
 def word_queries(
     message: Message,
-    decided: Decided,
+    decided: MessageIntent,
     *,
     whole: str,
     entities: Sequence[str],
@@ -161,7 +161,7 @@ def sub_plan(store: str, queries: Sequence[SubQuery], limit: int, share: float) 
     return SubPlan("memory" if store == "memory" else "resources", tuple(queries), limit=own)
 
 
-def _parts(decided: Decided) -> list[tuple[SubQuery, bool]]:
+def _parts(decided: MessageIntent) -> list[tuple[SubQuery, bool]]:
     asked = [one for one in decided.sentences if one.asked]
     if len(asked) == 1:
         clauses = [part for part in asked[0].sentence.clauses if part.shows("question")]

@@ -124,9 +124,9 @@ def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
         scores = np.zeros(len(layout), dtype=np.float32)
         for one, weight in zip(found.postings, found.asked * found.idf, strict=True):
             if one.common:
-                scores += weighed(one.everywhere(), saturation, weight)
+                scores += bm25_part(one.everywhere(), saturation, weight)
             else:  # each place occurs once
-                scores[one.places] += weighed(one.counts, saturation[one.places], weight)
+                scores[one.places] += bm25_part(one.counts, saturation[one.places], weight)
         out.append(scores)
     return out
 
@@ -145,7 +145,7 @@ def coverage(layout: Layout, found: Frequencies) -> Floats:
     return np.minimum(share, np.float32(1.0), out=share)
 
 
-def weighed(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
+def bm25_part(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
     """Return a term's part of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
     out = counts + saturation
     np.divide(counts, out, out=out)
@@ -180,7 +180,7 @@ _Laid = Sequence[tuple[Layout, Frequencies]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _TermWindows:
     """The windows that contain one term: ``counts`` at ``places`` (may repeat) or, if None, at every place.
 
     ``stretches`` is the number of windows that contain it.
@@ -201,7 +201,9 @@ def pair_scores(lanes: _Laid) -> list[Floats]:
     return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _in_pairs)
 
 
-def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, Posting], _Held]) -> list[Floats]:
+def _scores(
+    lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, Posting], _TermWindows]
+) -> list[Floats]:
     total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
     tables = [
         [_alone(one) if layout.apart else inside(layout, one) for one in found.postings] for layout, found in lanes
@@ -214,26 +216,26 @@ def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, 
     ]
 
 
-def _bm25(table: Sequence[_Held], saturation: Floats, weights: Floats) -> Floats:
+def _bm25(table: Sequence[_TermWindows], saturation: Floats, weights: Floats) -> Floats:
     out = np.zeros(len(saturation), dtype=np.float32)
     # Term by term: an array of ten thousand stays in the CPU's first caches, a table of all terms does not.
     for one, weight in zip(table, weights, strict=True):
         if one.places is None:
-            out += weighed(one.counts, saturation, weight)
+            out += bm25_part(one.counts, saturation, weight)
         else:
             # Repeated places have the same count: numpy reads all before it writes, so each is written once.
-            out[one.places] += weighed(one.counts, saturation[one.places], weight)
+            out[one.places] += bm25_part(one.counts, saturation[one.places], weight)
     return out
 
 
-def _alone(term: Posting) -> _Held:
+def _alone(term: Posting) -> _TermWindows:
     """Return a term's counts where each window is the text itself."""
     if term.common:
-        return _Held(None, term.everywhere(), len(term.places))
-    return _Held(term.places, term.counts, len(term.places))
+        return _TermWindows(None, term.everywhere(), len(term.places))
+    return _TermWindows(term.places, term.counts, len(term.places))
 
 
-def _in_windows(layout: Layout, term: Posting) -> _Held:
+def _in_windows(layout: Layout, term: Posting) -> _TermWindows:
     windows = layout.windows
     if _is_rare(term):
         near = term.places + _STEPS
@@ -243,10 +245,10 @@ def _in_windows(layout: Layout, term: Posting) -> _Held:
     # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so bytes can be added: this
     # takes a quarter of the time of running totals.
     counts = np.add.reduce(term.lines() & windows.near, axis=0, dtype=np.uint8)
-    return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
+    return _TermWindows(None, term.exact(counts), int(np.count_nonzero(counts)))
 
 
-def _in_pairs(layout: Layout, term: Posting) -> _Held:
+def _in_pairs(layout: Layout, term: Posting) -> _TermWindows:
     joined = layout.pairs.joined
     if _is_rare(term):
         after = np.minimum(term.places + 1, len(layout) - 1)
@@ -255,7 +257,7 @@ def _in_pairs(layout: Layout, term: Posting) -> _Held:
         return _around(term, near, np.stack((np.ones(len(after), np.bool_), then)))
     counts = term.line(-1) & joined
     counts += term.line()
-    return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
+    return _TermWindows(None, term.exact(counts), int(np.count_nonzero(counts)))
 
 
 def _is_rare(term: Posting) -> bool:
@@ -263,9 +265,9 @@ def _is_rare(term: Posting) -> bool:
     return len(term.places) * RARE < term.size - RARE_FROM
 
 
-def _around(term: Posting, near: Rows, inside: Mask) -> _Held:
+def _around(term: Posting, near: Rows, inside: Mask) -> _TermWindows:
     """Sum the counts within reach: ``near`` are places around each of its own, ``inside`` the valid ones."""
     there = near[inside]
     places, at = np.unique(there, return_inverse=True)
     counts = np.bincount(at, np.broadcast_to(term.counts, near.shape)[inside], len(places))
-    return _Held(places, counts.astype(np.float32), len(places))
+    return _TermWindows(places, counts.astype(np.float32), len(places))

@@ -100,7 +100,7 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     return out
 
 
-def supported(signals: Signals) -> Mask:
+def supported_places(signals: Signals) -> Mask:
     """Return the places with any support: a word nearby, a vector, a name, a key. Others are not shown."""
     found = signals.touched.copy()
     lane = signals.lane
@@ -121,7 +121,7 @@ def supported(signals: Signals) -> Mask:
 def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, depth: int = CANDIDATES) -> list[Ranked]:
     """Score the best ``depth`` places of all lanes together, by the coarse score, among those in ``shown``."""
     coarse = [
-        np.where(mask & supported(signals), coarse_scores(signals, dense=formula.coarse), np.float32(-np.inf))
+        np.where(mask & supported_places(signals), coarse_scores(signals, dense=formula.coarse), np.float32(-np.inf))
         for signals, mask in zip(lanes, shown, strict=True)
     ]
     together = np.concatenate(coarse)

@@ -36,14 +36,14 @@ _LONGEST_MONTH: Final = 93
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DayRange:
     """A time as its first and last day, ordinals, both inclusive."""
 
     first: int
     last: int
 
 
-def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
+def date_fit(asked: Sequence[DayRange], days: Rows) -> Floats:
     """Return for each day (an ordinal, ``NO_DAY`` for none) its fit to the best of the requested times.
 
     A day or week: 1 from three days before to a week after, .6 up to 31 days after, .2 else in the same month. A month
@@ -56,7 +56,7 @@ def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
     return np.where(days == NO_DAY, np.float32(0), best).astype(np.float32)
 
 
-def overlap(asked: Sequence[Stretch], begins: Rows, ends: Rows) -> Floats:
+def overlap(asked: Sequence[DayRange], begins: Rows, ends: Rows) -> Floats:
     """Return the overlap of times from ``begins`` to ``ends`` with the nearest requested one.
 
     1 within it, .5 across its edge, else 0.
@@ -69,7 +69,7 @@ def overlap(asked: Sequence[Stretch], begins: Rows, ends: Rows) -> Floats:
     return best
 
 
-def _fit(time: Stretch, days: Rows) -> Floats:
+def _fit(time: DayRange, days: Rows) -> Floats:
     long = time.last - time.first
     within = (days >= time.first) & (days <= time.last)
     soon = (days > time.last) & (days <= time.last + MONTH)
@@ -99,7 +99,7 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Further:
+class ExpansionScores:
     """One lane's scores by place, each for its best-matching wording.
 
     ``z`` is that wording's BM25 in standard deviations; ``covered`` is the share of its idf mass in the text, unknown
@@ -115,7 +115,9 @@ class Further:
         return np.float32(WORDS) * self.z + np.float32(COVERAGE) * self.covered
 
 
-def further_scores(lanes: Sequence[tuple[ScopeIndex, Layout]], wordings: Sequence[Wording]) -> list[Further | None]:
+def further_scores(
+    lanes: Sequence[tuple[ScopeIndex, Layout]], wordings: Sequence[Wording]
+) -> list[ExpansionScores | None]:
     """Score every place of every lane; None for each lane if there are no wordings."""
     if not wordings:
         return [None] * len(lanes)
@@ -126,13 +128,13 @@ def further_scores(lanes: Sequence[tuple[ScopeIndex, Layout]], wordings: Sequenc
     average = mean_length([layout.lengths for _, layout in lanes])
     parts = [_parts(layout, one, idf, average) for (_, layout), one in zip(lanes, found, strict=True)]
     sizes = [len(layout) for _, layout in lanes]
-    best = [Further(np.zeros(size, np.float32), np.zeros(size, np.float32)) for size in sizes]
+    best = [ExpansionScores(np.zeros(size, np.float32), np.zeros(size, np.float32)) for size in sizes]
     for wording in wordings:
         scored = [_scored(wording, one, idf, size) for one, size in zip(parts, sizes, strict=True)]
         spread = spread_of([words for words, _ in scored])
         for lane, (words, covered) in zip(best, scored, strict=True):
             weight = np.float32(wording.weight)
-            mine = Further(weight * np.where(covered > 0, spread.z(words), np.float32(0)), weight * covered)
+            mine = ExpansionScores(weight * np.where(covered > 0, spread.z(words), np.float32(0)), weight * covered)
             better = mine.scores > lane.scores
             lane.z[better], lane.covered[better] = mine.z[better], mine.covered[better]
     return list(best)
@@ -231,11 +233,11 @@ class Question:
     """
 
     terms: Sequence[int]
-    times: Sequence[Stretch] = ()
+    times: Sequence[DayRange] = ()
     asks_when: bool = False
     asked_on: int = NO_DAY
     further: Sequence[Wording] = ()
-    window: Stretch | None = None
+    window: DayRange | None = None
     others: int = 0
 
 
@@ -293,7 +295,7 @@ class Signals:
     """Standardised cosine; without a vector, z of BM25 within 0..``GUESSED``."""
     known: float = 1.0
     """The share of the question's idf mass in words that the scope knows."""
-    further: Further | None = None
+    further: ExpansionScores | None = None
     within: Floats | None = None
     """Fit of its day, or of a time that it names, to the window, 0 to 1."""
     happened: Floats | None = None
@@ -360,7 +362,7 @@ def _there(values: Floats, mask: Mask) -> Floats:
     return values if mask.all() else values[mask]
 
 
-def _happened(lane: LaneInput, asked: Sequence[Stretch]) -> Floats | None:
+def _happened(lane: LaneInput, asked: Sequence[DayRange]) -> Floats | None:
     """Return ``overlap`` with the times that a text names; with the day it was said if it names none."""
     if not asked:
         return None
@@ -373,7 +375,7 @@ def _happened(lane: LaneInput, asked: Sequence[Stretch]) -> Floats | None:
     return out
 
 
-def _within(lane: LaneInput, window: Stretch | None) -> Floats | None:
+def _within(lane: LaneInput, window: DayRange | None) -> Floats | None:
     if window is None:
         return None
     known = lane.properties

@@ -21,7 +21,7 @@ B12 has none (docs/benchmarks.md).
 """
 
 
-def diversified(
+def diversify(
     scores: Sequence[float], groups: Sequence[Hashable], *, crowding: float, limit: int
 ) -> list[tuple[int, float]]:
     """Return the best ``limit`` positions, each with its penalty: ``crowding`` for each earlier one of its group.

@@ -43,7 +43,7 @@ class Resource(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SectionText:
     """A section as it is compared: its headings and its own text."""
 
     path: tuple[str, ...]
@@ -63,7 +63,7 @@ class Difference:
     gone: tuple[str, ...] = ()
 
 
-def difference(held: Mapping[str, Words], new: Sequence[Words]) -> Difference:
+def difference(held: Mapping[str, SectionText], new: Sequence[SectionText]) -> Difference:
     """Return how the held sections (by id, in reading order) correspond to those of a new version.
 
     Sections are matched by headings and text, then by text alone (moved), then by headings alone (rewritten), each in
@@ -87,13 +87,13 @@ def difference(held: Mapping[str, Words], new: Sequence[Words]) -> Difference:
     return Difference(kept, replaced, tuple(left))
 
 
-def _both(words: Words) -> object:
+def _both(words: SectionText) -> object:
     return words.path, words.text
 
 
-def _text(words: Words) -> object:
+def _text(words: SectionText) -> object:
     return words.text
 
 
-def _path(words: Words) -> object:
+def _path(words: SectionText) -> object:
     return words.path

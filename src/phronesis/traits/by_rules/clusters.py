@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.traits.by_rules.reading import STATED, Reading, read
-from phronesis.traits.by_rules.similarity import Likeness
+from phronesis.traits.by_rules.reading import STATED, MemoryFeatures, read
+from phronesis.traits.by_rules.similarity import MemorySimilarity
 from phronesis.traits.by_rules.statement import behaviours_of
 from phronesis.traits.by_rules.tables import opposites_of, the_tables
-from phronesis.traits.by_rules.voices import Voice
-from phronesis.traits.laws.records import SeenMemory, SeenTrait
+from phronesis.traits.by_rules.voices import SubjectNames
+from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.laws.strength import MIN_MEMORIES
 
 # Which trait a memory belongs to: as the memories that show the trait, and its sentence, say.
@@ -43,11 +43,11 @@ _NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownTrait:
     """A trait that lives: its sentence as a reading, the places of the memories that show it, and its behaviours."""
 
-    trait: SeenTrait
-    said: Reading
+    trait: TraitInput
+    said: MemoryFeatures
     members: Sequence[int]
     evidence: frozenset[int]
     behaviours: frozenset[str]
@@ -56,12 +56,14 @@ class Known:
     denied: bool
 
 
-def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], places: Mapping[str, int]) -> list[Known]:
+def known_traits(
+    traits: Sequence[TraitInput], readings: Sequence[MemoryFeatures], places: Mapping[str, int]
+) -> list[KnownTrait]:
     """Read the traits."""
     found = []
     for trait in traits:
         said = read(
-            SeenMemory(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME), Voice(frozenset({"User"}))
+            MemoryInput(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME), SubjectNames(frozenset({"User"}))
         )
         members = sorted({places[one] for one in trait.supporting if one in places})
         against = {places[one] for one in trait.contradicting if one in places}
@@ -69,7 +71,7 @@ def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], place
         counts = Counter(stem for one in shown for stem in one.stems)
         behaviours = frozenset([*said.behaviours, *behaviours_of(shown)])
         found.append(
-            Known(
+            KnownTrait(
                 trait=trait,
                 said=said,
                 members=members[-MOST_COMPARED:],
@@ -83,7 +85,7 @@ def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], place
     return found
 
 
-def fits(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) -> float:
+def fits(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness: MemorySimilarity) -> float:
     """Return how well a memory fits a trait: how alike it is to what shows it, or by the sentence alone.
 
     Where an encoder looks it is like most of that too, not on average alone: what fits one half of a trait that was
@@ -98,13 +100,13 @@ def fits(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) 
     return float(bool(one.behaviours & known.behaviours)) or 0.4 * len(one.stems & known.stems)
 
 
-def _shows_the_same(one: Reading, known: Known) -> bool:
+def _shows_the_same(one: MemoryFeatures, known: KnownTrait) -> bool:
     """Return whether a memory names a behaviour of a trait for sure, and nothing is said against it."""
     named = {name for name, surely in one.surely.items() if surely >= 1.0}
     return not one.marks and not one.ended and not named.isdisjoint(known.behaviours)
 
 
-def misfits(known: Known, likeness: Likeness) -> frozenset[int]:
+def misfits(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
     """Return what shows a trait and is not like most of the rest; nothing where words alone are compared."""
     if likeness.alike is None or len(known.members) < MIN_MEMORIES:
         return frozenset()
@@ -113,7 +115,7 @@ def misfits(known: Known, likeness: Likeness) -> frozenset[int]:
     )
 
 
-def _like_most(n: int, others: Sequence[int], likeness: Likeness) -> float:
+def _like_most(n: int, others: Sequence[int], likeness: MemorySimilarity) -> float:
     """Return how alike a memory is, at least, to the `MOST_OF` others that are most like it."""
     alike = np.sort(likeness.row(n)[list(others)])[::-1]
     return float(alike[ceil(MOST_OF * len(alike) - 1e-9) - 1])
@@ -152,7 +154,7 @@ class Group:
     alike: float
 
 
-def linked(likeness: Likeness, free: Sequence[bool]) -> list[Group]:
+def average_linkage(likeness: MemorySimilarity, free: Sequence[bool]) -> list[Group]:
     """Return every group that forms when memories are joined one after the other, those most alike on average first.
 
     It is average linkage (Sokal & Michener 1958), the whole of two groups compared at every step; what is near nothing
@@ -201,7 +203,7 @@ def largest(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Gro
     return sorted(found, key=lambda group: group.members[0])
 
 
-def worth(group: Group, readings: Sequence[Reading]) -> float:
+def worth(group: Group, readings: Sequence[MemoryFeatures]) -> float:
     """Return how alike the members of a group are, more and less as its size, the tables and their odds say."""
     size = min(len(group.members), LARGE)
     shown = sum(min(max(readings[n].odds, -SURE_GROUP), SURE_GROUP) for n in group.members) / len(group.members)
@@ -209,7 +211,7 @@ def worth(group: Group, readings: Sequence[Reading]) -> float:
     return group.alike + field + SHOWS * shown - TWICE_AS_MANY * log2(size / SMALL)
 
 
-def without_strays(members: Sequence[int], likeness: Likeness) -> list[int]:
+def without_strays(members: Sequence[int], likeness: MemorySimilarity) -> list[int]:
     """Leave out, one after the other, those that are less alike to the rest than `STRAY` says; three are left."""
     kept = sorted(members)
     while len(kept) > SMALL:
@@ -221,7 +223,7 @@ def without_strays(members: Sequence[int], likeness: Likeness) -> list[int]:
     return kept
 
 
-def _one_field(group: Group, readings: Sequence[Reading]) -> float:
+def _one_field(group: Group, readings: Sequence[MemoryFeatures]) -> float:
     """Return the share of the members that the tables know to be of the commonest field of life."""
     tables = the_tables()
     fields = [{tables.behaviours[name].domain for name in readings[n].behaviours} for n in group.members]
@@ -243,7 +245,7 @@ HABITUAL: Final = 0.05
 """How much more alike a memory counts that says that it recurs ("again", "as usual")."""
 
 
-def recurs(members: Sequence[Reading], least: int) -> bool:
+def recurs(members: Sequence[MemoryFeatures], least: int) -> bool:
     """Return whether memories show something often enough: ``least`` of what was done, or of what is said to be so.
 
     What is so ("the salsa is too sweet") does not make what was done twice ("salsa last night") a habit, unless it
@@ -254,7 +256,7 @@ def recurs(members: Sequence[Reading], least: int) -> bool:
     return enough and len({one.place for one in members}) >= MIN_PLACES
 
 
-def most_telling(members: Sequence[int], likeness: Likeness) -> list[int]:
+def most_telling(members: Sequence[int], likeness: MemorySimilarity) -> list[int]:
     """Return the `MAX_MEMBERS` that are most like the others, in their order."""
     if len(members) <= MAX_MEMBERS:
         return list(members)
@@ -263,8 +265,8 @@ def most_telling(members: Sequence[int], likeness: Likeness) -> list[int]:
 
 
 def grown(
-    readings: Sequence[Reading],
-    likeness: Likeness,
+    readings: Sequence[MemoryFeatures],
+    likeness: MemorySimilarity,
     *,
     seeds: Sequence[int],
     free: Sequence[bool],
@@ -299,7 +301,7 @@ def grown(
 
 
 def _around(
-    seed: int, likeness: Likeness, *, left: Mask, lift: npt.NDArray[np.float64], near: float, close: float
+    seed: int, likeness: MemorySimilarity, *, left: Mask, lift: npt.NDArray[np.float64], near: float, close: float
 ) -> list[int]:
     """Return a seed and, one after the other, what is most alike on average to those that are in already."""
     members = [seed]
@@ -319,5 +321,5 @@ def _around(
     return members
 
 
-def _key(one: Reading) -> tuple[object, ...]:
+def _key(one: MemoryFeatures) -> tuple[object, ...]:
     return (one.at, one.id)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from phronesis.models.text_features import simplified
+from phronesis.models.text_features import simplify_script
 from phronesis.traits.by_rules.tables import Code, Tables, the_tables
 from phronesis.traits.by_rules.terms import Word, plain, words_of
-from phronesis.traits.by_rules.voices import Voice, of_somebody_else
-from phronesis.traits.laws.records import SeenMemory
+from phronesis.traits.by_rules.voices import SubjectNames, of_somebody_else
+from phronesis.traits.laws.records import MemoryInput
 
 USERS_NAMES: Final = frozenset({"user", "the user", "用户", "我", "i", "me", "self", "myself"})
 """How a memory's subject names the user. Somebody else's name is somebody else, until the caller says otherwise."""
@@ -33,7 +33,7 @@ _FUNCTION: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class MemoryFeatures:
     """A memory as the rules read it.
 
     ``barred``: it is of a kind that shows no behaviour, or about somebody else, as whoever wrote it says. ``marks``:
@@ -65,15 +65,15 @@ def code_of(text: str) -> Code:
     return "zh" if letters and len(_HAN.findall(text)) * 4 >= letters else "en"
 
 
-def read(memory: SeenMemory, voice: Voice) -> Reading:
+def read(memory: MemoryInput, voice: SubjectNames) -> MemoryFeatures:
     """Read a memory."""
     tables = the_tables()
-    text = plain(simplified(memory.content))
+    text = plain(simplify_script(memory.content))
     code = code_of(memory.content)
     words = words_of(text, tables.irregular)
     found = tables.terms.found(text, words)
     marks = tables.marks[code]
-    return Reading(
+    return MemoryFeatures(
         id=memory.id,
         at=memory.at,
         place=_place(memory),
@@ -102,7 +102,7 @@ def _marked(tables: Tables, mark: str, text: str) -> Iterable[bool]:
         yield tables.marks["zh"][mark].search(text) is not None
 
 
-def _place(memory: SeenMemory) -> str:
+def _place(memory: MemoryInput) -> str:
     """Return what counts as a session of its own: that in which it was said, else its day."""
     return f"s:{memory.session_id}" if memory.session_id is not None else f"d:{memory.at.date().isoformat()}"
 
@@ -113,7 +113,7 @@ def _stems(
     covered: frozenset[int],
     characters: frozenset[int],
     *,
-    voice: Voice,
+    voice: SubjectNames,
     tables: Tables,
 ) -> frozenset[str]:
     """Return the telling words that no term covers: stems, and pairs of Han characters."""
@@ -137,14 +137,16 @@ def _stems(
     return frozenset(out)
 
 
-def _bar(memory: SeenMemory, voice: Voice) -> str | None:
+def _bar(memory: MemoryInput, voice: SubjectNames) -> str | None:
     if memory.kind not in BEHAVIOUR_KINDS or (memory.kind == "profile" and memory.key not in PERSONAL_KEYS):
         return "kind"
     named = memory.subject is not None and memory.subject.strip().casefold()
     return "other" if named and named not in USERS_NAMES | _lower(voice.names) else None
 
 
-def _marks(memory: SeenMemory, names: Mapping[str, float], text: str, code: Code, *, voice: Voice) -> Iterable[str]:
+def _marks(
+    memory: MemoryInput, names: Mapping[str, float], text: str, code: Code, *, voice: SubjectNames
+) -> Iterable[str]:
     """Return what the words of a memory say against its showing a behaviour of the user's."""
     own: Mapping[str, re.Pattern[str]] = the_tables().marks[code]
     recurs = own["habit"].search(text) is not None

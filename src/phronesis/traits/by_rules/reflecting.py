@@ -12,25 +12,33 @@ from phronesis.traits.by_rules.clusters import (
     MIN_PLACES,
     SMALL,
     Group,
-    Known,
+    KnownTrait,
+    average_linkage,
     fits,
     grown,
     known_traits,
     largest,
-    linked,
     misfits,
     most_telling,
     without_strays,
     worth,
 )
-from phronesis.traits.by_rules.reading import Reading, read
-from phronesis.traits.by_rules.revision import contradicted, contradictions_of, grade_of
-from phronesis.traits.by_rules.showing import shows, weighed
-from phronesis.traits.by_rules.similarity import Cosine, Likeness, by_pieces, likeness_of
+from phronesis.traits.by_rules.reading import MemoryFeatures, read
+from phronesis.traits.by_rules.revision import contradictions_of, find_contradictions, grade_of
+from phronesis.traits.by_rules.showing import shows, with_odds
+from phronesis.traits.by_rules.similarity import Cosine, MemorySimilarity, by_pieces, likeness_of
 from phronesis.traits.by_rules.statement import behaviours_of, context_of, statement_of
 from phronesis.traits.by_rules.tables import Code, the_tables
 from phronesis.traits.by_rules.voices import voice_of
-from phronesis.traits.laws.records import GENERAL, NewBehavior, Reinforcement, SeenMemory, SeenTrait, Upgrade, Wishes
+from phronesis.traits.laws.records import (
+    GENERAL,
+    MemoryInput,
+    NewBehavior,
+    ProposedOperations,
+    Reinforcement,
+    TraitInput,
+    Upgrade,
+)
 from phronesis.traits.laws.strength import MIN_MEMORIES
 
 # What several traits point to: behaviours to a preference, preferences to a core trait.
@@ -46,7 +54,7 @@ INHERITED: Final = 0.5
 """Share of the evidence of those below that a trait above has when it was made of them."""
 
 
-def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
+def upgrades_of(traits: Sequence[KnownTrait]) -> list[Upgrade]:
     """Return the upgrades that are due, preferences first; a trait that was made of the same ones is not made again."""
     table = the_tables()
     behaviours = _grouped(traits, "behavior", FOR_PREFERENCE)
@@ -64,7 +72,7 @@ def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
         )
         is not None
     ]
-    cores: dict[str, list[Known]] = {}
+    cores: dict[str, list[KnownTrait]] = {}
     for domain, those in _grouped(traits, "preference", FOR_CORE).items():
         cores.setdefault(table.domains[domain].core, []).extend(those)
     for name in sorted(cores):
@@ -73,11 +81,11 @@ def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
     return found
 
 
-def _grouped(traits: Sequence[Known], subtype: str, least: float) -> dict[str, list[Known]]:
+def _grouped(traits: Sequence[KnownTrait], subtype: str, least: float) -> dict[str, list[KnownTrait]]:
     """Return the traits of a subtype that are sure enough, by the domain most of their behaviours lie in."""
     table = the_tables()
     likes = {say: name for name, one in table.domains.items() for say in one.likes.values()}
-    found: dict[str, list[Known]] = {}
+    found: dict[str, list[KnownTrait]] = {}
     for known in traits:
         trait = known.trait
         if trait.subtype != subtype or trait.stage == "trend" or (trait.confidence or 0.0) < least:
@@ -90,8 +98,8 @@ def _grouped(traits: Sequence[Known], subtype: str, least: float) -> dict[str, l
 
 
 def _upgrade(
-    traits: Sequence[Known],
-    those: Sequence[Known],
+    traits: Sequence[KnownTrait],
+    those: Sequence[KnownTrait],
     *,
     say: Mapping[Code, str],
     subtype: Subtype,
@@ -118,7 +126,7 @@ def _upgrade(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Levels:
+class SimilarityLevels:
     """How alike the members of a behaviour are on average, and new evidence is to them.
 
     ``near`` is how alike the first two are, and ``bare`` each to the others on average where no table knows what is
@@ -131,36 +139,36 @@ class Levels:
     near: float = 0.0
 
 
-BY_WORDS: Final = Levels(near=0.85, close=0.62, bare=1.0, fit=FIT)
-BY_PIECES: Final = Levels(close=1.2, fit=1.2)
-BY_MEANING: Final = Levels(close=0.8, fit=1.2)
+BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
+BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
+BY_MEANING: Final = SimilarityLevels(close=0.8, fit=1.2)
 """Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
 the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
 teach: precision .91, recall .70 with two encoders (docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class _ReflectionPass:
     """What one reflection looks at."""
 
-    readings: Sequence[Reading]
-    likeness: Likeness
+    readings: Sequence[MemoryFeatures]
+    likeness: MemorySimilarity
     fresh: Sequence[int]
-    traits: Sequence[Known]
+    traits: Sequence[KnownTrait]
     shown: AbstractSet[int]
     held: AbstractSet[int]
     sensitive: AbstractSet[int]
-    levels: Levels
+    levels: SimilarityLevels
 
 
 def reflect(
-    memories: Sequence[SeenMemory],
+    memories: Sequence[MemoryInput],
     new: AbstractSet[str],
-    traits: Sequence[SeenTrait],
+    traits: Sequence[TraitInput],
     *,
     cosine: Cosine | None = None,
     sensitive: Callable[[str], bool] = lambda _: False,
-) -> Wishes:
+) -> ProposedOperations:
     """Give what a reflection wishes, seen the memories that may count, the ids that are new, and the traits that live.
 
     ``cosine`` gives the cosines of the vectors of ids, NaN where there is none.
@@ -170,7 +178,7 @@ def reflect(
     """
     seen = sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))
     voice = voice_of(seen)
-    readings = weighed([read(one, voice) for one in seen])
+    readings = with_odds([read(one, voice) for one in seen])
     fresh = [n for n, one in enumerate(readings) if one.id in new]
     live = sorted(traits, key=lambda one: one.id)
     places = {one.id: n for n, one in enumerate(readings)}
@@ -182,12 +190,12 @@ def reflect(
     shown = {n for n, one in enumerate(readings) if shows(one, weighed=compared)}
     hidden = {n for n in shown if n not in held and sensitive(readings[n].text)}
     levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
-    this = _Round(readings, likeness, fresh, known, shown, held, hidden, levels)
+    this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden, levels)
     against = contradictions_of(known, readings, likeness, fresh)
     spoken = {n for one in against.values() for n in one}
     reinforced = _reinforcements(this, spoken)
     used = spoken | {n for those in reinforced.values() for n in those}
-    return Wishes(
+    return ProposedOperations(
         new_behaviors=_behaviours(this, used),
         reinforcements=[
             Reinforcement(
@@ -200,12 +208,12 @@ def reflect(
             for one in known
             if one.trait.id in reinforced
         ],
-        contradictions=contradicted(against, readings),
+        contradictions=find_contradictions(against, readings),
         upgrades=upgrades_of(known),
     )
 
 
-def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
+def _reinforcements(this: _ReflectionPass, spoken: AbstractSet[int]) -> dict[str, list[int]]:
     """Return the new memories of each trait.
 
     Each belongs to the one it fits best, a behaviour before what it led to.
@@ -225,7 +233,7 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
     return found
 
 
-def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
+def _behaviours(this: _ReflectionPass, used: AbstractSet[int]) -> list[NewBehavior]:
     """Return the clusters that hold something new and are no trait's evidence, or do not fit the rest of it."""
     free = [n in this.shown and n not in used and n not in this.held for n in range(len(this.readings))]
     said: dict[tuple[str, bool], list[int]] = {}
@@ -247,14 +255,14 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     return found
 
 
-def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[list[int]]:
+def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -> list[list[int]]:
     """Return the clusters of memories that are sensitive, or of those that are not."""
     these = [one and (n in this.sensitive) == sensitive for n, one in enumerate(free)]
     fresh = {n for n in this.fresh if these[n]}
     if not fresh:
         return []
     if this.likeness.alike is not None:
-        groups = largest(linked(this.likeness, these), lambda one: _holds(this, one))
+        groups = largest(average_linkage(this.likeness, these), lambda one: _holds(this, one))
         kept = [without_strays(one.members, this.likeness) for one in groups]
         return [most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)]
     clusters = grown(
@@ -269,19 +277,19 @@ def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[li
     return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= this.levels.bare]
 
 
-def _holds(this: _Round, group: Group) -> bool:
+def _holds(this: _ReflectionPass, group: Group) -> bool:
     """Return whether a group shows one behaviour."""
     enough = len(group.members) >= SMALL and _recurs(this, group.members)
     return enough and worth(group, this.readings) >= this.levels.close
 
 
-def _recurs(this: _Round, members: Sequence[int]) -> bool:
+def _recurs(this: _ReflectionPass, members: Sequence[int]) -> bool:
     return len({this.readings[n].place for n in members}) >= MIN_PLACES
 
 
-def _known(this: _Round, members: Sequence[int]) -> bool:
+def _known(this: _ReflectionPass, members: Sequence[int]) -> bool:
     return bool(behaviours_of([this.readings[n] for n in members]))
 
 
-def _mean(likeness: Likeness, members: Sequence[int]) -> float:
+def _mean(likeness: MemorySimilarity, members: Sequence[int]) -> float:
     return min(likeness.mean(n, [other for other in members if other != n]) for n in members)

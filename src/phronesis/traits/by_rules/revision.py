@@ -5,32 +5,32 @@ from collections.abc import Sequence
 from typing import Final
 
 from phronesis.core.confidence import Grade
-from phronesis.traits.by_rules.clusters import Known
-from phronesis.traits.by_rules.reading import Reading, code_of, read
-from phronesis.traits.by_rules.similarity import Likeness
+from phronesis.traits.by_rules.clusters import KnownTrait
+from phronesis.traits.by_rules.reading import MemoryFeatures, code_of, read
+from phronesis.traits.by_rules.similarity import MemorySimilarity
 from phronesis.traits.by_rules.statement import (
     behaviours_of,
     clause_of,
     language_of,
     repeats,
-    said,
-    softened,
+    soften,
     statement_of,
+    trait_sentence,
 )
 from phronesis.traits.by_rules.tables import Code, opposites_of, the_tables
 from phronesis.traits.by_rules.voices import voice_of
-from phronesis.traits.laws.records import Contradicted, Reconsidered, SeenMemory, SeenTrait, Side
+from phronesis.traits.laws.records import MemoryInput, TraitContradiction, TraitInput, TraitRevision, TraitSide
 
 # How good new evidence of a trait is (NM-06).
 
 
-def sides_of(one: Reading) -> frozenset[str]:
+def sides_of(one: MemoryFeatures) -> frozenset[str]:
     """Return the sides of life that a memory shows: work, friends, family, study, home and so on."""
     situations = the_tables().situations
     return frozenset(side for name in one.situations if (side := situations[name].side) is not None)
 
 
-def grade_of(new: Sequence[Reading], before: Sequence[Reading]) -> Grade:
+def grade_of(new: Sequence[MemoryFeatures], before: Sequence[MemoryFeatures]) -> Grade:
     """Return the grade: A where another side of life shows the same, B where the user says that it is a habit.
 
     C is what another session shows, D what one shows that showed it before.
@@ -56,7 +56,7 @@ _LOST: Final = frozenset({"other", "supposed", "joke", "quoted"})
 
 
 def contradictions_of(
-    traits: Sequence[Known], readings: Sequence[Reading], likeness: Likeness, fresh: Sequence[int]
+    traits: Sequence[KnownTrait], readings: Sequence[MemoryFeatures], likeness: MemorySimilarity, fresh: Sequence[int]
 ) -> dict[str, list[int]]:
     """Return the new memories that contradict each trait, by the trait's id."""
     found: dict[str, list[int]] = {}
@@ -70,7 +70,7 @@ def contradictions_of(
     return found
 
 
-def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) -> bool:
+def opposes(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness: MemorySimilarity) -> bool:
     """Return whether a memory says the opposite of a trait."""
     one = readings[n]
     shared = bool(one.behaviours & known.behaviours)
@@ -88,16 +88,16 @@ def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likenes
     return shared and one.negated and not known.denied and _denies(one)
 
 
-def _denies(one: Reading) -> bool:
+def _denies(one: MemoryFeatures) -> bool:
     """Return whether a negation is of what is done, as "hates coffee" and "did not run": the tables know the words."""
     marks = the_tables().marks[one.code]
     return marks["denied"].search(one.text.lower()) is not None
 
 
-def contradicted(found: dict[str, list[int]], readings: Sequence[Reading]) -> list[Contradicted]:
+def find_contradictions(found: dict[str, list[int]], readings: Sequence[MemoryFeatures]) -> list[TraitContradiction]:
     """Return the contradictions as wishes."""
     return [
-        Contradicted(trait_id=trait, contradicting_evidence_ids=[readings[n].id for n in found[trait]])
+        TraitContradiction(trait_id=trait, contradicting_evidence_ids=[readings[n].id for n in found[trait]])
         for trait in sorted(found)
     ]
 
@@ -109,7 +109,9 @@ SELDOM: Final = 0.25
 """Share of the other side's that may show it all the same."""
 
 
-def reconsider(trait: SeenTrait, supporting: Sequence[SeenMemory], contradicting: Sequence[SeenMemory]) -> Reconsidered:
+def reconsider(
+    trait: TraitInput, supporting: Sequence[MemoryInput], contradicting: Sequence[MemoryInput]
+) -> TraitRevision:
     """Say what to make of a trait, seen what speaks for it and against it.
 
     Split, where the two lie in different situations; modify, where what took its place, or the degree, is said;
@@ -130,12 +132,14 @@ def reconsider(trait: SeenTrait, supporting: Sequence[SeenMemory], contradicting
     )
 
 
-def _split(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], code: Code) -> Reconsidered | None:
+def _split(
+    trait: TraitInput, pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], code: Code
+) -> TraitRevision | None:
     here, there = _mark_of(pro, contra), _mark_of(contra, pro)
     if here is None or there is None or any(one.ended for one in contra):
         return None
     sides = [
-        Side(
+        TraitSide(
             content=_sided(content, name, code),
             context=the_tables().situations[name].context,
             evidence_ids=[one.id for one in those],
@@ -144,10 +148,10 @@ def _split(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], 
     ]
     say = [the_tables().situations[name].say[code] for name in (here, there)]
     why = f"{say[0]}与{say[1]}不同" if code == "zh" else f"It differs {say[0]} and {say[1]}"
-    return Reconsidered(action="split", reasoning=why, sides=sides)
+    return TraitRevision(action="split", reasoning=why, sides=sides)
 
 
-def _mark_of(those: Sequence[Reading], others: Sequence[Reading]) -> str | None:
+def _mark_of(those: Sequence[MemoryFeatures], others: Sequence[MemoryFeatures]) -> str | None:
     """Return the situation that marks one side: most of its memories show it, and hardly any of the other."""
     situations = the_tables().situations
     counts = Counter(name for one in those for name in one.situations if situations[name].side is not None)
@@ -165,20 +169,22 @@ def _sided(content: str, situation: str, code: Code) -> str:
     return f"{say}：{content}" if code == "zh" else f"{content} {say}"
 
 
-def _opposite(pro: Sequence[Reading], contra: Sequence[Reading]) -> str:
+def _opposite(pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures]) -> str:
     """Say what the other side shows: the opposite behaviour where it is known, else what they share."""
     against = opposites_of(frozenset().union(*(one.behaviours for one in pro)))
     shown = Counter(name for one in contra for name in one.behaviours & against)
     code = language_of(contra)
     name = min(shown, key=lambda one: (-shown[one], one), default=None)
-    return statement_of(contra) if name is None else said(the_tables().behaviours[name].say[code], None, code)
+    return statement_of(contra) if name is None else trait_sentence(the_tables().behaviours[name].say[code], None, code)
 
 
-def _replaced(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], code: Code) -> Reconsidered | None:
+def _replaced(
+    trait: TraitInput, pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], code: Code
+) -> TraitRevision | None:
     """Take what the newest memory says instead, or the opposite behaviour that several of them show."""
     old = (
         frozenset(behaviours_of(pro))
-        | read(SeenMemory(id=trait.id, content=trait.content, kind="fact", at=contra[-1].at), voice_of(())).behaviours
+        | read(MemoryInput(id=trait.id, content=trait.content, kind="fact", at=contra[-1].at), voice_of(())).behaviours
         if contra
         else frozenset()
     )
@@ -194,14 +200,14 @@ def _replaced(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading
     return None
 
 
-def _modified(trait: SeenTrait, content: str, code: Code) -> Reconsidered | None:
+def _modified(trait: TraitInput, content: str, code: Code) -> TraitRevision | None:
     if not content or content.strip() == trait.content.strip():
         return None
     why = "较新的记忆说法不同" if code == "zh" else "Newer memories say it differently"
-    return Reconsidered(action="modify", reasoning=why, new_content=content)
+    return TraitRevision(action="modify", reasoning=why, new_content=content)
 
 
-def _dissolved(pro: Sequence[Reading], contra: Sequence[Reading], code: Code) -> Reconsidered | None:
+def _dissolved(pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], code: Code) -> TraitRevision | None:
     latest = max((one.at for one in pro), default=None)
     if any(one.ended and (latest is None or one.at >= latest) for one in contra):
         why = "较新的记忆表明已经不再如此" if code == "zh" else "A newer memory says that it has ended"
@@ -209,14 +215,14 @@ def _dissolved(pro: Sequence[Reading], contra: Sequence[Reading], code: Code) ->
         why = "相反的记忆不少于支持的记忆" if code == "zh" else "No less speaks against it than for it"
     else:
         return None
-    return Reconsidered(action="dissolve", reasoning=why)
+    return TraitRevision(action="dissolve", reasoning=why)
 
 
-def _softer(trait: SeenTrait, code: Code) -> Reconsidered:
+def _softer(trait: TraitInput, code: Code) -> TraitRevision:
     """Say it in a lower degree; what is said so already is given up."""
-    content = softened(trait.content, code)
+    content = soften(trait.content, code)
     if content is None:
         why = "已无更弱的说法" if code == "zh" else "It cannot be said any weaker"
-        return Reconsidered(action="dissolve", reasoning=why)
+        return TraitRevision(action="dissolve", reasoning=why)
     why = "有些记忆与之相反" if code == "zh" else "Some memories say the opposite"
-    return Reconsidered(action="modify", reasoning=why, new_content=content)
+    return TraitRevision(action="modify", reasoning=why, new_content=content)

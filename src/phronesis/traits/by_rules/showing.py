@@ -21,9 +21,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.lazy_loading import once
-from phronesis.models.text_features import folded, language_of, rows_of
-from phronesis.traits.by_rules.reading import Reading
+from phronesis.core.lazy_loading import load_once
+from phronesis.models.text_features import language_of, normalise_text, rows_of
+from phronesis.traits.by_rules.reading import MemoryFeatures
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ RELATIVE: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class BehaviourClassifier:
     """The weights of one language: of pieces, in units of ``unit``, and of `MARKS`."""
 
     weights: npt.NDArray[np.int8]
@@ -88,23 +88,23 @@ class Showing:
         return out.getvalue()
 
 
-def showing_from(stored: bytes) -> Showing:
+def showing_from(stored: bytes) -> BehaviourClassifier:
     """Return the weights again."""
     with np.load(io.BytesIO(stored), allow_pickle=False) as held:
-        return Showing(held["weights"], float(held["unit"]), held["marks"], float(held["bias"]))
+        return BehaviourClassifier(held["weights"], float(held["unit"]), held["marks"], float(held["bias"]))
 
 
-Models = Mapping[str, Showing]
+Models = Mapping[str, BehaviourClassifier]
 """Weights by language."""
 
 
-@once
-def load_showing(language: str) -> Showing:
+@load_once
+def load_showing(language: str) -> BehaviourClassifier:
     """Return the weights that are installed with the package, ``en`` or ``zh``."""
     return showing_from(files(__package__).joinpath(f"showing_{language}.npz").read_bytes())
 
 
-def shows(one: Reading, *, weighed: bool) -> bool:
+def shows(one: MemoryFeatures, *, weighed: bool) -> bool:
     """Return whether a memory may show a behaviour of the user's.
 
     Where its odds are ``weighed``, they decide, and less will do where the tables know what is done; of few memories,
@@ -119,7 +119,7 @@ def shows(one: Reading, *, weighed: bool) -> bool:
     return one.odds > SHOWN - KNOWN * known
 
 
-def marks_of(readings: Sequence[Reading]) -> Floats:
+def marks_of(readings: Sequence[MemoryFeatures]) -> Floats:
     """Return the marks of a user's memories, a row each."""
     rows = np.array([list(_marks(one)) for one in readings], np.float64).reshape(len(readings), len(MARKS))
     if len(rows):
@@ -127,11 +127,11 @@ def marks_of(readings: Sequence[Reading]) -> Floats:
     return rows
 
 
-def weighed(readings: Sequence[Reading], models: Models | None = None) -> list[Reading]:
+def with_odds(readings: Sequence[MemoryFeatures], models: Models | None = None) -> list[MemoryFeatures]:
     """Return the readings of a user's memories with their odds. ``models`` stand in for those that are installed."""
     odds = []
     for one, marks in zip(readings, marks_of(readings), strict=True):
-        seen = folded(one.text[:MAX_READ])
+        seen = normalise_text(one.text[:MAX_READ])
         language = language_of(seen)
         model = load_showing(language) if models is None else models[language]
         odds.append(model.odds(seen, marks))
@@ -139,7 +139,7 @@ def weighed(readings: Sequence[Reading], models: Models | None = None) -> list[R
     return [replace(one, odds=round(given - own, 4)) for one, given in zip(readings, odds, strict=True)]
 
 
-def _marks(one: Reading) -> Iterable[float]:
+def _marks(one: MemoryFeatures) -> Iterable[float]:
     yield from (one.kind == kind for kind in KINDS)
     yield from (mark in one.marks for mark in MARKS[RELATIVE - 1 : MARKS.index("ended")])
     yield from (one.ended, one.negated, one.habit, bool(one.behaviours))

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.models.text_features import bucket, folded, has_han, pieces
-from phronesis.traits.by_rules.reading import STATED, Reading
+from phronesis.models.text_features import bucket, has_han, normalise_text, pieces
+from phronesis.traits.by_rules.reading import STATED, MemoryFeatures
 from phronesis.traits.by_rules.showing import MAX_READ
 from phronesis.traits.by_rules.tables import the_tables
 from phronesis.traits.by_rules.terms import words_of
@@ -27,11 +27,11 @@ COLUMNS: Final = 1 << 13
 2009), so that 5,000 memories take 160 MB. The cosines of 1,000 memories move by .01 for it."""
 
 
-def by_pieces(readings: Sequence[Reading]) -> Callable[[Sequence[str]], Floats] | None:
+def by_pieces(readings: Sequence[MemoryFeatures]) -> Callable[[Sequence[str]], Floats] | None:
     """Return what compares memories by their ids, as an encoder does; None of so few that it says nothing."""
     if len(readings) < LEAST:
         return None
-    texts = {one.id: _telling(folded(one.text[:MAX_READ])) for one in readings}
+    texts = {one.id: _telling(normalise_text(one.text[:MAX_READ])) for one in readings}
     return lambda ids: cosines_of_pieces([texts[one] for one in ids])
 
 
@@ -99,7 +99,7 @@ LEAST_CENTRED: Final = 8
 """Vectors of one language that make a mean worth subtracting."""
 
 
-def centred(cosines: Floats, readings: Sequence[Reading], ground: Mask) -> Floats:
+def centre_cosines(cosines: Floats, readings: Sequence[MemoryFeatures], ground: Mask) -> Floats:
     """Return the cosines that are left when the mean of each language's vectors is taken away, NaN where there is none.
 
     Encoders put all texts of one language and manner near each other; what is left says what they are about. The Gram
@@ -156,7 +156,7 @@ def standard(left: Floats, ground: Mask) -> Floats:
     return np.asarray((left - among.mean()) / spread - rise, np.float32)
 
 
-def sharing(deviations: Floats) -> Floats:
+def share_deviations(deviations: Floats) -> Floats:
     """Return deviations with what memories share of their nearest ones; NaN stays NaN.
 
     It is the cosine of two lists of nearest memories, each weighed by its likeness and the memory itself among them.
@@ -220,7 +220,7 @@ COMMON: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class MemorySimilarity:
     """Compares memories by their places in a sequence."""
 
     weights: Sequence[Mapping[str, float]]
@@ -253,7 +253,9 @@ class Likeness:
         return out
 
 
-def features(readings: Sequence[Reading], *, word: float, behaviour: float = SAME_BEHAVIOUR) -> list[dict[str, float]]:
+def features(
+    readings: Sequence[MemoryFeatures], *, word: float, behaviour: float = SAME_BEHAVIOUR
+) -> list[dict[str, float]]:
     """Return what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
     counts = Counter(stem for one in readings for stem in one.stems)
     rarest = log(1.0 + len(readings))
@@ -274,12 +276,12 @@ def features(readings: Sequence[Reading], *, word: float, behaviour: float = SAM
 
 
 def likeness_of(
-    readings: Sequence[Reading],
+    readings: Sequence[MemoryFeatures],
     cosine: Cosine | None,
     habits: Iterable[Sequence[int]] = (),
     *,
     spelt: bool = False,
-) -> Likeness:
+) -> MemorySimilarity:
     """Prepare the comparison of memories. Where too few have vectors, it goes by the words that they share.
 
     ``habits`` are the places of memories that show what is known already. Of each, `HABIT` are part of the ground that
@@ -290,7 +292,7 @@ def likeness_of(
         ground = np.ones(len(readings), np.bool_)
         for habit in habits:
             ground[list(habit)[: max(0, len(habit) - HABIT)]] = False
-        left = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
+        left = centre_cosines(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
         given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
     weights = (
         features(readings, word=SAME_WORD)
@@ -305,12 +307,14 @@ def likeness_of(
         name: (np.array(those, np.intp), np.array([weights[n][name] for n in those], np.float32))
         for name, those in places.items()
     }
-    return Likeness(weights, holders, None if given is None else _together(given, readings, holders, spelt=spelt))
+    return MemorySimilarity(
+        weights, holders, None if given is None else _together(given, readings, holders, spelt=spelt)
+    )
 
 
 def _together(
     deviations: Floats,
-    readings: Sequence[Reading],
+    readings: Sequence[MemoryFeatures],
     holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]],
     *,
     spelt: bool,
@@ -330,4 +334,4 @@ def _together(
         sessions.setdefault(one.place, []).append(n)
     for held in sessions.values():
         out[np.ix_(held, held)] -= np.float32(SAME_SESSION)
-    return np.asarray(DEVIATION * sharing(np.asarray(out, np.float32)), np.float32)
+    return np.asarray(DEVIATION * share_deviations(np.asarray(out, np.float32)), np.float32)

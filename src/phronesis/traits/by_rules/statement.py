@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from phronesis.traits.by_rules.reading import Reading
+from phronesis.traits.by_rules.reading import MemoryFeatures
 from phronesis.traits.by_rules.tables import Code, the_tables
 from phronesis.traits.by_rules.terms import base_of
 from phronesis.traits.laws.records import GENERAL
@@ -88,7 +88,7 @@ def third_person(word: str) -> str | None:
     return f"{base}s"
 
 
-def softened(content: str, code: Code) -> str | None:
+def soften(content: str, code: Code) -> str | None:
     """Return a trait in a lower degree ("Sometimes goes running"); None where it is in one already."""
     if code == "zh":
         bare = re.sub("^(?:现在)?(?:经常|总是|常常|一向|每天)", "", content)
@@ -126,12 +126,12 @@ _NO_OFTEN: Final = re.compile("^(?:容易|喜欢|习惯|爱|很|是|不)")
 _NOW: Final = {"en": "Often", "zh": "经常"}
 
 
-def language_of(members: Sequence[Reading]) -> Code:
+def language_of(members: Sequence[MemoryFeatures]) -> Code:
     """Return the language that most members are in; Chinese where they are as many."""
     return "zh" if 2 * sum(one.code == "zh" for one in members) >= len(members) else "en"
 
 
-def behaviours_of(members: Sequence[Reading]) -> list[str]:
+def behaviours_of(members: Sequence[MemoryFeatures]) -> list[str]:
     """Return the behaviours that at least half of the members show, the commonest first."""
     counts = Counter(name for one in members for name in one.behaviours)
     return sorted(
@@ -140,13 +140,13 @@ def behaviours_of(members: Sequence[Reading]) -> list[str]:
     )
 
 
-def situation_of(members: Sequence[Reading]) -> str | None:
+def situation_of(members: Sequence[MemoryFeatures]) -> str | None:
     """Return the most telling situation that most members name."""
     counts = Counter(name for one in members for name in one.situations)
     return next((name for name in _SAID if counts[name] > 1 and counts[name] >= SITUATED * len(members)), None)
 
 
-def context_of(members: Sequence[Reading]) -> str:
+def context_of(members: Sequence[MemoryFeatures]) -> str:
     """Return where something shows: what its behaviours and its words say most often.
 
     General where they do not agree.
@@ -163,20 +163,20 @@ def context_of(members: Sequence[Reading]) -> str:
     return ranked[0][0]
 
 
-def statement_of(members: Sequence[Reading]) -> str:
+def statement_of(members: Sequence[MemoryFeatures]) -> str:
     """Return the sentence: by the behaviour that they share, else the shortest clear one without its details."""
     code = language_of(members)
     tables = the_tables()
     situation = situation_of(members)
     for name in behaviours_of(members)[:1]:
-        return said(tables.behaviours[name].say[code], situation, code)
+        return trait_sentence(tables.behaviours[name].say[code], situation, code)
     counts = Counter(stem for one in members for stem in one.stems)
     clear = [one for one in members if one.code == code]
     best = min(clear, key=lambda one: (-sum(counts[stem] > 1 for stem in one.stems), len(one.text), one.at, one.id))
     return clause_of(best.text, code, often=True)
 
 
-def said(say: str, situation: str | None, code: Code) -> str:
+def trait_sentence(say: str, situation: str | None, code: Code) -> str:
     """Return a behaviour as a sentence, with when it shows."""
     when = "" if situation is None else the_tables().situations[situation].say[code]
     if code == "en":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, Literal
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.errors import PhronesisError
 from phronesis.traits.by_rules.terms import Terms, words_of
@@ -38,7 +38,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Core:
+class CoreTrait:
     """What several preferences say of a person."""
 
     say: Say
@@ -61,7 +61,7 @@ class Tables:
 
     behaviours: Mapping[str, Behaviour]
     domains: Mapping[str, Domain]
-    cores: Mapping[str, Core]
+    cores: Mapping[str, CoreTrait]
     situations: Mapping[str, Situation]
     terms: Terms
     generic: Mapping[Code, frozenset[str]]
@@ -103,7 +103,7 @@ _MARKS: Final = {
 }
 
 
-@once
+@load_once
 def the_tables() -> Tables:
     """Return the tables that are installed with the package."""
     folder = files("phronesis.traits.by_rules")
@@ -124,7 +124,7 @@ def parse_tables(behaviours: str, words: str) -> Tables:
         name: Domain(likes=_say(row["likes"]), core=row["core"], context=row["context"])
         for name, row in given["domain"].items()
     }
-    cores = {name: Core(say=_say(row["say"]), facet=row["facet"]) for name, row in given["core"].items()}
+    cores = {name: CoreTrait(say=_say(row["say"]), facet=row["facet"]) for name, row in given["core"].items()}
     for one in found.values():
         if unknown := sorted({one.domain} - domains.keys() | one.opposites - found.keys()):
             raise PhronesisError(f"behaviours.toml: {one.name} names {unknown[0]!r}, which is not there")

@@ -51,7 +51,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TermMatches:
     """Terms found in a text: what they stand for and how surely, which words and characters they cover."""
 
     names: Mapping[str, float]
@@ -138,7 +138,7 @@ class Terms:
             parts = tuple(part for part in term.lstrip("!?").lower().split("~") if part)
             self._chinese.setdefault(parts[0][0], []).append((parts, means))
 
-    def found(self, text: str, words: Sequence[Word]) -> Found:
+    def found(self, text: str, words: Sequence[Word]) -> TermMatches:
         """Return the terms in a plain text and its words; what a longer one covers is no beginning of another."""
         names: dict[str, float] = {}
         covered: set[int] = set()
@@ -159,7 +159,7 @@ class Terms:
                     if (places := _chinese_places(text, at, parts))
                 ]
                 _take(spots, names, characters)
-        return Found(names, frozenset(covered), frozenset(characters))
+        return TermMatches(names, frozenset(covered), frozenset(characters))
 
 
 def _means(term: str, name: str) -> _Means:

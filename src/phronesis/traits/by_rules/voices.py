@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from phronesis.traits.by_rules.tables import the_tables
-from phronesis.traits.laws.records import SeenMemory
+from phronesis.traits.laws.records import MemoryInput
 
 PROTAGONIST_SHARE: Final = 0.3
 """Share of the memories that begin with one name for it to be the user's: "Priya rang ...", "User baked ..."."""
@@ -91,7 +91,7 @@ _INTRODUCED: Final = re.compile(r"\b([A-Z][a-z]+), (?:my|his|her|their|the user'
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class SubjectNames:
     """Who a user's memories speak of: the names of the user, of people they know, and all that is written as a name.
 
     ``told``: most memories begin with the user's name or with a small letter, so that one which begins with another
@@ -106,7 +106,7 @@ class Voice:
     """Most memories speak in the first person: "he", "she" and "they" are somebody else."""
 
 
-def voice_of(memories: Iterable[SeenMemory]) -> Voice:
+def voice_of(memories: Iterable[MemoryInput]) -> SubjectNames:
     """Find out whom the memories call by name: whom most begin with is the user."""
     texts = [one.content for one in memories]
     leads = Counter(match[1] for text in texts if (match := _NAME.match(text) or _NICKNAME.match(text)) is not None)
@@ -129,7 +129,7 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
     proper = {name for text in texts for name in _INSIDE.findall(text)}
     known = frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS)
     mine = sum(_MINE.search(text) is not None for text in texts) > FIRST_SHARE * len(texts)
-    return Voice(frozenset(users), *known, told, mine)
+    return SubjectNames(frozenset(users), *known, told, mine)
 
 
 def _recurring(texts: Sequence[str], leads: Mapping[str, int]) -> set[str]:
@@ -144,7 +144,7 @@ def _recurring(texts: Sequence[str], leads: Mapping[str, int]) -> set[str]:
     return {name for name in several if name.lower() not in small and 2 * doing[name] > leads[name]}
 
 
-def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
+def of_somebody_else(content: str, text: str, voice: SubjectNames) -> bool:
     """Return whether a text is about somebody else: it begins with them, and the user does nothing in it."""
     tables = the_tables()
     mine = next((name for name in voice.names if not name.isascii() and text.startswith(name)), None)
@@ -185,7 +185,7 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     return _is_other(content, text, rest, voice, whose=whose)
 
 
-def _chinese_other(text: str, voice: Voice) -> bool | None:
+def _chinese_other(text: str, voice: SubjectNames) -> bool | None:
     """Return whether a text that names somebody else first in Chinese is about them; None if it names nobody."""
     found = the_tables().marks["zh"]["other"].match(text)
     heard = _CHINESE_TOLD.match(text)
@@ -198,7 +198,7 @@ def _chinese_other(text: str, voice: Voice) -> bool | None:
     return not rest.startswith("我") and _WE_DO.search(text) is None
 
 
-def _latin_other(content: str, voice: Voice) -> bool:
+def _latin_other(content: str, voice: SubjectNames) -> bool:
     """Return whether a Chinese text begins with somebody else's name in Latin letters."""
     lead = _LATIN_LEAD.match(content)
     if lead is None or lead[1] in voice.names:
@@ -206,7 +206,7 @@ def _latin_other(content: str, voice: Voice) -> bool:
     return lead[1] in voice.others or lead[1].lower() in the_tables().given_names or lead[2] is not None
 
 
-def _is_other(content: str, text: str, rest: str, voice: Voice, *, whose: bool) -> bool:
+def _is_other(content: str, text: str, rest: str, voice: SubjectNames, *, whose: bool) -> bool:
     """Return whether a text says something of a relative or of "she"; ``rest`` is what follows a possessor."""
     tables = the_tables()
     words = re.findall(r"[a-z0-9'-]+", rest or text)[:5]
@@ -224,7 +224,7 @@ def _is_other(content: str, text: str, rest: str, voice: Voice, *, whose: bool) 
     return "and" not in words[1:2] and _I_DO.search(content) is None
 
 
-def _named(lead: str, rest: str, voice: Voice) -> bool:
+def _named(lead: str, rest: str, voice: SubjectNames) -> bool:
     """Return whether a text begins with somebody's name and what they do: "Tom runs", where Tom is a name."""
     words = re.findall(r"[A-Za-z0-9'-]+", rest)[:1]
     known = voice.told or lead in voice.proper or lead.lower() in the_tables().given_names

@@ -108,12 +108,12 @@ def trait_of(
         reinforcement_count=strength["reinforcements"],
         contradiction_count=strength["contradictions"],
         usefulness=data.get("usefulness", 0.0),
-        evidence=tuple(told(row) for row in evidence if row.polarity in _TYPES),
+        evidence=tuple(evidence_record(row) for row in evidence if row.polarity in _TYPES),
         sides=tuple(sides),
     )
 
 
-def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
+def evidence_record(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
     """Return the public record of a trait's evidence row, with the memory's text if given."""
     return TraitEvidence(
         memory_id=row.source_item_id or row.source_key,
@@ -129,7 +129,7 @@ def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedWish(Record):
+class RefusedOperation(Record):
     """An operation that a reflection refused: its name (``new_behaviors`` …), the rule, and the reason."""
 
     operation: str
@@ -160,7 +160,7 @@ class ReflectionCycle(Record):
     traits_promoted: int = 0
     traits_modified: int = 0
     traits_dissolved: int = 0
-    refused: Sequence[RefusedWish] = ()
+    refused: Sequence[RefusedOperation] = ()
     made_by: str = ""
     calls: int = 0
     tokens: int = 0
@@ -196,7 +196,7 @@ def cycle_of(item: Item) -> ReflectionCycle:
         trigger_value=data.get("trigger_value"),
         entry_id=item.entry_id,
         **{name: data.get(name, 0) for name in COUNTED},
-        refused=tuple(RefusedWish(**row) for row in data.get("refused", ())),
+        refused=tuple(RefusedOperation(**row) for row in data.get("refused", ())),
         made_by=data.get("made_by", ""),
         calls=spent.get("calls", 0),
         tokens=spent.get("tokens", 0),
@@ -243,7 +243,7 @@ GENERAL: Final = "general"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenMemory:
+class MemoryInput:
     """A memory: ``at`` is when it happened, else when it was learned.
 
     ``subject`` is whom it is about, None if unstated. ``session_id`` is its session, or None.
@@ -261,7 +261,7 @@ class SeenMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenTrait:
+class TraitInput:
     """A live trait: ``confidence`` is None for a trend. ``supporting`` and ``contradicting`` are ids of memories."""
 
     id: str
@@ -315,7 +315,7 @@ class Reinforcement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contradicted:
+class TraitContradiction:
     """Operation: new memories that contradict a trait: one contradiction, strong if there are several."""
 
     trait_id: str
@@ -335,18 +335,18 @@ class Upgrade:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ProposedOperations:
     """All operations that one reflection proposes, in the order of its steps."""
 
     new_trends: Sequence[NewTrend] = ()
     new_behaviors: Sequence[NewBehavior] = ()
     reinforcements: Sequence[Reinforcement] = ()
-    contradictions: Sequence[Contradicted] = ()
+    contradictions: Sequence[TraitContradiction] = ()
     upgrades: Sequence[Upgrade] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class TraitSide:
     """One side of a trait that depends on the situation: its text, context and evidence."""
 
     content: str
@@ -355,7 +355,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reconsidered:
+class TraitRevision:
     """The answer of a special reflection on a trait with too many contradictions.
 
     ``modify`` rewords it, ``dissolve`` ends it, ``split`` names both ``sides``, each with its evidence.
@@ -364,4 +364,4 @@ class Reconsidered:
     action: Action
     reasoning: str
     new_content: str = ""
-    sides: Sequence[Side] = ()
+    sides: Sequence[TraitSide] = ()

@@ -20,7 +20,7 @@ from phronesis.core.changes import Fold
 from phronesis.core.confidence import GRADE_SHARES, GRADES, Grade, Stage, StoredConfidence, Subtype, stage
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.serialization import Record, rounded
+from phronesis.core.serialization import Record, round_stored
 from phronesis.core.timestamps import isoformat, parse_moment
 
 # When a reflection is due (requirement NM-01).
@@ -45,7 +45,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class NewMemories:
     """Memories since the last reflection: their number, the sum of their importance, and since when.
 
     ``since`` is None where there was no reflection before.
@@ -57,7 +57,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due(Record):
+class ReflectionTrigger(Record):
     """Whether a reflection is due, and why; its truth value is the answer.
 
     ``reason`` is the first that holds: force, session_end, first, importance, elapsed; else nothing_new or not_yet.
@@ -83,14 +83,14 @@ class Due(Record):
 
 
 def due(
-    learned: Learned,
+    learned: NewMemories,
     now: datetime,
     thresholds: Thresholds,
     *,
     force: bool = False,
     session_ended: bool = False,
     daily: bool = False,
-) -> Due:
+) -> ReflectionTrigger:
     """Return whether a reflection is due at ``now``.
 
     Without new memories it is due only by force, at a session's end, or at a worker's ``daily`` visit; then only decay
@@ -107,7 +107,7 @@ def due(
         "elapsed": late and (bool(learned.memories) or daily),
     }
     found = next((name for name, holds in held.items() if holds), None)
-    return Due(
+    return ReflectionTrigger(
         due=found is not None,
         reason=found or reason,
         importance=learned.importance,
@@ -191,7 +191,7 @@ class _Finding:
         return len(self.rows) > 1
 
 
-def weighed(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
+def fold_strength(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
     """Return a trait's strength by folding evidence in learn order."""
     begun = item.data.get(BEGUN) or {}
     window = item.data.get(WINDOW)
@@ -241,7 +241,7 @@ def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]
 
 def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return the fields that follow from evidence: confidence (0 for a trend), stage, and what decay needs."""
-    strength = weighed(item, evidence)
+    strength = fold_strength(item, evidence)
     stored = strength.stored
     kept = {
         "at": isoformat(item.recorded_at if stored is None else stored.at),
@@ -251,7 +251,7 @@ def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, An
         "cap": strength.cap,
         "trend": stored is None,
     }
-    fields = {"confidence": 0.0 if stored is None else rounded(stored.confidence), STRENGTH: kept}
+    fields = {"confidence": 0.0 if stored is None else round_stored(stored.confidence), STRENGTH: kept}
     told = item.with_fields(fields)
     if item.ended == "dissolved":
         return {**fields, "stage": "dissolved"}
@@ -302,7 +302,7 @@ SIDE_OF: Final = "side_of"
 """Member of a side's ``data`` that names the trait it belongs to."""
 
 
-def recalled(item: Item) -> bool:
+def is_recalled(item: Item) -> bool:
     """Return whether a search or a composed context may show an item: any item but some traits.
 
     Excluded are traits in ``UNRECALLED_STAGES``, ended ones, and sides, since the whole trait states both. A trait

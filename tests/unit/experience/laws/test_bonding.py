@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.experience.laws.clustering import Bonds
-from phronesis.experience.laws.feedback_weights import Drawn, merged, parted, resolved
+from phronesis.experience.laws.clustering import PairConstraints
+from phronesis.experience.laws.feedback_weights import ImpliedPairs, link_events, resolve_pairs, separate_parts
 
 IDS = [f"e{n}" for n in range(8)]
 SOME = st.lists(st.sampled_from(IDS), min_size=2, unique=True)
@@ -16,14 +16,14 @@ def parts_of(ids: list[str], cut: int) -> list[list[str]]:
     return [ids[:place], ids[place:]]
 
 
-def said(history: list[tuple[bool, list[str], int]]) -> Drawn:
-    drawn = Drawn()
+def said(history: list[tuple[bool, list[str], int]]) -> ImpliedPairs:
+    drawn = ImpliedPairs()
     for together, ids, cut in history:
-        drawn = merged(ids, drawn) if together else parted(parts_of(ids, cut), drawn)
+        drawn = link_events(ids, drawn) if together else separate_parts(parts_of(ids, cut), drawn)
     return drawn
 
 
-def agrees(drawn: Drawn) -> bool:
+def agrees(drawn: ImpliedPairs) -> bool:
     part_of = drawn.part_of()
     return all(part_of[one] != part_of[other] for one, other in drawn.apart)
 
@@ -31,7 +31,7 @@ def agrees(drawn: Drawn) -> bool:
 @given(history=SAID, ids=SOME)
 def test_what_was_merged_last_is_together(history: list[tuple[bool, list[str], int]], ids: list[str]) -> None:
     before = said(history)
-    after = merged(ids, before)
+    after = link_events(ids, before)
     assert len({after.part_of()[one] for one in ids}) == 1
     assert len(after.together - before.together) < len(ids)
     assert agrees(after)
@@ -42,7 +42,7 @@ def test_what_was_split_last_is_apart_and_each_part_together(
     history: list[tuple[bool, list[str], int]], ids: list[str], cut: int
 ) -> None:
     before, parts = said(history), parts_of(ids, cut)
-    after = parted(parts, before)
+    after = separate_parts(parts, before)
     part_of = after.part_of()
     where = [{part_of[one] for one in part} for part in parts]
     assert [len(found) for found in where] == [1, 1]
@@ -53,8 +53,8 @@ def test_what_was_split_last_is_apart_and_each_part_together(
 
 
 def test_what_was_split_is_apart_only_where_both_are_in_one_group() -> None:
-    drawn = parted([["a", "b"], ["c", "d"]], merged(["a", "b", "c", "d"], Drawn()))
+    drawn = separate_parts([["a", "b"], ["c", "d"]], link_events(["a", "b", "c", "d"], ImpliedPairs()))
     rows = {"a": 0, "b": 1, "c": 2}
-    assert resolved(drawn, rows, {0: 7, 1: 7, 2: 7}) == Bonds(together=((0, 1),), apart=((0, 2),))
-    assert resolved(drawn, rows, {0: 7, 1: 7, 2: 8}) == Bonds(together=((0, 1),), apart=())
-    assert resolved(drawn, {"d": 4}, {4: 7}) == Bonds(together=(), apart=())
+    assert resolve_pairs(drawn, rows, {0: 7, 1: 7, 2: 7}) == PairConstraints(together=((0, 1),), apart=((0, 2),))
+    assert resolve_pairs(drawn, rows, {0: 7, 1: 7, 2: 8}) == PairConstraints(together=((0, 1),), apart=())
+    assert resolve_pairs(drawn, {"d": 4}, {4: 7}) == PairConstraints(together=(), apart=())

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.experience.laws.principle_text import Described, describe
+from phronesis.experience.laws.principle_text import PatternText, describe
 from phronesis.experience.laws.records import L1Event
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ def event(number: int, attempt: str, **fields: Any) -> L1Event:
     )
 
 
-def described(*events: L1Event, outcome: str = "failure", rare: float = 1.0) -> Described:
+def described(*events: L1Event, outcome: str = "failure", rare: float = 1.0) -> PatternText:
     return describe(events, outcome, terms_of=str.split, rarity=lambda term: 0.0 if term == "the" else rare)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from phronesis.experience.laws.event_draft import Artifact, Draft
-from phronesis.experience.laws.similarity import Unlike
+from phronesis.experience.laws.similarity import DisjointSets
 
 
 def test_a_draft_comes_back_as_it_was() -> None:
@@ -36,7 +36,7 @@ def test_a_draft_comes_back_as_it_was() -> None:
 
 
 def test_errors_of_two_kinds_are_unlike_and_what_has_none_is_not() -> None:
-    metric = Unlike([{"a"}, {"b"}, {"a", "b"}, set(), {"a"}])
+    metric = DisjointSets([{"a"}, {"b"}, {"a", "b"}, set(), {"a"}])
     rows = np.arange(metric.size, dtype=np.int64)
     assert metric.matrix(rows).tolist() == [
         [0, 1, 0, 0, 0],
@@ -46,4 +46,4 @@ def test_errors_of_two_kinds_are_unlike_and_what_has_none_is_not() -> None:
         [0, 1, 0, 0, 0],
     ]
     assert metric.matrix(rows[:1], rows[1:3]).tolist() == [[1, 0]]
-    assert (metric.name, Unlike([]).size) == ("unlike", 0)
+    assert (metric.name, DisjointSets([]).size) == ("unlike", 0)

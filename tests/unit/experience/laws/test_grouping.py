@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 from phronesis.experience.laws import clustering
-from phronesis.experience.laws.clustering import SETTLED, Belonging, Bonds, Grouper
+from phronesis.experience.laws.clustering import SETTLED, Grouper, MembershipThresholds, PairConstraints
 from phronesis.experience.laws.neighbour_graph import Neighbours
 from unit.experience.laws.metrics import Given, crowds, drawn, rows
 
-BELONGING = Belonging(shared=2.0, threshold=4.0, alone=6.0)
+BELONGING = MembershipThresholds(shared=2.0, threshold=4.0, alone=6.0)
 
 
-def grouper(metric: Given, bonds: Bonds | None = None, belonging: Belonging = BELONGING) -> Grouper:
-    return Grouper(Neighbours(metric, np.zeros(metric.size, np.int64)), belonging, bonds or Bonds())
+def grouper(
+    metric: Given, bonds: PairConstraints | None = None, belonging: MembershipThresholds = BELONGING
+) -> Grouper:
+    return Grouper(Neighbours(metric, np.zeros(metric.size, np.int64)), belonging, bonds or PairConstraints())
 
 
 def test_crowds_are_groups_and_who_is_like_nobody_is_in_none() -> None:
@@ -30,17 +32,17 @@ def test_sharing_neighbours_counts_in_proportion_to_the_lane() -> None:
 
 def test_what_people_put_together_or_apart_holds() -> None:
     metric = crowds((3, 3))
-    bonds = Bonds(together=((0, 3),), apart=((1, 2), (9, 0)))
+    bonds = PairConstraints(together=((0, 3),), apart=((1, 2), (9, 0)))
     groups = grouper(metric, bonds).groups(np.arange(6))
     place = {row: n for n, group in enumerate(groups) for row in group}
     assert place[0] == place[3]
     assert place.get(1) != place.get(2)
-    assert bonds.among(rows(5, 3, 0)) == Bonds(together=((2, 1),))
+    assert bonds.among(rows(5, 3, 0)) == PairConstraints(together=((2, 1),))
 
 
 def test_fragments_of_one_crowd_are_mended_and_people_may_keep_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = crowds((40, 12))
-    strict = Belonging(shared=20.0, threshold=10.0, alone=99.0)
+    strict = MembershipThresholds(shared=20.0, threshold=10.0, alone=99.0)
     mended = max(grouper(metric, belonging=strict).groups(np.arange(52)), key=len)
     with monkeypatch.context() as patched:
         patched.setattr(clustering, "FRAGMENT", 99)
@@ -48,7 +50,7 @@ def test_fragments_of_one_crowd_are_mended_and_people_may_keep_them_apart(monkey
     fragments = [group for group in torn if len(group) >= clustering.FRAGMENT and set(group) <= set(mended)]
     assert len(fragments) == 2
     assert mended == sorted(fragments[0] + fragments[1])
-    apart = Bonds(apart=((fragments[0][0], fragments[1][-1]), (0, 51)))
+    apart = PairConstraints(apart=((fragments[0][0], fragments[1][-1]), (0, 51)))
     assert grouper(metric, apart, strict).groups(np.arange(52)) == torn
 
 

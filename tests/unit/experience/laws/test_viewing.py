@@ -1,6 +1,6 @@
 """The views that members are alike in, and the groups of one view."""
 
-from phronesis.experience.laws.clustering import TRIED, crossed, finer, view_groups, view_of
+from phronesis.experience.laws.clustering import TRIED, finer, intersect_groups, view_groups, view_of
 from phronesis.experience.laws.similarity import AtLeast
 from unit.experience.laws.metrics import crowds
 
@@ -27,8 +27,8 @@ def test_groups_of_one_view_are_large_enough_and_keep_apart_who_is_to_be() -> No
 
 def test_groups_of_two_views_are_crossed() -> None:
     situations, attempts = [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10]], [[0, 1, 2, 3, 8, 11], [4, 5, 6, 9, 10]]
-    assert crossed(situations, attempts) == [[0, 1, 2, 3], [4, 5, 6]]
-    assert crossed(situations, [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]) == []  # the second tells nothing apart
-    assert crossed(situations, []) == []
+    assert intersect_groups(situations, attempts) == [[0, 1, 2, 3], [4, 5, 6]]
+    assert intersect_groups(situations, [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]) == []  # the second tells nothing apart
+    assert intersect_groups(situations, []) == []
     assert finer([[0, 1, 2, 3], [4, 5, 6]], [[0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6]]) == [[0, 1, 2, 3]]
     assert finer([[0, 1, 2], [0, 1, 2]], []) == [[0, 1, 2]]

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.experience.laws.evidence_fold import STANDINGS, members_of, sides
-from phronesis.experience.laws.feedback_weights import Voices, echoes, heard, judged, origin_of
+from phronesis.experience.laws.feedback_weights import (
+    FeedbackWeights,
+    confidence_after_feedback,
+    echoes,
+    heard,
+    origin_of,
+)
 from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,11 +56,11 @@ def test_a_judged_confidence_stays_in_range_and_moves_the_way_it_is_pushed(
     base: float, said: tuple[float, float], more: float
 ) -> None:
     correct, incorrect = said
-    now = judged(base, Voices(correct=correct, incorrect=incorrect))
+    now = confidence_after_feedback(base, FeedbackWeights(correct=correct, incorrect=incorrect))
     assert 0.0 <= now <= 1.0 + 1e-12
-    assert judged(base, Voices(correct=correct + more, incorrect=incorrect)) >= now - 1e-12
-    assert judged(base, Voices(correct=correct, incorrect=incorrect + more)) <= now + 1e-12
-    assert judged(base, Voices()) == base
+    assert confidence_after_feedback(base, FeedbackWeights(correct=correct + more, incorrect=incorrect)) >= now - 1e-12
+    assert confidence_after_feedback(base, FeedbackWeights(correct=correct, incorrect=incorrect + more)) <= now + 1e-12
+    assert confidence_after_feedback(base, FeedbackWeights()) == base
 
 
 @given(st.permutations([row("useful", "a", at=1), row("not_useful", "a", at=2), row("useful", "b", at=3, human=True)]))
@@ -73,7 +79,7 @@ def test_a_person_outweighs_two_agents_and_evidence_is_no_voice() -> None:
     ]
     voices = heard(rows)
     assert (voices.correct, voices.incorrect, voices.doubted, voices.label) == (2.0, 3.0, True, None)
-    assert Voices().to_data() is None
+    assert FeedbackWeights().to_data() is None
 
 
 def test_who_is_a_machine_says_so_in_the_first_word() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws import lexical_similarity
-from phronesis.experience.laws.lexical_similarity import Bags, TermCosine, Terms
+from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine, Terms
 
 TEXTS = st.lists(st.lists(st.integers(0, 12), max_size=8), min_size=1, max_size=12)
 SOME = pytest.mark.parametrize(("counted", "scaled"), [(True, 1.0), (False, 0.5), (True, 0.5)])
@@ -17,8 +17,8 @@ def bag(terms: list[int]) -> tuple[Terms, np.ndarray[tuple[int], np.dtype[np.flo
     return np.array(known, np.int32), np.array([terms.count(one) for one in known], np.float32)
 
 
-def bags(texts: list[list[int]]) -> Bags:
-    return Bags.of([bag(terms) for terms in texts])
+def bags(texts: list[list[int]]) -> TermBags:
+    return TermBags.of([bag(terms) for terms in texts])
 
 
 @SOME

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.experience.laws.event_draft import Draft
-from phronesis.experience.sources.port import Raw, Source
+from phronesis.experience.sources.port import RawText, Source
 
 DATA: Final = Path(__file__).parent / "data"
 NOW: Final = datetime(2027, 1, 1, tzinfo=UTC)
@@ -19,7 +19,7 @@ def inputs(source_type: str) -> list[str]:
 
 def read(source: Source, text: str, name: str = "") -> list[Draft]:
     """Read a text; what comes is the same each time, and the same after it was stored."""
-    raw = Raw(text=text, name=name, recorded_at=NOW)
+    raw = RawText(text=text, name=name, recorded_at=NOW)
     drafts = list(source.read(raw))
     assert drafts == list(source.read(raw))
     for draft in drafts:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from phronesis.experience.laws.event_draft import Draft
-from phronesis.experience.sources.port import Raw, Source
+from phronesis.experience.sources.port import RawText, Source
 
 DATA = Path(__file__).parent / "data"
 RECORDED = datetime(2026, 5, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ def wanted_of(name: str) -> list[dict[str, Any]]:
 
 
 def read(source: Source, text: str) -> Sequence[Draft]:
-    return source.read(Raw(text=text, recorded_at=RECORDED))
+    return source.read(RawText(text=text, recorded_at=RECORDED))
 
 
 def seen(draft: Draft, text: str, wanted: Mapping[str, Any]) -> dict[str, Any]:

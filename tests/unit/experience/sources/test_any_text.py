@@ -12,7 +12,7 @@ from growth import assert_linear
 from phronesis.experience.sources.chat import ChatSource
 from phronesis.experience.sources.log import LogSource
 from phronesis.experience.sources.manual import ManualSource
-from phronesis.experience.sources.port import Raw, Source
+from phronesis.experience.sources.port import RawText, Source
 from phronesis.experience.sources.run import RunSource
 from unit.experience.sources.labelled_sources import DATA, NOW, read
 
@@ -100,7 +100,7 @@ READ_BY: Final[list[tuple[Source, str]]] = [
 def test_time_goes_with_the_length(source: Source, kind: str) -> None:
     unit = len(HOSTILE[kind](64)) / 64
     assert_linear(
-        lambda text: source.read(Raw(text=text, recorded_at=NOW)),
+        lambda text: source.read(RawText(text=text, recorded_at=NOW)),
         lambda length: HOSTILE[kind](max(1, int(length / unit))),
         160_000,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from phronesis.reasoning.catalysis import molecules
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
-from phronesis.reasoning.catalysis.review import Asked, reviewed
+from phronesis.reasoning.catalysis.review import ReviewRequest, reviewed
 from phronesis.reasoning.laws.records import Review
 
 ACID = Compound(176, "Acetic Acid", "CC(=O)O", "QTBSBXVTEAMEQO-UHFFFAOYSA-N")
@@ -20,7 +20,7 @@ L_LACTIC = Compound(107689, "L-Lactic Acid", "CC(C(=O)O)O", "JVTAAEKCZFNVCJ-REOH
 
 
 def of(*listed: Compound, total: int | None = None, chinese: bool = False) -> Review:
-    asked = Asked("r1", "the modifier", "the modifier", chinese)
+    asked = ReviewRequest("r1", "the modifier", "the modifier", chinese)
     return reviewed(asked, Compounds(len(listed) if total is None else total, listed))
 
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_told_is_no_verdict() -> None:
         (Compounds(1, (Compound(5, smiles="C" * 100_000),)), "bad_smiles"),
     ]
     for found, reason in cases:
-        review = reviewed(Asked("r1", "m", "m"), found)
+        review = reviewed(ReviewRequest("r1", "m", "m"), found)
         assert (review.status, review.reason) == ("unresolved", reason), found
         assert (review.has_cooh, review.has_carboxylate, review.suggestion) == (None, None, ""), found
 

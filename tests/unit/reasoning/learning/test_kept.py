@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, cast
 
-from phronesis.reasoning.learning import Kept
+from phronesis.reasoning.learning import LaneCache
 from phronesis.store.lane_view import LaneView
 
 
@@ -23,21 +23,21 @@ def view(lane_id: int, epoch: int = 0, tenant: str = "t") -> LaneView:
 
 
 def test_each_lane_of_each_tenant_has_its_own() -> None:
-    kept = Kept()
+    kept = LaneCache()
     kept.of(view(1))["a"] = 1
     assert kept.of(view(1)) == {"a": 1}
     assert kept.of(view(2)) == kept.of(view(1, tenant="other")) == {}
 
 
 def test_an_erasure_or_a_rebuild_makes_it_forget() -> None:
-    kept = Kept()
+    kept = LaneCache()
     kept.of(view(1))["a"] = 1
     assert kept.of(view(1, epoch=1)) == {}
     assert kept.of(view(1, epoch=0)) == {}
 
 
 def test_it_holds_so_much_and_so_many() -> None:
-    kept = Kept(lanes=2, limit=2)
+    kept = LaneCache(lanes=2, limit=2)
     kept.of(view(1)).update(a=1, b=2)
     assert len(kept.of(view(1))) == 2
     kept.of(view(1))["c"] = 3

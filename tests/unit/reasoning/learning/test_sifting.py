@@ -14,7 +14,7 @@ from phronesis.reasoning.laws.block_rules import read_draft
 from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, written_of
 from phronesis.reasoning.laws.records import Tally
 from phronesis.reasoning.learn_candidates import Proposal
-from phronesis.reasoning.proposal_filter import ProposalFilter, Taken
+from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter
 
 FACTS: Mapping[str, Any] = {"run_id": "r9", "source_run_ids": ["r9"]}
 
@@ -54,7 +54,7 @@ def update(text: str, item_id: str | None = "held") -> Proposal:
     return Proposal(action="update", content=text, made_by="model", item_id=item_id)
 
 
-def taken(given: Proposal, *items: Item) -> Taken:
+def taken(given: Proposal, *items: Item) -> AcceptedProposal:
     [made], dropped = sieve(*items).sift([given])
     assert dropped == []
     return made

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.reasoning import claim_effects
-from phronesis.reasoning.claim_effects import Scales, limitation_for, limited
+from phronesis.reasoning.claim_effects import ClaimJudge, add_limitation, limitation_for
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.facts import FactsView
@@ -24,7 +24,7 @@ def view(run_id: str = "r1", share: float = 0.5, label: str = "") -> FactsView:
 
 
 def test_a_claims_words_decide_and_its_test_before_them() -> None:
-    scales = Scales(view(share=0.5), has_feedback=True, read_earlier=list)
+    scales = ClaimJudge(view(share=0.5), has_feedback=True, read_earlier=list)
     assert scales.weigh(CLAIM) == "contra"
     tested = Claim(
         claim_id="c1",
@@ -35,7 +35,7 @@ def test_a_claims_words_decide_and_its_test_before_them() -> None:
     )
     assert scales.weigh(tested) == "support"
     assert scales.weigh(Claim(claim_id="c1", status="fact", facts={}, inference="Copper is red.")) == "irrelevant"
-    assert Scales(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"
+    assert ClaimJudge(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"
 
 
 def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
@@ -45,7 +45,7 @@ def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
         asked.append(1)
         return [view("r0", 0.4)]
 
-    scales = Scales(view(share=0.5), has_feedback=True, read_earlier=earlier)
+    scales = ClaimJudge(view(share=0.5), has_feedback=True, read_earlier=earlier)
     scales.weigh(CLAIM)
     assert asked == []
     test = {"metric": "fraction", "product": "formate", "op": ">", "versus": {"ratio": {"op": ">", "value": 0}}}
@@ -63,11 +63,11 @@ NAMES = st.sampled_from(
 def test_what_is_written_of_a_fallen_claim_passes_the_gate_in_its_block(named: list[tuple[str, str]]) -> None:
     views = [view(run_id=run_id, label=label) for run_id, label in named]
     text = limitation_for(CLAIM, views, claim_effects.test_of(CLAIM))
-    assert gate(text_of(limited(BLOCK, "c1", text))) == []
+    assert gate(text_of(add_limitation(BLOCK, "c1", text))) == []
 
 
 def test_a_limitation_is_added_once_to_its_claim() -> None:
-    once = limited(BLOCK, "c1", "x")
+    once = add_limitation(BLOCK, "c1", "x")
     assert once.claims[0].limitations == ("x",)
-    assert limited(once, "c1", "x") == once
-    assert limited(BLOCK, "c2", "x") == BLOCK
+    assert add_limitation(once, "c1", "x") == once
+    assert add_limitation(BLOCK, "c2", "x") == BLOCK

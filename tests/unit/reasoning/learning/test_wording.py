@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally
-from phronesis.reasoning.learn_prompt import ProposedItem, Rewritten
+from phronesis.reasoning.learn_prompt import ProposedItem, RewriteAnswer
 from phronesis.reasoning.proposal_filter import block_of_proposal, rewritten_block
 from scripted_lessons import adds, updates, worded
 
@@ -48,9 +48,9 @@ def test_an_update_leaves_what_it_does_not_name() -> None:
     assert third.status == "hypothesis"
 
 
-def rewritten(*claims: dict[str, Any], topic: str = "") -> Rewritten:
+def rewritten(*claims: dict[str, Any], topic: str = "") -> RewriteAnswer:
     plain = {"inference": "", "constraint": "", "conditions": [], "limitations": []}
-    return Rewritten.model_validate({"topic": topic, "claims": [{**plain, **one} for one in claims]})
+    return RewriteAnswer.model_validate({"topic": topic, "claims": [{**plain, **one} for one in claims]})
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,6 @@ def rewritten(*claims: dict[str, Any], topic: str = "") -> Rewritten:
         rewritten({"n": 0, "inference": "Zn leaves."}, topic="t 9"),
     ],
 )
-def test_a_rewrite_that_brings_something_is_none(answer: Rewritten) -> None:
+def test_a_rewrite_that_brings_something_is_none(answer: RewriteAnswer) -> None:
     block = ReasoningBlock(topic="t", claims=(claim("c1", "Zn leaves [C3]."),))
     assert rewritten_block(block, answer, ["c1", None]) is None

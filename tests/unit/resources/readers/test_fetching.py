@@ -11,7 +11,7 @@ import pytest
 
 from model_server import Behaviour, ModelServer, Reply, redirect
 from phronesis.errors import FetchFailed, FetchRefused
-from phronesis.resources.fetch_rules import Fetched, FetchRules, is_open
+from phronesis.resources.fetch_rules import FetchResult, FetchRules, is_open
 from phronesis.resources.fetcher import WebFetcher
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ def rules(server: ModelServer, **more: object) -> FetchRules:
     return replace(given, **more)  # type: ignore[arg-type]
 
 
-def fetched(*behaviours: Behaviour, **more: object) -> Fetched:
+def fetched(*behaviours: Behaviour, **more: object) -> FetchResult:
     with ModelServer(*behaviours) as server:
         return fetcher().fetch(f"{server.base_url}/guide.md?a=1#top", rules(server, **more))
 
@@ -44,7 +44,7 @@ def test_a_document_is_fetched() -> None:
     with ModelServer(page("# 手册".encode("gbk"), kind='Text/HTML; x=1; charset="gbk"')) as server:
         found = fetcher().fetch(f" {server.base_url}/guide.md?a=1#top", rules(server, user_agent="tests/1 ü"))
         (asked,) = server.requests
-    assert found == Fetched(
+    assert found == FetchResult(
         url=f"{server.base_url}/guide.md?a=1",
         status=200,
         media_type="text/html",

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.traits.by_rules import RULES_VERSION, reflect
-from phronesis.traits.by_rules.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, sharing
-from phronesis.traits.laws.records import Wishes
+from phronesis.traits.by_rules.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, share_deviations
+from phronesis.traits.laws.records import ProposedOperations
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = (
@@ -37,7 +37,9 @@ def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
 
 def test_one_session_is_one_event() -> None:
     seen = [memory(n, text, session_id="s") for n, text in enumerate(RUNS)]
-    assert reflect(seen, ids(seen), []) == Wishes(new_behaviors=[], reinforcements=[], contradictions=[], upgrades=[])
+    assert reflect(seen, ids(seen), []) == ProposedOperations(
+        new_behaviors=[], reinforcements=[], contradictions=[], upgrades=[]
+    )
 
 
 def test_what_is_sensitive_shows_nothing_else() -> None:
@@ -217,4 +219,4 @@ def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None
         lists[n, n] = OWN
     lists /= np.linalg.norm(lists, axis=1, keepdims=True)
     expected = deviations + SHARING * (lists @ lists.T - SHARED_BY_CHANCE)
-    np.testing.assert_allclose(sharing(deviations), expected, atol=1e-5)
+    np.testing.assert_allclose(share_deviations(deviations), expected, atol=1e-5)

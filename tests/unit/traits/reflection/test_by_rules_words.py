@@ -10,10 +10,10 @@ from phronesis.errors import PhronesisError
 from phronesis.traits.by_rules.reading import read
 from phronesis.traits.by_rules.tables import parse_tables, the_tables
 from phronesis.traits.by_rules.terms import Terms, plain, words_of
-from phronesis.traits.by_rules.voices import Voice, of_somebody_else, voice_of
+from phronesis.traits.by_rules.voices import SubjectNames, of_somebody_else, voice_of
 from seen_memories import memories, memory
 
-ME = Voice(frozenset({"User"}))
+ME = SubjectNames(frozenset({"User"}))
 
 
 def terms() -> Terms:
@@ -48,10 +48,10 @@ def test_any_text_is_read(text: str) -> None:
 
 
 def test_whom_a_memory_is_about() -> None:
-    cases: list[tuple[str, Voice, bool]] = [
+    cases: list[tuple[str, SubjectNames, bool]] = [
         ("My sister runs every morning", ME, True),
         ("The user's husband bakes", ME, True),
-        ("They made the boy a pawn in the play", Voice(ME.names, first=True), True),
+        ("They made the boy a pawn in the play", SubjectNames(ME.names, first=True), True),
         ("用户说同事每天加班", ME, True),
     ]
     for text, named, else_ in cases:

@@ -1,7 +1,7 @@
 """What is left of a trait that too much contradicts: both sides, other words, or nothing."""
 
 from phronesis.traits.by_rules import reconsider
-from phronesis.traits.laws.records import SeenMemory
+from phronesis.traits.laws.records import MemoryInput
 from seen_memories import memories, memory, trait
 
 QUIET = (
@@ -12,7 +12,7 @@ QUIET = (
 LOUD = ("Told stories at the pub with friends", "Talked so much at the party with friends")
 
 
-def later(*texts: str, **fields: str) -> list[SeenMemory]:
+def later(*texts: str, **fields: str) -> list[MemoryInput]:
     """Give memories after all others."""
     return [memory(40 + 2 * n, text, **fields) for n, text in enumerate(texts)]
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from phronesis.traits.by_rules.reading import Reading, read
-from phronesis.traits.by_rules.showing import weighed
+from phronesis.traits.by_rules.reading import MemoryFeatures, read
+from phronesis.traits.by_rules.showing import with_odds
 from phronesis.traits.by_rules.similarity import cosines_of_pieces
 from phronesis.traits.by_rules.voices import voice_of
 from seen_memories import memories
 
 
-def readings(*texts: str, kind: str = "episodic") -> list[Reading]:
+def readings(*texts: str, kind: str = "episodic") -> list[MemoryFeatures]:
     seen = memories(*texts, kind=kind)
     return [read(one, voice_of(seen)) for one in seen]
 
@@ -31,7 +31,7 @@ FACTS = (
 def test_what_is_done_has_higher_odds_than_what_is_so() -> None:
     cases: list[str] = ["episodic", "fact"]
     for kind in cases:
-        given = weighed(readings(*DONE, *FACTS, kind=kind))
+        given = with_odds(readings(*DONE, *FACTS, kind=kind))
         for done in given[:4]:
             assert all(done.odds > known.odds for known in given[4:] if known.code == done.code), done.text
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 
 MAX_READ: Final = {"zh": 200, "en": 400}
 """Characters of the longest message that is tagged, by language: the networks were fitted on messages of at most 80 and
@@ -38,7 +38,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedText:
     """A text by token: where each begins and ends, and the numbers of its word, piece, shape and place."""
 
     starts: Sequence[int]
@@ -66,12 +66,12 @@ class Vocabulary:
     pieces: Mapping[str, int]
     longest: int
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text: str) -> EncodedText:
         """Return the tokens of a text, piece by piece the longest that is known."""
         spans = token_spans(text)
         said = [text[start:end] for start, end in spans]
         pieces, places = self._pieces([unicodedata.normalize("NFKC", one) for one in said])
-        return Encoded(
+        return EncodedText(
             starts=[start for start, _ in spans],
             ends=[end for _, end in spans],
             words=np.array([self.words.get(word_of(one), UNKNOWN) for one in said], dtype=np.int64),
@@ -150,7 +150,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Chances:
+class TagProbabilities:
     """By token: the log chances of each tag, and the chances that a value there is given up, done, of another."""
 
     tags: Floats
@@ -165,7 +165,7 @@ class Network:
     tags: tuple[str, ...]
     weights: Mapping[str, Floats]
 
-    def chances(self, seen: Encoded) -> Chances:
+    def chances(self, seen: EncodedText) -> TagProbabilities:
         """Return the chances of the tokens of a text, which has one at least."""
         held = self.weights
         numbers = (seen.words, seen.pieces, seen.shapes, seen.places)
@@ -179,7 +179,7 @@ class Network:
         scores = last @ held["tags"] + held["tags_bias"]
         signs = 1 / (1 + np.exp(-(last @ held["signs"] + held["signs_bias"])))
         scores -= scores.max(axis=1, keepdims=True)
-        return Chances(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), signs)
+        return TagProbabilities(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), signs)
 
     def to_bytes(self) -> bytes:
         """Return the stored form: a compressed archive of numpy, the weights as halves, the pieces' in a byte each."""
@@ -209,7 +209,7 @@ def network_from(stored: bytes) -> Network:
         return Network(Vocabulary(words, pieces, longest), tuple(map(str, held["tags"])), weights)
 
 
-@once
+@load_once
 def load_network(language: str) -> Network:
     """Return the network that is installed with the package; there is one for ``en`` and one for ``zh``."""
     return network_from(files(__package__).joinpath(f"{language}.npz").read_bytes())

@@ -11,13 +11,13 @@ from phronesis.conversation.extracting.clauses import is_chinese
 from phronesis.conversation.extracting.tagging.network import (
     MAX_READ,
     UNKNOWN,
-    Chances,
-    Encoded,
+    EncodedText,
     Floats,
     Network,
+    TagProbabilities,
     load_network,
 )
-from phronesis.core.lazy_loading import once
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import USER, Proposal
 
 OUTSIDE: Final = "O"
@@ -36,7 +36,7 @@ _HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tagged:
+class TaggedValue:
     """A value that the network found, at ``start:end``, and how likely its least likely token is what it says."""
 
     kind: str
@@ -57,12 +57,12 @@ class _Span:
     behind: int
 
 
-def tagged_in(text: str, seen: Encoded, chances: Chances, network: Network) -> list[Tagged]:
+def tagged_in(text: str, seen: EncodedText, chances: TagProbabilities, network: Network) -> list[TaggedValue]:
     """Return the values that a text holds, in order."""
     path = best_path(chances.tags, network.tags)
     spans = _spans([network.tags[tag] for tag in path])
     likely = np.exp(chances.tags[np.arange(len(path)), path])
-    found: list[Tagged] = []
+    found: list[TaggedValue] = []
     for span in spans:
         if span.name in {SUBJECT, WORD}:
             continue
@@ -74,7 +74,7 @@ def tagged_in(text: str, seen: Encoded, chances: Chances, network: Network) -> l
             continue
         start, end = seen.starts[span.first], seen.ends[span.behind - 1]
         found.append(
-            Tagged(
+            TaggedValue(
                 kind=kind,
                 key=f"{key}.{word}" if word else key,
                 subject=subject,
@@ -132,7 +132,7 @@ def _nearest(span: _Span, spans: Sequence[_Span], name: str) -> _Span | None:
     return before[-1] if before else next(iter(named), None)
 
 
-def _words(text: str, seen: Encoded, span: _Span | None) -> str | None:
+def _words(text: str, seen: EncodedText, span: _Span | None) -> str | None:
     return None if span is None else text[seen.starts[span.first] : seen.ends[span.behind - 1]]
 
 
@@ -154,7 +154,7 @@ NAMES: Final = PEOPLE | {"name", "alias"}
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class RerankedProposals:
     """What is left of the rules' proposals, and what is refused."""
 
     kept: list[Proposal]
@@ -162,7 +162,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondOpinion:
+class TaggerReranker:
     """Reads messages beside the rules. ``load`` gives the network of a language, when the first message in it comes."""
 
     load: Callable[[str], Network]
@@ -172,23 +172,23 @@ class SecondOpinion:
         """Return whether a message is one that a network can judge: not long, and with a letter or a figure."""
         return len(text) <= MAX_READ[language_of(text)] and any(map(str.isalnum, text))
 
-    def __call__(self, ruled: Sequence[Proposal], text: str) -> Opinion:
+    def __call__(self, ruled: Sequence[Proposal], text: str) -> RerankedProposals:
         """Return the opinion of a message; ``ruled`` are the rules' proposals of it."""
         judged = [one for one in ruled if one.key not in NAMES]
         if not judged:
-            return Opinion(list(ruled), [])
+            return RerankedProposals(list(ruled), [])
         code = language_of(text)
         network = self.load(code)
         seen = network.vocabulary.encode(text)
         if np.mean(seen.words != UNKNOWN) < KNOWN:
-            return Opinion(list(ruled), [])  # another language
+            return RerankedProposals(list(ruled), [])  # another language
         chances = network.chances(seen)
         unlikely = [
             one
             for one in judged
             if _chance(one, text, seen, chances, network.tags) < self.unlikely[code] and not _is_plain(one, text, code)
         ]
-        return Opinion([one for one in ruled if one not in unlikely], unlikely)
+        return RerankedProposals([one for one in ruled if one not in unlikely], unlikely)
 
 
 def language_of(text: str) -> str:
@@ -196,13 +196,13 @@ def language_of(text: str) -> str:
     return "zh" if is_chinese(text) else "en"
 
 
-@once
-def second_opinion() -> SecondOpinion:
+@load_once
+def second_opinion() -> TaggerReranker:
     """Return the one of the networks that are installed with the package."""
-    return SecondOpinion(load_network)
+    return TaggerReranker(load_network)
 
 
-def _chance(one: Proposal, text: str, seen: Encoded, chances: Chances, tags: Sequence[str]) -> float:
+def _chance(one: Proposal, text: str, seen: EncodedText, chances: TagProbabilities, tags: Sequence[str]) -> float:
     """Return how likely the likeliest letter of a proposal's value tells it; 1 of what the network knows nothing."""
     family, _, _ = one.key.partition(".")
     name = f"{one.kind}/{family if family in FAMILIES else one.key}"

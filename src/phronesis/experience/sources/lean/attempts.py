@@ -8,7 +8,7 @@ from typing import Any, Final
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.sources.lean import error_groups
-from phronesis.experience.sources.lean.error_groups import MAX_TEXT, Found, step_of
+from phronesis.experience.sources.lean.error_groups import MAX_TEXT, PositionFindings, step_of
 from phronesis.experience.sources.lean.messages import Line, Message, Place, Unit, is_sorry, kind_of, places_of, span_of
 from phronesis.experience.sources.lean.syntax import Declaration, class_in, missing_name, read_goals
 
@@ -44,7 +44,7 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
     named = [kind for kind in dict.fromkeys(kinds) if kind != "process_exited"] or list(dict.fromkeys(kinds))
     declaration = place.declaration or _only(unit)
     step = unit.tactic or step_of(unit, errors)
-    found = Found(unit, place.messages, declaration, step)
+    found = PositionFindings(unit, place.messages, declaration, step)
     family, reflection = _family(unit, place)
     goal = declaration.statement.removeprefix(":").strip() if declaration is not None else ""
     goal = goal or (found.goals[0].target if found.goals else _expected(errors))
@@ -84,7 +84,7 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
 def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
     """Return the draft of a unit without an error."""
     declaration = _only(unit)
-    found = Found(unit, unit.messages, declaration, unit.tactic)
+    found = PositionFindings(unit, unit.messages, declaration, unit.tactic)
     sorries = len(unit.sorries) or sum(is_sorry(one.text) for one in unit.messages)
     success = not left and (unit.verdict == "ok" or unit.form in {"json", "plain"})
     goal = declaration.statement.removeprefix(":").strip() if declaration is not None else ""
@@ -140,7 +140,7 @@ def _draft(
     lines: list[Line],
     rows: tuple[int, int],
     *,
-    found: Found,
+    found: PositionFindings,
     kinds: Sequence[str],
     concepts: Sequence[str],
     extra: dict[str, Any],

@@ -91,7 +91,7 @@ def _given(step: str) -> Sequence[Rewriting]:
 MAX_TEXT: Final = 2000
 
 
-class Found:
+class PositionFindings:
     """The messages and source at one position: goals, tactics, lemmas, and sentences made from them."""
 
     def __init__(self, unit: Unit, messages: Sequence[Message], declaration: Declaration | None, step: str) -> None:

@@ -22,7 +22,7 @@ from phronesis.experience.sources.lean.messages import (
 )
 from phronesis.experience.sources.lean.replies import Session, as_message, decode, is_answer, is_command
 from phronesis.experience.sources.lean.syntax import Program, is_hypothesis, read_program
-from phronesis.experience.sources.port import Raw, Source
+from phronesis.experience.sources.port import RawText, Source
 
 _JSON: Final = re.compile(r"\{ ?[\"}]|\{\s*$|\[\s*(?:\{|$)")
 _LEAN: Final = re.compile(
@@ -35,7 +35,7 @@ _GOES_ON: Final = re.compile(
 )
 
 
-class Walk:
+class LeanOutputParser:
     """A single pass over the lines. ``units`` are in the order of their first lines; ``facts`` are of the whole run."""
 
     def __init__(self, lines: list[Line]) -> None:
@@ -209,10 +209,10 @@ class LeanSource(Source):
     source_type = "lean"
     version = LEAN_VERSION
 
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return the attempts in a log."""
         lines = split_lines(raw.text)
-        walk = Walk(lines)
+        walk = LeanOutputParser(lines)
         walk.run()
         drafts: list[Draft] = []
         counted: Counter[str] = Counter()

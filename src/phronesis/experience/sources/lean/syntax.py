@@ -101,7 +101,7 @@ _ABSENT: Final = re.compile(r"(?i)does not contain\s+['`‘]([^\s`‘’]{1,200}
 _CLASS: Final = re.compile(r"[A-Z][\w.]{0,100}")
 
 
-def quoted(text: str) -> list[str]:
+def quoted_names(text: str) -> list[str]:
     """Return the quoted names in a message, in order."""
     return list(dict.fromkeys(_QUOTED.findall(text)))
 
@@ -132,7 +132,7 @@ def missing_name(text: str, kind: str) -> str:
     """Return the name that a message reports as missing; empty if it names none."""
     said = text[:1000]
     absent = _ABSENT.search(said) if kind == "invalid_field" else None
-    found = quoted(said)
+    found = quoted_names(said)
     return absent[1] if absent is not None else found[0] if found else ""
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Ending, Finding, Reading
+from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse
 
 _PROMPT: Final = re.compile(
     r"(?:\([\w.-]{1,60}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ]\S{0,100}?\]?[$#]|\$|❯|➜) (\S.{0,400})\Z"
@@ -74,7 +74,7 @@ _VERSION: Final = re.compile(
 )
 
 
-def read_commands(reading: Reading) -> None:
+def read_commands(reading: LogParse) -> None:
     """Find the shell commands; each begins a part of the log."""
     for n in range(len(reading.lines)):
         text = reading.text(n)
@@ -102,14 +102,14 @@ def read_commands(reading: Reading) -> None:
             reading.take(n, n)
 
 
-def _drop_caller(reading: Reading, n: int) -> None:
+def _drop_caller(reading: LogParse, n: int) -> None:
     """Remove the ``npm test`` right above the command of the script that it calls: they are one attempt."""
     before = next((k for k in range(n - 1, n - 5, -1) if k in reading.commands), None)
     if before is not None and reading.commands[before].startswith(("npm ", "pnpm ", "yarn ")):
         del reading.commands[before]
 
 
-def read_endings(reading: Reading) -> None:
+def read_endings(reading: LogParse) -> None:
     """Find the ends of commands on lines not parsed yet, and exit codes anywhere."""
     n = 0
     while n < len(reading.lines):
@@ -118,7 +118,7 @@ def read_endings(reading: Reading) -> None:
         n += 1
 
 
-def _read_line(reading: Reading, n: int) -> int:
+def _read_line(reading: LogParse, n: int) -> int:
     """Parse a line; return the last line that was parsed with it."""
     text = reading.text(n)
     if not text.strip():
@@ -148,7 +148,7 @@ def _read_line(reading: Reading, n: int) -> int:
     return _printed(reading, n)
 
 
-def _sanitizer(reading: Reading, n: int) -> None:
+def _sanitizer(reading: LogParse, n: int) -> None:
     """Parse a report of AddressSanitizer and similar tools: the kind of fault, and the innermost own frame."""
     match = _SANITIZER.match(reading.text(n))
     if match is None:
@@ -175,18 +175,20 @@ def _sanitizer(reading: Reading, n: int) -> None:
     )
 
 
-def _make(reading: Reading, n: int) -> None:
+def _make(reading: LogParse, n: int) -> None:
     text = reading.text(n)
     match = _MAKE.match(text)
     if match:
-        reading.endings.append(Ending(line=n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1]))
+        reading.endings.append(
+            CommandEnd(line=n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1])
+        )
         reading.targets.append((n, match[1]))
         reading.take(n, n)
     elif stop := _MAKE_STOP.match(text):
         reading.found(Finding(tool="make", first=n, last=n, message=f"error: {stop[1].rstrip('.')}"))
 
 
-def _npm(reading: Reading, start: int) -> int:
+def _npm(reading: LogParse, start: int) -> int:
     """Parse lines with npm's prefix: one error, or details of the one before."""
     first = _NPM.match(reading.text(start))
     if first is None:
@@ -203,7 +205,7 @@ def _npm(reading: Reading, start: int) -> int:
     words = [line for line in said if line and not line.startswith(("code ", "errno ", "A complete log", "path "))]
     status = next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None)
     if status:
-        reading.endings.append(Ending(line=last, exit_code=int(status), tool="npm"))
+        reading.endings.append(CommandEnd(line=last, exit_code=int(status), tool="npm"))
     reading.called(start, "npm")
     reading.found(
         Finding(tool="npm", first=start, last=last, error_type=kind, message=words[0] if words else "", follows=True)
@@ -211,24 +213,24 @@ def _npm(reading: Reading, start: int) -> int:
     return last
 
 
-def _exit(reading: Reading, n: int) -> bool:
+def _exit(reading: LogParse, n: int) -> bool:
     text = reading.text(n)
     match = _PLAIN_EXIT.match(text)
     if match is None and ("xit" in text or "eturn" in text or "退出" in text):
         match = _EXIT.search(text[:400])
     if match is None:
         return False
-    reading.endings.append(Ending(line=n, exit_code=int(match[1]), text=text.strip()))
+    reading.endings.append(CommandEnd(line=n, exit_code=int(match[1]), text=text.strip()))
     reading.take(n, n)
     return True
 
 
-def _ended(reading: Reading, n: int) -> bool:
+def _ended(reading: LogParse, n: int) -> bool:
     text = reading.text(n).strip()
     well, badly = _WELL.match(text), _BADLY.match(text)
     if not well and not badly:
         return False
-    reading.endings.append(Ending(line=n, well=bool(well), text=text))
+    reading.endings.append(CommandEnd(line=n, well=bool(well), text=text))
     made = _MADE.match(text)
     if made:
         reading.targets.append((n, made[1]))
@@ -236,7 +238,7 @@ def _ended(reading: Reading, n: int) -> bool:
     return True
 
 
-def _facts(reading: Reading, n: int) -> None:
+def _facts(reading: LogParse, n: int) -> None:
     text = reading.text(n)
     compiling = _COMPILING.match(text)
     version = _VERSION.match(text)
@@ -249,7 +251,7 @@ def _facts(reading: Reading, n: int) -> None:
         reading.called(n, "gradle")
 
 
-def _printed(reading: Reading, start: int) -> int:
+def _printed(reading: LogParse, start: int) -> int:
     """Parse an error that a program printed as text; consecutive lines are one."""
     first = _words(reading.text(start))
     if first is None:

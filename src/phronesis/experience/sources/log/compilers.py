@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Finding, Reading
+from phronesis.experience.sources.log.findings import Finding, LogParse
 
 _FILE: Final = r"((?:/?[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
 _SEVERITY: Final = r"(fatal error|error|warning|note|info)"
@@ -85,7 +85,7 @@ _TOOLS: Final = {
 }
 
 
-def read_compilers(reading: Reading) -> None:
+def read_compilers(reading: LogParse) -> None:
     """Find compiler errors on lines not parsed yet, and count warnings."""
     for n in range(len(reading.lines)):
         text = reading.text(n)
@@ -103,7 +103,7 @@ def read_compilers(reading: Reading) -> None:
             _line(reading, n, text)
 
 
-def _line(reading: Reading, n: int, text: str) -> None:
+def _line(reading: LogParse, n: int, text: str) -> None:
     """Parse a line with a file or tool and a message."""
     level = _LEVEL.match(text) if text.lstrip().startswith("[") else None
     if level:
@@ -118,7 +118,7 @@ def _line(reading: Reading, n: int, text: str) -> None:
         _unnamed(reading, n, text)
 
 
-def _leveled(reading: Reading, n: int, text: str, severity: str) -> bool:
+def _leveled(reading: LogParse, n: int, text: str, severity: str) -> bool:
     """Parse the text after ``[ERROR]`` or ``[error]`` if it is a place in a file."""
     dotty = _DOTTY.match(text) if text.startswith("-- ") else None
     if dotty:
@@ -137,14 +137,14 @@ def _leveled(reading: Reading, n: int, text: str, severity: str) -> bool:
     return True
 
 
-def _kotlin(reading: Reading, n: int, text: str) -> None:
+def _kotlin(reading: LogParse, n: int, text: str) -> None:
     match = _KOTLIN.match(text)
     if match:
         severity = "error" if match[1] == "e" else "warning"
         _add(reading, n, file=match[2], severity=severity, message=match[5], place=match[3] or match[4])
 
 
-def _named(reading: Reading, n: int, text: str) -> None:
+def _named(reading: LogParse, n: int, text: str) -> None:
     """Parse a line that names itself an error, a warning or a note."""
     match = _COLON.match(text)
     if match:
@@ -167,7 +167,7 @@ def _named(reading: Reading, n: int, text: str) -> None:
 
 
 def _add(
-    reading: Reading,
+    reading: LogParse,
     n: int,
     *,
     file: str,
@@ -207,7 +207,7 @@ def tool_of(file: str, code: str | None = None) -> str:
     return _TOOLS.get(file.rpartition(".")[2].lower(), "compiler")
 
 
-def _rustc(reading: Reading, n: int) -> None:
+def _rustc(reading: LogParse, n: int) -> None:
     match = _RUSTC.match(reading.text(n))
     if match is None:
         return
@@ -219,7 +219,7 @@ def _rustc(reading: Reading, n: int) -> None:
             return
 
 
-def _cmake(reading: Reading, n: int) -> None:
+def _cmake(reading: LogParse, n: int) -> None:
     match = _CMAKE.match(reading.text(n))
     if match:
         last = n + 1 if reading.free(n + 1) else n
@@ -227,7 +227,7 @@ def _cmake(reading: Reading, n: int) -> None:
         reading.found(Finding(tool="cmake", first=n, last=last, message=f"error: {said}", file=match[1]))
 
 
-def _unnamed(reading: Reading, n: int, text: str) -> None:
+def _unnamed(reading: LogParse, n: int, text: str) -> None:
     """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
     match = _GO.match(text)
     if match:

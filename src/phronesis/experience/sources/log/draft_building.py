@@ -11,9 +11,9 @@ from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.outcome_labels import label_of
 from phronesis.experience.sources.log.findings import (
     MAX_FRAMES,
-    Ending,
+    CommandEnd,
     Finding,
-    Reading,
+    LogParse,
     Summary,
     bare_test,
     foreign,
@@ -65,7 +65,7 @@ class Part:
     command: str | None
     errors: Sequence[Finding]
     summaries: Sequence[Summary]
-    endings: Sequence[Ending]
+    endings: Sequence[CommandEnd]
     facts: Sequence[str]
     tools: Sequence[str]
     target: str | None
@@ -77,7 +77,7 @@ class Part:
         return next((one.exit_code for one in reversed(self.endings) if one.exit_code is not None), None)
 
 
-def drafts_of(reading: Reading) -> Iterator[Draft]:
+def drafts_of(reading: LogParse) -> Iterator[Draft]:
     """Yield the drafts of a log in line order."""
     for part in _parts(reading):
         yield from _of_part(reading, part)
@@ -90,17 +90,17 @@ def in_short(error_type: str | None, message: str) -> str:
     return words[:MAX_RESULT]
 
 
-def _parts(reading: Reading) -> Iterator[Part]:
+def _parts(reading: LogParse) -> Iterator[Part]:
     """Yield the parts of a log, split at commands and at repeated test sessions."""
     marks = sorted(reading.commands)
     bounds = sorted({0, *marks, *_sessions(reading.starts, marks)})
-    errors = _Ordered(reading.findings, lambda one: one.first)
-    summaries = _Ordered(reading.summaries, lambda one: one.line)
-    endings = _Ordered(reading.endings, lambda one: one.line)
+    errors = _LineIndex(reading.findings, lambda one: one.first)
+    summaries = _LineIndex(reading.summaries, lambda one: one.line)
+    endings = _LineIndex(reading.endings, lambda one: one.line)
     facts, tools, targets = (
-        _Ordered(said, lambda one: one[0]) for said in (reading.facts, reading.tools, reading.targets)
+        _LineIndex(said, lambda one: one[0]) for said in (reading.facts, reading.tools, reading.targets)
     )
-    warnings = _Ordered(reading.warnings, lambda n: n)
+    warnings = _LineIndex(reading.warnings, lambda n: n)
     for start, end in zip(bounds, [*bounds[1:], len(reading.lines)], strict=True):
         built = targets.between(start, end)
         yield Part(
@@ -117,7 +117,7 @@ def _parts(reading: Reading) -> Iterator[Part]:
         )
 
 
-class _Ordered(Generic[T]):
+class _LineIndex(Generic[T]):
     """Objects ordered by line, with lookup by range."""
 
     def __init__(self, things: Sequence[T], line: Callable[[T], int]) -> None:
@@ -138,11 +138,11 @@ def _sessions(starts: Sequence[int], marks: Sequence[int]) -> list[int]:
     return [start for before, start in pairwise(starts) if bisect_left(marks, before) == bisect_left(marks, start)]
 
 
-def _last_line(reading: Reading, start: int, end: int) -> int:
+def _last_line(reading: LogParse, start: int, end: int) -> int:
     return next((n for n in range(end - 1, start, -1) if reading.text(n).strip()), start)
 
 
-def _of_part(reading: Reading, part: Part) -> Iterator[Draft]:
+def _of_part(reading: LogParse, part: Part) -> Iterator[Draft]:
     errors = [one for one in part.errors if not one.follows] or list(part.errors[:1])
     if errors:
         groups: dict[tuple[Any, ...], list[Finding]] = {}
@@ -161,7 +161,7 @@ def _same(one: Finding) -> tuple[Any, ...]:
     return (one.tool, one.suite, one.error_type, one.file, _NUMBER.sub("#", one.message[:MAX_RESULT]))
 
 
-def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
+def _failure(reading: LogParse, part: Part, same: Sequence[Finding]) -> Draft:
     one = same[0]
     places = {found.place for found in same}
     count = len(same) if None in places else len(places)  # Maven tells each error twice
@@ -204,7 +204,7 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
     )
 
 
-def _stands(reading: Reading, first: int, last: int) -> dict[str, Any]:
+def _stands(reading: LogParse, first: int, last: int) -> dict[str, Any]:
     """Return the span of lines in the source, and the time of the first."""
     begin, end = reading.lines[first], reading.lines[last]
     if end.number < begin.number:  # the reader put the lines in another order: ``go test -json``
@@ -269,7 +269,7 @@ def _counted(summaries: Sequence[Summary]) -> dict[str, Any]:
     return out
 
 
-def _whole(reading: Reading, part: Part) -> Draft:
+def _whole(reading: LogParse, part: Part) -> Draft:
     """Return the draft of a command, suite or build in which no single error was found."""
     counts = _counted(part.summaries)
     endings = [end for end in part.endings if end.well is not None or end.exit_code is not None]

@@ -8,7 +8,7 @@ from typing import Final
 
 from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
 from phronesis.errors import InputError
-from phronesis.experience.sources.port import Raw
+from phronesis.experience.sources.port import RawText
 
 # Log lines with their position and time, without colours and prefixes.
 
@@ -50,7 +50,7 @@ class Line:
     number: int = 0
 
 
-def lines_of(raw: Raw) -> list[Line]:
+def lines_of(raw: RawText) -> list[Line]:
     """Return the lines of a text; incomplete and future time stamps are ignored."""
     out: list[Line] = []
     at: datetime | None = None
@@ -198,7 +198,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class CommandEnd:
     """The end of a command on a line: its exit code, or whether it succeeded; ``target`` is what was to be built."""
 
     line: int
@@ -210,14 +210,14 @@ class Ending:
 
 
 @dataclass(slots=True)
-class Reading:
+class LogParse:
     """The lines of a log, which of them were parsed, and the findings. Each parser adds to it."""
 
     lines: Sequence[Line]
     taken: bytearray = field(init=False)
     findings: list[Finding] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
-    endings: list[Ending] = field(default_factory=list)
+    endings: list[CommandEnd] = field(default_factory=list)
     commands: dict[int, str] = field(default_factory=dict)
     facts: list[tuple[int, str]] = field(default_factory=list)
     tools: list[tuple[int, str]] = field(default_factory=list)

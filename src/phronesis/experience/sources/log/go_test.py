@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.timestamps import FUTURE_TOLERANCE
-from phronesis.experience.sources.log.findings import Finding, Line, Reading, Summary, moment
+from phronesis.experience.sources.log.findings import Finding, Line, LogParse, Summary, moment
 from phronesis.experience.sources.log.traces import go_panic
-from phronesis.experience.sources.port import Raw
+from phronesis.experience.sources.port import RawText
 
 _MARK: Final = re.compile(r"\x16?=== (RUN|CONT|NAME|PAUSE) {1,4}(\S{1,400})")
 _RESULT: Final = re.compile(r"--- (FAIL|PASS|SKIP|BENCH): (\S{1,400})(?: \((\d{1,9}\.\d{1,3}) ?(?:s|seconds)\))?\Z")
@@ -60,7 +60,7 @@ class _Package:
         return self.tests.setdefault(name, _Test(name))
 
 
-def read_go_test(reading: Reading) -> None:
+def read_go_test(reading: LogParse) -> None:
     """Find failed tests, packages that failed without one, and the number of passed tests."""
     packages = list(_packages(reading))
     headers = [line.text.split()[1:3] for line in reading.lines if line.text.startswith("# ")]
@@ -81,7 +81,7 @@ def read_go_test(reading: Reading) -> None:
         reading.summaries.append(Summary(tool="go test", line=max(package.end for package in packages), counts=counts))
 
 
-def _packages(reading: Reading) -> Iterator[_Package]:
+def _packages(reading: LogParse) -> Iterator[_Package]:
     """Yield the packages, split at their verdicts, with each line assigned to the test that wrote it."""
     package, now, under, depth = _Package(), None, None, 0
     for n in range(len(reading.lines)):
@@ -128,7 +128,7 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
     return start if not text[:start].strip() else 0, match[2], match[1], float(match[3]) if match[3] else None
 
 
-def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
+def _failures(reading: LogParse, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
     """Yield the failures in a package: its tests, or the package itself if no test failed.
 
     ``built`` names the packages whose compiler messages are in the log.
@@ -164,7 +164,7 @@ def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> I
         yield crash
 
 
-def _failure(reading: Reading, package: _Package, test: _Test) -> Finding:
+def _failure(reading: LogParse, package: _Package, test: _Test) -> Finding:
     """Return the finding of a failed test from its messages."""
     said: list[str] = []
     first, file, place = -1, None, None
@@ -200,7 +200,7 @@ def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
     return (places[0][1] if places else None), "; ".join(list(said)[:_MESSAGES])
 
 
-def _below(reading: Reading, lines: Sequence[int]) -> str:
+def _below(reading: LogParse, lines: Sequence[int]) -> str:
     """Return the message on the lines below its place; testify labels it ``Error:``."""
     first = ""
     for n in lines:
@@ -214,7 +214,7 @@ def _below(reading: Reading, lines: Sequence[int]) -> str:
     return "" if first.startswith("Error Trace:") else first
 
 
-def _crash(reading: Reading, package: _Package) -> Finding | None:
+def _crash(reading: LogParse, package: _Package) -> Finding | None:
     if package.crash < 0:
         return None
     found = go_panic(reading, package.crash)
@@ -224,7 +224,7 @@ def _crash(reading: Reading, package: _Package) -> Finding | None:
     return replace(found, tool="go test", suite=package.name, ran=f"go test {package.name}" if package.name else None)
 
 
-def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
+def _running(reading: LogParse, package: _Package, crash: Finding) -> list[str]:
     """Return the tests that a crash ended: those listed by a time-out, else the running one."""
     n = crash.first + 1
     if reading.text(n).startswith("running tests"):
@@ -238,7 +238,7 @@ def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
     return [package.crashed] if package.crashed else []
 
 
-def _without_test(reading: Reading, package: _Package, *, follows: bool) -> Finding:
+def _without_test(reading: LogParse, package: _Package, *, follows: bool) -> Finding:
     """Return the finding of a package that failed without a failed test: not built, or crashed."""
     follows = follows and package.verdict.endswith("failed]")
     words = [text for n in package.loose if not (text := reading.text(n).strip()).startswith(_QUIET)]
@@ -309,7 +309,7 @@ class _Stream:
         self.lines.append(replace(line, text=text))
 
 
-def event_lines(raw: Raw, lines: list[Line]) -> list[Line]:
+def event_lines(raw: RawText, lines: list[Line]) -> list[Line]:
     """Return the lines of the text output behind ``go test -json``, by package; other texts unchanged."""
     out: list[Line] = []
     streams: dict[tuple[str, str], _Stream] = {}
@@ -344,7 +344,7 @@ def _joined(streams: Mapping[tuple[str, str], _Stream]) -> list[Line]:
     return [line for stream in streams.values() for line in stream.lines]
 
 
-def _event(raw: Raw, line: Line) -> Mapping[str, Any] | None:
+def _event(raw: RawText, line: Line) -> Mapping[str, Any] | None:
     if not line.text.startswith("{") or '"Action"' not in raw.text[line.start : line.end]:
         return None
     start = raw.text.find("{", line.start, line.end)

@@ -16,7 +16,7 @@ from phronesis.experience.laws.outcome_labels import label_of
 from phronesis.experience.sources.log.draft_building import in_short
 from phronesis.experience.sources.log.findings import (
     Finding,
-    Reading,
+    LogParse,
     bare_test,
     lines_of,
     moment,
@@ -25,9 +25,9 @@ from phronesis.experience.sources.log.findings import (
 )
 from phronesis.experience.sources.log.go_test import said_by_go
 from phronesis.experience.sources.log.junit_xml import FORBIDDEN, KEPT, Case, RefusedError, Report, Suite
-from phronesis.experience.sources.log.pytest_output import block_error, typed
+from phronesis.experience.sources.log.pytest_output import block_error, split_error
 from phronesis.experience.sources.log.traces import read_traces
-from phronesis.experience.sources.port import LineIndex, Raw
+from phronesis.experience.sources.port import LineIndex, RawText
 
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PYTEST_SETUP: Final = re.compile(r'failed on (?:setup|teardown) with "(.*)"\Z', re.DOTALL)
@@ -39,7 +39,7 @@ _LABELS: Final = frozenset({"failed", "failure", "error", "fail", "test failed",
 _IN_ONE_LINE: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Warning))\b:? ?")
 
 
-def read_junit(raw: Raw) -> list[Draft]:
+def read_junit(raw: RawText) -> list[Draft]:
     """Return a draft for each failed case, and one for each suite without failures."""
     text = FORBIDDEN.sub(" ", raw.text)
     report, index = Report(text), LineIndex(raw.text)
@@ -59,7 +59,7 @@ def read_junit(raw: Raw) -> list[Draft]:
     return out
 
 
-def _case_draft(raw: Raw, index: LineIndex, suite: Suite, case: Case, *, pytest: bool) -> Draft:
+def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, *, pytest: bool) -> Draft:
     name = f"{case.classname}.{case.name}" if case.classname else case.name
     error = _error(case)
     status = case.status or "failure"
@@ -153,7 +153,7 @@ def _typed(message: str) -> tuple[str | None, str]:
     first = message.partition("\n")[0]
     if not first.startswith("Traceback (most recent call last)"):
         told = first.rpartition(" E   ")[2].strip()  # pytest's lines, made one
-        kind, words = typed(told)
+        kind, words = split_error(told)
         return (kind, words) if kind and is_error_name(kind) else (None, first)
     trace = _trace(message)
     if trace and trace.error_type:
@@ -161,16 +161,16 @@ def _typed(message: str) -> tuple[str | None, str]:
     last = None
     for match in _IN_ONE_LINE.finditer(message[:KEPT]):  # a parser has made blanks of its line ends
         last = match
-    return (short_type(last[1]), message[last.end() : KEPT].strip()) if last else typed(first)
+    return (short_type(last[1]), message[last.end() : KEPT].strip()) if last else split_error(first)
 
 
 def _trace(text: str) -> Finding | None:
-    reading = Reading(lines_of(Raw(text=text[:KEPT], recorded_at=_NEVER)))
+    reading = LogParse(lines_of(RawText(text=text[:KEPT], recorded_at=_NEVER)))
     read_traces(reading)
     return reading.findings[-1] if reading.findings else None
 
 
-def _unlisted_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
+def _unlisted_draft(raw: RawText, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
     """Return the draft of failures that a suite counts without listing the cases."""
     count = suite.unlisted
     judged = label_of({"failed": count})
@@ -192,7 +192,7 @@ def _unlisted_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -
     )
 
 
-def _suite_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
+def _suite_draft(raw: RawText, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
     """Return the draft of a suite without failures; a truncated one is unknown."""
     tool = "pytest" if pytest else "junit"
     whole = suite.end is not None
@@ -229,6 +229,6 @@ def _seconds(attributes: Mapping[str, str]) -> float | None:
     return float(given) if re.fullmatch(r"\d{1,9}(?:\.\d{0,9})?", given) else None
 
 
-def _moment(raw: Raw, attributes: Mapping[str, str]) -> Any:
+def _moment(raw: RawText, attributes: Mapping[str, str]) -> Any:
     told = moment(attributes["timestamp"]) if attributes.get("timestamp") else None
     return told if told is not None and told - raw.recorded_at <= FUTURE_TOLERANCE else None

@@ -7,7 +7,7 @@ from phronesis.experience.laws.event_draft import Draft
 from phronesis.experience.sources.log.commands import read_commands, read_endings
 from phronesis.experience.sources.log.compilers import read_compilers
 from phronesis.experience.sources.log.draft_building import drafts_of
-from phronesis.experience.sources.log.findings import Reading, lines_of
+from phronesis.experience.sources.log.findings import LogParse, lines_of
 from phronesis.experience.sources.log.foreign_reports import REMEDY, foreign_format
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
 from phronesis.experience.sources.log.junit import read_junit
@@ -17,7 +17,7 @@ from phronesis.experience.sources.log.pytest_output import read_pytest
 from phronesis.experience.sources.log.sbt import read_sbt
 from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites
 from phronesis.experience.sources.log.traces import read_traces
-from phronesis.experience.sources.port import Raw, Source, finished
+from phronesis.experience.sources.port import RawText, Source, storable_drafts
 
 _READERS: Final = (
     read_sbt,
@@ -41,16 +41,16 @@ class LogSource(Source):
     source_type = "log"
     version = "log/3"
 
-    def read(self, raw: Raw) -> Sequence[Draft]:
+    def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft per failing test and distinct error, one for what succeeded, none for prose."""
         if is_junit(raw.text):
-            return finished(read_junit(raw))
-        reading = Reading(without_records(event_lines(raw, lines_of(raw))))
+            return storable_drafts(read_junit(raw))
+        reading = LogParse(without_records(event_lines(raw, lines_of(raw))))
         for read in _READERS:
             read(reading)
-        return finished(drafts_of(reading))
+        return storable_drafts(drafts_of(reading))
 
-    def refusal(self, raw: Raw) -> str:
+    def refusal(self, raw: RawText) -> str:
         """Return why a text cannot be read: it is another kind of report."""
         found = foreign_format(raw.text)
         return f"{found}, which the source 'log' does not read; {REMEDY}" if found else ""

@@ -4,7 +4,7 @@ import re
 from collections import deque
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Finding, Reading, Summary, foreign, short_type
+from phronesis.experience.sources.log.findings import Finding, LogParse, Summary, foreign, short_type
 
 _PLATFORM: Final = re.compile(r"platform (\S{1,40}) -- Python ([\w.+]{1,20}), pytest-([\w.+]{1,20})")
 _COUNTS: Final = re.compile(r"(?:\d{1,9} [a-z]{4,12}(?:, )?){1,12} in (\d{1,9}\.\d{1,3})s(?: \([\d:]{1,20}\))?")
@@ -32,7 +32,7 @@ _VERBOSE: Final = re.compile(
 _SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,400})\Z")
 
 
-def read_pytest(reading: Reading) -> None:
+def read_pytest(reading: LogParse) -> None:
     """Find the failures and counts that pytest reports."""
     blocks: dict[str, deque[Finding]] = {}
     loose: list[Finding] = []
@@ -76,11 +76,11 @@ def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
             file = match[1]
         if match and match.re is _PLACE and match[3]:
             named = short_type(match[3])
-    kind, message = typed(said[-1]) if said else (None, "")
+    kind, message = split_error(said[-1]) if said else (None, "")
     return kind or named, message, file
 
 
-def typed(said: str) -> tuple[str | None, str]:
+def split_error(said: str) -> tuple[str | None, str]:
     """Return an error's type and message; a bare ``assert`` is an AssertionError."""
     if said.startswith("assert "):
         return "AssertionError", said
@@ -97,7 +97,7 @@ def _title(text: str) -> str | None:
     return text.strip("=").strip() or None
 
 
-def _read_title(reading: Reading, n: int, title: str) -> None:
+def _read_title(reading: LogParse, n: int, title: str) -> None:
     match = _COUNTS.fullmatch(title)
     if title == "test session starts":
         reading.called(n, "pytest")
@@ -112,7 +112,7 @@ def _read_title(reading: Reading, n: int, title: str) -> None:
             reading.take(n, n)
 
 
-def _end_of_block(reading: Reading, start: int) -> int:
+def _end_of_block(reading: LogParse, start: int) -> int:
     """Return the last non-empty line of a block."""
     last = start
     for n in range(start + 1, len(reading.lines)):
@@ -126,7 +126,7 @@ def _end_of_block(reading: Reading, start: int) -> int:
     return last
 
 
-def _block(reading: Reading, first: int, last: int, name: str) -> Finding:
+def _block(reading: LogParse, first: int, last: int, name: str) -> Finding:
     kind, message, file = block_error([reading.text(n) for n in range(first, last + 1)])
     status = "error" if name.startswith("ERROR ") else "failed"
     return Finding(
@@ -143,7 +143,7 @@ def _is_node(text: str) -> bool:
 def _summed_up(n: int, text: str) -> Finding:
     status, _, rest = text.partition(" ")
     node, _, said = rest.partition(" - ")
-    kind, message = typed(said) if said else (None, "")
+    kind, message = split_error(said) if said else (None, "")
     return Finding(
         tool="pytest",
         first=n,
@@ -156,7 +156,7 @@ def _summed_up(n: int, text: str) -> Finding:
     )
 
 
-def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
+def _joined(reading: LogParse, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
     """Return the blocks joined with their lines of the short summary, and lines without a block."""
     out: list[Finding] = []
     for line in loose:
@@ -184,7 +184,7 @@ def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Fin
     return sorted(out, key=lambda found: found.first)
 
 
-def _verbose(reading: Reading) -> list[Finding]:
+def _verbose(reading: LogParse) -> list[Finding]:
     """Parse the lines of ``-v`` if nothing else shows failures, as in a truncated run."""
     out: list[Finding] = []
     for n, line in enumerate(reading.lines):

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Ending, Finding, Reading, Summary, foreign
+from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse, Summary, foreign
 from phronesis.experience.sources.log.traces import thrown
 
 _LEVEL: Final = re.compile(
@@ -38,7 +38,7 @@ _BEHIND: Final = 8
 """Lines below the name of a test that may hold the reason of its failure."""
 
 
-def read_sbt(reading: Reading) -> None:
+def read_sbt(reading: LogParse) -> None:
     """Find failed tests, their counts, and suites that failed without naming a test."""
     suite, n = "", 0
     told = scala = 0
@@ -62,15 +62,15 @@ def read_sbt(reading: Reading) -> None:
         n += 1
 
 
-def _level(reading: Reading, n: int) -> str | None:
+def _level(reading: LogParse, n: int) -> str | None:
     """Return the text after sbt's level on a line; None without one."""
     level = _LEVEL.match(reading.text(n)) if reading.text(n).startswith("[") else None
     return level[2] if level else None
 
 
-def _ended(reading: Reading, n: int, level: str, words: str) -> bool:
+def _ended(reading: LogParse, n: int, level: str, words: str) -> bool:
     if level == "success" and words.startswith("Total time: "):
-        reading.endings.append(Ending(line=n, well=True, text=words, tool="sbt"))
+        reading.endings.append(CommandEnd(line=n, well=True, text=words, tool="sbt"))
     elif level == "error" and (_ENDED.match(words) or _TASK.match(words)):
         reading.found(Finding(tool="sbt", first=n, last=n, message=f"error: {words}", follows=True))
     else:
@@ -79,7 +79,7 @@ def _ended(reading: Reading, n: int, level: str, words: str) -> bool:
     return True
 
 
-def _counted(reading: Reading, n: int, words: str, first: int) -> bool:
+def _counted(reading: LogParse, n: int, words: str, first: int) -> bool:
     """Parse counts; sbt's counts of all frameworks replace those of ScalaTest right above."""
     counts, own = _SBT_COUNTS.match(words), _SCALATEST.match(words)
     if counts:
@@ -102,7 +102,7 @@ def _counted(reading: Reading, n: int, words: str, first: int) -> bool:
     return True
 
 
-def _test(reading: Reading, n: int, words: str, suite: str) -> None:
+def _test(reading: LogParse, n: int, words: str, suite: str) -> None:
     """Parse a failed test and the reason on the lines below."""
     failed, aborted, marked, junit = (form.match(words) for form in (_FAILED, _ABORTED, _MARKED, _JUNIT))
     if junit:
@@ -121,7 +121,7 @@ def _test(reading: Reading, n: int, words: str, suite: str) -> None:
         _said(reading, n, Finding(tool="specs2", first=n, last=n, test=marked[1].rstrip(), status="failed"))
 
 
-def _said(reading: Reading, n: int, found: Finding) -> None:
+def _said(reading: LogParse, n: int, found: Finding) -> None:
     """Add a test with the first line below it, the place, and the stack frames."""
     below: list[str] = []
     while len(below) < _BEHIND and (words := _level(reading, n + 1 + len(below))) is not None:
@@ -147,7 +147,7 @@ def _said(reading: Reading, n: int, found: Finding) -> None:
     reading.found(found)
 
 
-def _munit(reading: Reading, n: int) -> None:
+def _munit(reading: LogParse, n: int) -> None:
     """Parse ``==> X suite.test 0.1s error``, or mark a passed test as read."""
     text = reading.text(n)
     match = _MUNIT.match(text[text.find("==> X ") :]) if "==> X " in text else None
@@ -181,7 +181,7 @@ def _munit(reading: Reading, n: int) -> None:
     )
 
 
-def _listed(reading: Reading, n: int, told: int) -> int:
+def _listed(reading: LogParse, n: int, told: int) -> int:
     """Parse sbt's list of failed suites, each a finding if no test of it was named; return the last line."""
     tests = [one for one in reading.findings[told:] if one.test is not None]
     named = {one.test.partition(":")[0].rpartition(".")[2] for one in tests if one.test and one.tool == "scalatest"}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Finding, Reading, Summary, foreign
+from phronesis.experience.sources.log.findings import Finding, LogParse, Summary, foreign
 from phronesis.experience.sources.log.traces import read_traces, thrown
 
 _UNITTEST: Final = re.compile(r"(FAIL|ERROR): (\S{1,300}) \(([^()\n]{1,300})\)(.{0,200})\Z")
@@ -29,15 +29,15 @@ _MAVEN_COUNTS: Final = re.compile(
 )
 
 
-def read_suites(reading: Reading) -> None:
+def read_suites(reading: LogParse) -> None:
     """Find the failed tests and counts of unittest, cargo test and Maven."""
     for read in (_read_unittest, _read_cargo, _read_maven):
         read(reading)
 
 
-def traced(reading: Reading, first: int, last: int, found: Finding) -> Finding:
+def with_trace(reading: LogParse, first: int, last: int, found: Finding) -> Finding:
     """Return a failed test with the error of the stack trace on its lines."""
-    inner = Reading(reading.lines[first : last + 1])
+    inner = LogParse(reading.lines[first : last + 1])
     read_traces(inner)
     if not inner.findings:
         return found
@@ -52,7 +52,7 @@ def traced(reading: Reading, first: int, last: int, found: Finding) -> Finding:
     )
 
 
-def _read_unittest(reading: Reading) -> None:
+def _read_unittest(reading: LogParse) -> None:
     n = 0
     while n < len(reading.lines):
         text = reading.text(n)
@@ -62,14 +62,14 @@ def _read_unittest(reading: Reading) -> None:
             name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
             status = "failed" if match[1] == "FAIL" else "error"
             found = Finding(tool="unittest", first=n, last=last, test=f"{name}{match[4]}", status=status)
-            reading.found(traced(reading, n, last, found))
+            reading.found(with_trace(reading, n, last, found))
             n = last
         elif text.startswith("Ran "):
             _count_unittest(reading, n)
         n += 1
 
 
-def _count_unittest(reading: Reading, n: int) -> None:
+def _count_unittest(reading: LogParse, n: int) -> None:
     ran = _RAN.match(reading.text(n))
     verdict = next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None)
     if ran is None:
@@ -89,7 +89,7 @@ def _counts(tests: int, failed: int, errors: int, skipped: int) -> dict[str, int
     return {"tests": tests, "passed": passed, "failed": failed, "errors": errors, "skipped": skipped}
 
 
-def _read_cargo(reading: Reading) -> None:
+def _read_cargo(reading: LogParse) -> None:
     named: dict[str, int] = {}
     shown: set[str] = set()
     for n, line in enumerate(reading.lines):
@@ -109,14 +109,14 @@ def _read_cargo(reading: Reading) -> None:
             if match:
                 last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
                 found = Finding(tool="cargo test", first=n, last=last, test=match[1], status="failed")
-                reading.found(traced(reading, n, last, found))
+                reading.found(with_trace(reading, n, last, found))
                 shown.add(match[1])
     for test, n in named.items():
         if test not in shown:
             reading.found(Finding(tool="cargo test", first=n, last=n, test=test, status="failed"))
 
 
-def _read_maven(reading: Reading) -> None:
+def _read_maven(reading: LogParse) -> None:
     """Parse surefire and failsafe output: the failed methods, and the counts of all classes."""
     total = -1
     for n, line in enumerate(reading.lines):
@@ -127,7 +127,7 @@ def _read_maven(reading: Reading) -> None:
             seconds = float(match[3].replace(",", "."))
             status = "failed" if match[4] == "FAILURE" else "error"
             found = Finding(tool="surefire", first=n, last=last, test=name, seconds=seconds, status=status)
-            reading.found(traced(reading, n + 1, last, found))
+            reading.found(with_trace(reading, n + 1, last, found))
         elif "Tests run: " in line.text and _MAVEN_COUNTS.search(line.text):
             reading.take(n, n)
             reading.called(n, "maven")
@@ -139,7 +139,7 @@ def _read_maven(reading: Reading) -> None:
         reading.summaries.append(Summary(tool="surefire", line=total, counts=parts))
 
 
-def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
+def until(reading: LogParse, start: int, ends: Callable[[str], bool]) -> int:
     """Return the last non-empty line after ``start`` before one that ends the block; rules do not count."""
     last = start
     for n in range(start + 1, len(reading.lines)):
@@ -164,13 +164,13 @@ _SPEC_COUNT: Final = re.compile(r"ℹ (pass|fail|skipped) (\d{1,9})\Z")
 _PLACE: Final = re.compile(r"\s{1,40}at .{0,200}?\(?([^\s():]{1,300}):\d{1,9}:\d{1,9}\)?\Z")
 
 
-def read_javascript_tests(reading: Reading) -> None:
+def read_javascript_tests(reading: LogParse) -> None:
     """Find the failed tests and counts of ``node --test`` and Jest."""
     for read in (_read_tap, _read_spec, _read_jest):
         read(reading)
 
 
-def _read_spec(reading: Reading) -> None:
+def _read_spec(reading: LogParse) -> None:
     counts: dict[str, int] = {}
     seen: set[str] = set()
     last = 0
@@ -185,14 +185,14 @@ def _read_spec(reading: Reading) -> None:
             end = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
             found = Finding(tool="node --test", first=n, last=end, test=match[1], status="failed")
             if match[1] not in seen:  # they are repeated at the end
-                reading.found(traced(reading, n + 1, end, found))
+                reading.found(with_trace(reading, n + 1, end, found))
             seen.add(match[1])
             reading.take(n, end)
     if counts:
         reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
 
 
-def _read_tap(reading: Reading) -> None:
+def _read_tap(reading: LogParse) -> None:
     if not any(line.text.startswith("TAP version ") for line in reading.lines):
         return
     counts = {"passed": 0, "failed": 0}
@@ -214,7 +214,7 @@ def _read_tap(reading: Reading) -> None:
     reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
 
 
-def _tap_failure(reading: Reading, first: int, last: int, name: str) -> Finding:
+def _tap_failure(reading: LogParse, first: int, last: int, name: str) -> Finding:
     told: dict[str, str] = {}
     for n in range(first + 1, last + 1):
         match = _TAP_ERROR.match(reading.text(n))
@@ -225,7 +225,7 @@ def _tap_failure(reading: Reading, first: int, last: int, name: str) -> Finding:
     return replace(found, message=told.get("error") or told.get("message", ""), error_type=told.get("name"))
 
 
-def _read_jest(reading: Reading) -> None:
+def _read_jest(reading: LogParse) -> None:
     seen: set[str] = set()
     for n, line in enumerate(reading.lines):
         counts = _JEST_COUNTS.match(line.text) if line.text.startswith("Tests:") else None
@@ -242,7 +242,7 @@ def _read_jest(reading: Reading) -> None:
                 places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
                 found = Finding(tool="jest", first=n, last=last, test=match[1], status="failed", message=message)
                 found = replace(found, file=next((file for file in places if not foreign(file)), None))
-                reading.found(traced(reading, n, last, found))
+                reading.found(with_trace(reading, n, last, found))
             reading.take(n, last)
 
 
@@ -262,7 +262,7 @@ _WITHIN: Final = 40
 """Lines of an unindented message above its stack frames, at most."""
 
 
-def read_mocha(reading: Reading) -> None:
+def read_mocha(reading: LogParse) -> None:
     """Find the numbered failures after mocha's counts, or without counts in a truncated log."""
     counts: dict[str, int | float] = {}
     counted, n, tree, seen = -1, 0, 0, False
@@ -293,7 +293,7 @@ def read_mocha(reading: Reading) -> None:
         _headless(reading)
 
 
-def _headless(reading: Reading) -> None:
+def _headless(reading: LogParse) -> None:
     n = 0
     while n < len(reading.lines):
         text = reading.text(n)
@@ -302,12 +302,12 @@ def _headless(reading: Reading) -> None:
         n = _failure(reading, n, match) if match and match[1] and thrown(said) else n + 1
 
 
-def _summed(reading: Reading, line: int, counts: dict[str, int | float]) -> None:
+def _summed(reading: LogParse, line: int, counts: dict[str, int | float]) -> None:
     if counts:
         reading.summaries.append(Summary(tool="mocha", line=line, counts=counts))
 
 
-def _numbers(reading: Reading, first: int, end: int) -> list[int]:
+def _numbers(reading: LogParse, first: int, end: int) -> list[int]:
     """Mark the numbered lines of the tree above the counts as read, and return them."""
     out = [n for n in range(first, end) if reading.free(n) and _NUMBERED.match(reading.text(n))]
     for n in out:
@@ -315,7 +315,7 @@ def _numbers(reading: Reading, first: int, end: int) -> list[int]:
     return out
 
 
-def _failures(reading: Reading, n: int) -> tuple[int, int]:
+def _failures(reading: LogParse, n: int) -> tuple[int, int]:
     """Parse the failures from line ``n`` on; return the line after them, and their number."""
     number = 0
     while n < len(reading.lines):
@@ -330,7 +330,7 @@ def _failures(reading: Reading, n: int) -> tuple[int, int]:
     return n, number
 
 
-def _failure(reading: Reading, start: int, match: re.Match[str]) -> int:
+def _failure(reading: LogParse, start: int, match: re.Match[str]) -> int:
     """Parse one failure; return the line after it."""
     titles, n = [match[3]], start
     while match[1] and not titles[-1].endswith(":") and n - start < _TITLES and reading.text(n + 1).strip():
@@ -341,7 +341,7 @@ def _failure(reading: Reading, start: int, match: re.Match[str]) -> int:
     return last + 1
 
 
-def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
+def _end(reading: LogParse, n: int, following: int, *, indented: bool) -> int:
     """Return the last line of a failure whose title ends on line ``n``."""
     last, k, framed = n, n + 1, False
     while k < len(reading.lines):
@@ -362,7 +362,7 @@ def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
     return last
 
 
-def _frames(reading: Reading, n: int, following: int) -> int | None:
+def _frames(reading: LogParse, n: int, following: int) -> int | None:
     """Return the line of the first frame below an unindented message; None if the failure is over."""
     for k in range(n, min(n + _WITHIN, len(reading.lines))):
         text = reading.text(k)
@@ -374,10 +374,10 @@ def _frames(reading: Reading, n: int, following: int) -> int | None:
     return None
 
 
-def _failed(reading: Reading, start: int, last: int, name: str, below: int | None = None) -> None:
+def _failed(reading: LogParse, start: int, last: int, name: str, below: int | None = None) -> None:
     below = start + 1 if below is None else below
     said = next((text for m in range(below, last + 1) if (text := reading.text(m).strip())), "")
     kind, message = thrown(said) or (None, said)
     found = Finding(tool="mocha", first=start, last=last, test=name, status="failed")
-    found = traced(reading, below, last, found)
+    found = with_trace(reading, below, last, found)
     reading.found(replace(found, error_type=kind or found.error_type, message=message or found.message))

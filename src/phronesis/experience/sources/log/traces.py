@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from phronesis.experience.sources.log.findings import MAX_FRAMES, Finding, Reading, foreign, short_type
+from phronesis.experience.sources.log.findings import MAX_FRAMES, Finding, LogParse, foreign, short_type
 
 _HEAD: Final = "Traceback (most recent call last):"
 _CHAINED: Final = ("During handling of the above exception", "The above exception was the direct cause")
@@ -31,7 +31,7 @@ _PANIC: Final = re.compile(
 _GO_AT: Final = re.compile(r"\t(\S{1,300}\.go):\d{1,9}")
 
 
-def read_traces(reading: Reading) -> None:
+def read_traces(reading: LogParse) -> None:
     """Find the stack traces on lines not parsed yet."""
     n = 0
     while n < len(reading.lines):
@@ -54,7 +54,7 @@ def read_traces(reading: Reading) -> None:
         n += 1
 
 
-def _python(reading: Reading, start: int) -> Finding:
+def _python(reading: LogParse, start: int) -> Finding:
     """Parse a traceback and those chained to it; the last exception is the one raised in the end."""
     raised: list[tuple[str, str]] = []
     frames: list[tuple[str, str]] = []
@@ -88,7 +88,7 @@ def _python(reading: Reading, start: int) -> Finding:
     )
 
 
-def _python_frames(reading: Reading, n: int) -> tuple[list[tuple[str, str]], int]:
+def _python_frames(reading: LogParse, n: int) -> tuple[list[tuple[str, str]], int]:
     """Return the frames from line ``n`` on, and the line after them."""
     frames: list[tuple[str, str]] = []
     indent = len(reading.text(n)) - len(reading.text(n).lstrip(" |+"))
@@ -104,7 +104,7 @@ def _python_frames(reading: Reading, n: int) -> tuple[list[tuple[str, str]], int
     return frames, n
 
 
-def _next_in_chain(reading: Reading, n: int) -> int:
+def _next_in_chain(reading: LogParse, n: int) -> int:
     """Return the line of the traceback chained to the one before line ``n``; -1 if there is none."""
     for there in range(n, min(n + 2, len(reading.lines))):
         if _bare(reading.text(there)).startswith(_CHAINED):
@@ -116,7 +116,7 @@ def _bare(text: str) -> str:
     return text.lstrip(" |+").rstrip()
 
 
-def _syntax_error(reading: Reading, start: int) -> Finding | None:
+def _syntax_error(reading: LogParse, start: int) -> Finding | None:
     """Parse the report of a syntax error: a file, the line, a caret, the error."""
     frame = _FRAME.match(reading.text(start).strip())
     for n in range(start + 1, start + 5):
@@ -135,7 +135,7 @@ def _syntax_error(reading: Reading, start: int) -> Finding | None:
     return None
 
 
-def _stack(reading: Reading, start: int) -> Finding | None:
+def _stack(reading: LogParse, start: int) -> Finding | None:
     """Parse frames that begin with ``at``, and the error above them."""
     head = _thrown(reading, start)
     if head is None:
@@ -173,7 +173,7 @@ def _stack(reading: Reading, start: int) -> Finding | None:
     )
 
 
-def _thrown(reading: Reading, start: int) -> tuple[int, str, str] | None:
+def _thrown(reading: LogParse, start: int) -> tuple[int, str, str] | None:
     """Return the line, type and message of the error above a stack."""
     for n in range(start - 1, max(-1, start - 1 - _LOOK_BACK), -1):
         if not reading.free(n) or _AT.match(reading.text(n)):
@@ -206,7 +206,7 @@ def _started(frames: list[str], own: list[str], *, java: bool) -> str | None:
     return mine[-1] if mine else None
 
 
-def _rust_panic(reading: Reading, start: int) -> Finding | None:
+def _rust_panic(reading: LogParse, start: int) -> Finding | None:
     match = _PANIC.match(reading.text(start).strip())
     if match is None:
         return None
@@ -217,7 +217,7 @@ def _rust_panic(reading: Reading, start: int) -> Finding | None:
     return Finding(tool="rust", first=start, last=last, error_type="panic", message=message, file=match[2])
 
 
-def go_panic(reading: Reading, start: int) -> Finding | None:
+def go_panic(reading: LogParse, start: int) -> Finding | None:
     """Parse a Go panic with its stacks; None without a stack."""
     if not any(reading.text(n).startswith(("goroutine ", "[signal ")) for n in range(start + 1, start + 5)):
         return None

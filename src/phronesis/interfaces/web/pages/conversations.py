@@ -16,7 +16,7 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import make_router
-from phronesis.interfaces.web.session import Looking, Visiting, Visitor
+from phronesis.interfaces.web.session import ViewScope, Visiting, Visitor
 
 PAGE: Final = 30
 """Sessions per page."""
@@ -37,7 +37,7 @@ router = make_router()
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageView:
     """A recorded message. ``item`` is its memory, None where there is none or it was erased."""
 
     anchor: str
@@ -56,7 +56,7 @@ class Exchange:
     """A turn with its messages, and what was learned from it."""
 
     turn: Turn
-    said: Sequence[Said]
+    said: Sequence[MessageView]
     learned: Sequence[Item]
 
 
@@ -121,10 +121,10 @@ def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list
     ]
 
 
-def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, Item]) -> Said:
+def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, Item]) -> MessageView:
     item = items.get(item_id(turn.entry_id, MESSAGE, str(n)))
     anchor = message.get("id") or (item.id if item is not None else f"{turn.number}-{n}")
-    return Said(f"m-{anchor}", message, _moment(message.get("created_at")) or turn.recorded_at, item)
+    return MessageView(f"m-{anchor}", message, _moment(message.get("created_at")) or turn.recorded_at, item)
 
 
 def _moment(given: object) -> datetime | None:
@@ -155,7 +155,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedCandidate:
     """A dropped candidate, and why; ``item`` if it is a memory that still exists."""
 
     slot: str
@@ -165,12 +165,12 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ContextView:
     """A context package prepared for its page."""
 
     package: ContextPackage
     slots: Sequence[Slot]
-    dropped: Sequence[Dropped]
+    dropped: Sequence[DroppedCandidate]
     frame: int
     """Tokens outside the slots: the message, the titles and the paragraph about fences."""
 
@@ -181,7 +181,7 @@ class Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ContextForm:
     """The values of the form."""
 
     message: str = ""
@@ -192,7 +192,7 @@ class Asked:
 @router.get("/composer")
 def composer(visitor: Visiting, session: str = "") -> Response:
     """Show the form, for a session where one is named."""
-    return page(visitor, "composer.html", asked=Asked(session=session), composed=None, wrong=None)
+    return page(visitor, "composer.html", asked=ContextForm(session=session), composed=None, wrong=None)
 
 
 @router.post("/composer")
@@ -208,8 +208,8 @@ def compose(
 ) -> Response:
     """Show the context of a message. A form, for messages are long and private: it changes nothing."""
     visitor.check(token, Role.READ)
-    asked = Asked(message.strip(), session.strip(), budget.strip())
-    here = replace(visitor, looking=Looking(user.strip() or None, namespace.strip() or None))
+    asked = ContextForm(message.strip(), session.strip(), budget.strip())
+    here = replace(visitor, looking=ViewScope(user.strip() or None, namespace.strip() or None))
     template = "composed.html" if visitor.partial else "composer.html"
     try:
         composed = _composed(here, asked)
@@ -219,7 +219,7 @@ def compose(
     return page(here, template, asked=asked, composed=composed, wrong=None)
 
 
-def _composed(visitor: Visitor, asked: Asked) -> Composed:
+def _composed(visitor: Visitor, asked: ContextForm) -> ContextView:
     # A dry run: no impression is recorded, so a later repetition still counts as independent evidence (law 7) and
     # viewing keeps no memory from being forgotten. The session is the real one, since its turns and summary belong to
     # the context.
@@ -232,7 +232,7 @@ def _composed(visitor: Visitor, asked: Asked) -> Composed:
         for name, told in ((name, spent["slots"][name]) for name in SLOTS if name in spent["slots"])
     ]
     dropped = [_dropped(visitor, row) for row in package.explain["dropped"][:DROPPED]]
-    return Composed(package, slots, dropped, max(0, package.token_count - sum(slot.used for slot in slots)))
+    return ContextView(package, slots, dropped, max(0, package.token_count - sum(slot.used for slot in slots)))
 
 
 def _budget(given: str) -> int | None:
@@ -247,11 +247,11 @@ def _blocks(package: ContextPackage, slot: str) -> Sequence[Block]:
     return () if slot == "evidence" else getattr(package, slot)
 
 
-def _dropped(visitor: Visitor, row: Mapping[str, Any]) -> Dropped:
+def _dropped(visitor: Visitor, row: Mapping[str, Any]) -> DroppedCandidate:
     citation, item = row.get("citation"), None
     if citation and str(citation).startswith(CITATION_PREFIX):
         try:
             item = visitor.memory.get(citation)
         except (NotFound, InputError):  # erased meanwhile, or of another server
             item = None
-    return Dropped(row["slot"], citation, row["reason"], item)
+    return DroppedCandidate(row["slot"], citation, row["reason"], item)

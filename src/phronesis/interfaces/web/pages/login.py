@@ -15,7 +15,7 @@ from phronesis.interfaces.web.session import (
     THEME,
     THEMES,
     YEAR,
-    Reception,
+    VisitorFactory,
     is_same_site,
     set_cookie,
 )
@@ -30,7 +30,7 @@ router = make_router()
 @router.get("/login")
 def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - the query's name
     """Ask for an API key."""
-    reception: Reception = request.app.state.reception
+    reception: VisitorFactory = request.app.state.reception
     words, theme = reception.words_and_theme(request)
     return bare_page(words, theme, "login.html", status=200, next=own_path(next), wrong=False)
 
@@ -39,7 +39,7 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - t
 def login(request: Request, key: Annotated[str, Form()], next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
     """Take an API key, and keep it in a cookie that no script reads. Each try counts for the address it comes from."""
     _from_here(request)
-    reception: Reception = request.app.state.reception
+    reception: VisitorFactory = request.app.state.reception
     reception.admission.count(None, address_of(request))
     try:
         reception.admission.admit(key.strip())

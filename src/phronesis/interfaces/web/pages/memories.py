@@ -141,7 +141,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedItem:
     """An item that an edge joins to this one. ``outgoing``: the edge starts at this one."""
 
     relation: str
@@ -237,7 +237,7 @@ def changes_of(event: HistoryEvent) -> list[Change]:
     return [Change(name, pair[0], pair[1]) for name, pair in event.fields.items()]
 
 
-def linked_items(visitor: Visitor, told: Explanation) -> list[Linked]:
+def linked_items(visitor: Visitor, told: Explanation) -> list[LinkedItem]:
     """Return the existing items that edges join to this one."""
     out = []
     for edge in told.edges[:LINKED_SHOWN]:
@@ -248,5 +248,5 @@ def linked_items(visitor: Visitor, told: Explanation) -> list[Linked]:
                 other = visitor.memory.get(edge[f"{side}_id"])
             except NotFound:  # erased meanwhile
                 continue
-            out.append(Linked(edge["type"], outgoing, other, edge.get("weight")))
+            out.append(LinkedItem(edge["type"], outgoing, other, edge.get("weight")))
     return out

@@ -106,7 +106,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class TraitTold:
+class TraitDetails:
     """What a trait's page shows in addition to an item's page."""
 
     moments: Sequence[Moment]
@@ -118,11 +118,11 @@ class TraitTold:
     facets: Sequence[str] = FACETS
 
 
-def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitTold:
+def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitDetails:
     """Return what a trait's page shows in addition; changes are oldest first."""
     evidence = visitor.memory.traits.evidence(trait.id)
     moments = moments_of(history)
-    return TraitTold(
+    return TraitDetails(
         moments,
         chart_of(moments, visitor.words),
         [row for row in evidence if row.evidence_type == "supporting"],

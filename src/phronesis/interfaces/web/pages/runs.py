@@ -32,7 +32,7 @@ class Learn:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ProductRows:
     """The product rows of a feedback form; rows without a name are ignored."""
 
     name: Annotated[list[str], Form()]
@@ -60,7 +60,7 @@ def runs(visitor: Visiting, cursor: str = "") -> Response:
 def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
     """Show a run with all that came of it."""
     record = visitor.memory.runs.get(id, **visitor.looking.owner)
-    drawing, missing = drawn(visitor, record.review)
+    drawing, missing = modifier_drawing(visitor, record.review)
     products = list((record.feedback or {}).get("products") or ())
     rows = [*products, *({} for _ in range(SPARE_ROWS))]
     return page(
@@ -82,7 +82,7 @@ def feedback(
     *,
     token: Annotated[str, Form()],
     id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    made: Annotated[Made, Depends()],
+    made: Annotated[ProductRows, Depends()],
     pros: Annotated[str, Form()] = "",
     cons: Annotated[str, Form()] = "",
     other: Annotated[str, Form()] = "",
@@ -123,7 +123,7 @@ def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, 
     return _seen_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 
 
-def drawn(visitor: Visitor, review: Review | None) -> tuple[Any, str]:
+def modifier_drawing(visitor: Visitor, review: Review | None) -> tuple[Any, str]:
     """Return the drawing of a modifier with a structure; otherwise the reason why there is none."""
     reviews = visitor.memory.admin.components.reviews
     if review is None or reviews is None:

@@ -37,7 +37,7 @@ def words_of(language: str) -> Words:
     return Words(known, _flat(tomllib.loads(text)))
 
 
-def preferred(accepted: str) -> str:
+def preferred_language(accepted: str) -> str:
     """Return the first available language of an ``Accept-Language`` header, or English."""
     for part in accepted.split(","):
         language = part.partition(";")[0].strip().lower().partition("-")[0]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.conversation.extracting.tagging.network import Chances, Floats, Network, Vocabulary
-from phronesis.conversation.extracting.tagging.opinion import Tagged, best_path, tagged_in
+from phronesis.conversation.extracting.tagging.network import Floats, Network, TagProbabilities, Vocabulary
+from phronesis.conversation.extracting.tagging.opinion import TaggedValue, best_path, tagged_in
 
 TAGS = (
     "O",
@@ -26,7 +26,7 @@ TAGS = (
 NETWORK = Network(Vocabulary({}, {}, 1), TAGS, {})
 
 
-def tagged(text: str, marks: Mapping[str, str], signs: Mapping[str, tuple[float, float, float]]) -> list[Tagged]:
+def tagged(text: str, marks: Mapping[str, str], signs: Mapping[str, tuple[float, float, float]]) -> list[TaggedValue]:
     """Give what is found where the words of ``marks`` are tagged so for certain."""
     scores = np.full((len(text), len(TAGS)), -20.0, np.float32)
     scores[:, 0] = 0
@@ -37,7 +37,7 @@ def tagged(text: str, marks: Mapping[str, str], signs: Mapping[str, tuple[float,
             scores[place + n, 0] = -20
             scores[place + n, TAGS.index(f"{'I' if n else 'B'}-{name}")] = -0.1
         said[place : place + len(words)] = signs.get(words, (0, 0, 0))
-    return tagged_in(text, NETWORK.vocabulary.encode(text), Chances(scores, said), NETWORK)
+    return tagged_in(text, NETWORK.vocabulary.encode(text), TagProbabilities(scores, said), NETWORK)
 
 
 def test_a_value_is_the_speakers_unless_it_is_anothers() -> None:

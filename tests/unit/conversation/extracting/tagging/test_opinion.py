@@ -10,14 +10,14 @@ import pytest
 from phronesis.conversation.extracting.memory_types import load_memory_types
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.conversation.extracting.tagging.network import (
-    Chances,
-    Encoded,
+    EncodedText,
     Network,
+    TagProbabilities,
     Vocabulary,
     token_spans,
     word_of,
 )
-from phronesis.conversation.extracting.tagging.opinion import SecondOpinion, second_opinion
+from phronesis.conversation.extracting.tagging.opinion import TaggerReranker, second_opinion
 from phronesis.core.proposals import Proposal, Refusal
 
 AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
@@ -44,7 +44,7 @@ class Told(Network):
     text: str = ""
     marks: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
-    def chances(self, seen: Encoded) -> Chances:
+    def chances(self, seen: EncodedText) -> TagProbabilities:
         scores = np.full((len(seen), len(TAGS)), -9.0, np.float32)
         scores[:, 0] = 0
         for words, (name, chance) in self.marks.items():
@@ -52,13 +52,13 @@ class Told(Network):
             for n in seen.span(place, place + len(words)):
                 column = TAGS.index(f"{'B' if seen.starts[n] == place else 'I'}-{name}")
                 scores[n, [0, column]] = np.log([1 - chance, chance])
-        return Chances(scores, np.zeros((len(seen), 3), np.float32))
+        return TagProbabilities(scores, np.zeros((len(seen), 3), np.float32))
 
 
 def read(text: str, marks: Mapping[str, tuple[str, float]]) -> tuple[list[Proposal], list[Refusal]]:
     words = {word_of(text[start:end]): 2 for start, end in token_spans(text)}
     network = Told(Vocabulary(words, {}, 1), TAGS, {}, text, marks)
-    second = SecondOpinion(lambda _: network, unlikely={"en": 0.1, "zh": 0.1})
+    second = TaggerReranker(lambda _: network, unlikely={"en": 0.1, "zh": 0.1})
     return Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT)
 
 
