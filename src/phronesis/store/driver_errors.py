@@ -79,14 +79,3 @@ def sqlstate_of(error: Exception) -> str | None:
     """Return PostgreSQL's code of an error, or None."""
     state: str | None = getattr(getattr(error, "orig", error), "sqlstate", None)
     return state
-
-
-def is_duplicate(error: sa.exc.IntegrityError) -> bool:
-    """Return whether a unique key was violated, by code."""
-    original = error.orig
-    if isinstance(original, sqlite3.Error):
-        return getattr(original, "sqlite_errorcode", 0) in {
-            sqlite3.SQLITE_CONSTRAINT_UNIQUE,
-            sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
-        }
-    return getattr(original, "sqlstate", None) == "23505"

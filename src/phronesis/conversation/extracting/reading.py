@@ -232,9 +232,8 @@ class MessageReader:
                 known = known and not (matched.pattern.capital and self.matching.small)
                 if known and clause_rule(low, language) in {None, "chit_chat"}:
                     kept = self.cast.subject, self.matching.lead
-                    taken = self._take(
-                        clause, SubjectReference(self.cast.speaker, 0, clause.bare), matched, "assert", language
-                    )
+                    spoken = SubjectReference(self.cast.speaker, 0, clause.bare)
+                    taken = self._take(clause, spoken, matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
                         of_others |= told_of_others(matched, parts)
@@ -348,8 +347,7 @@ class MessageReader:
         **said: str | None,
     ) -> None:
         """Propose a value, unless the same was proposed of the same: ``said`` are its subject, key, act, replaces."""
-        subject, key = said["subject"] or self.cast.speaker, said["key"] or row.key
-        value = self._as_said(value, clause)
+        subject, key, value = said["subject"] or self.cast.speaker, said["key"] or row.key, self._as_said(value, clause)
         subject = subject if subject == self.cast.speaker else self._as_said(subject, clause)
         same = [one for one in self.proposals if (one.subject, one.key, one.kind) == (subject, key, row.kind)]
         if said_before(same, row.form, value, clause.start):
@@ -382,8 +380,7 @@ class MessageReader:
         if self.carried is not None:
             return self.carried  # "its licence is MIT": "the parser's licence is MIT"
         elided = spoken.elided and language.text["subject"].match(clause.bare) is None
-        begun = self.matching.lead
-        lead = spoken.text if begun and spoken.text.startswith(begun) else ""
+        lead = spoken.text if self.matching.lead and spoken.text.startswith(self.matching.lead) else ""
         words = content_of(clause, language, subject=subject, speaker=self.cast.speaker, elided=elided, lead=lead)
         end = common_end(words, clause.raw)
         return f"{self._as_said(words[: len(words) - end], clause)}{self.text[clause.end - end : clause.end]}"
@@ -394,10 +391,8 @@ class MessageReader:
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         language = self.language
-        told = join_proposals(self.proposals, language)
-        kept = [replace(one, subject=plain_relative(one.subject)) for one in told]
-        nobody = language.gates["nobody"]
-        kept = [one for one in kept if not (is_day(one, language) or nobody.match(one.subject))]
+        kept = [replace(one, subject=plain_relative(one.subject)) for one in join_proposals(self.proposals, language)]
+        kept = [one for one in kept if not (is_day(one, language) or language.gates["nobody"].match(one.subject))]
         kept = without_unnamed(kept, self.simple, self.cast.speaker, language)
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"

@@ -253,15 +253,6 @@ USUAL: Final = Spread(0.0, 0.15)
 .2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryMatch:
-    """How well each row of a lane matches a question, in [0, 1]; ``meaning`` is None without vectors to compare."""
-
-    words: Floats
-    meaning: Floats | None
-    spread: Spread
-
-
 def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) -> list[Floats]:
     """Return BM25 of each row as a share of the maximum for the question's terms, one array per lane.
 

@@ -128,8 +128,7 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
     """Return a limitation that names the runs in which a claim failed, in the claim's language, Chinese or English.
 
     It states results and gives no advice. ``contradicting`` are in learn order, at least one; ``test`` is the one that
-    judged them, None where a model did. Names of runs, modifiers and products are as given; if the gate refuses one,
-    `plain_limitation` contains none.
+    judged them, None where a model did. Names of runs, modifiers and products are as given.
     """
     test = test if test is not None else claim.test
     chinese = _is_chinese(claim)
@@ -141,16 +140,6 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
         parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
     text = joint.join(parts) + end
     return text if chinese else f"Not held {text}"
-
-
-def plain_limitation(claim: Claim, runs: int) -> str:
-    """Return a limitation with the number of runs in which a claim failed, without any given name.
-
-    Valid for all names.
-    """
-    if _is_chinese(claim):
-        return f"在 {runs} 次运行中不成立。"
-    return f"Not held in {runs} {'run' if runs == 1 else 'runs'}."
 
 
 def _is_chinese(claim: Claim) -> bool:
