@@ -21,7 +21,6 @@ from phronesis.reasoning.laws.claim_status import (
     CLAIMS_FOLD,
     current_block,
     limitation_from,
-    plain_limitation,
     replaced_fields,
     status_of,
     written_of,
@@ -124,9 +123,6 @@ def test_a_limitation_names_the_last_three_runs_and_counts_the_others() -> None:
     assert "：锌的数值为 1" in limitation_from(claim(inference="铜"), zinc, {"metric": "value", "product": "锌"})
     own = claim(test={"metric": "activity"})
     assert limitation_from(own, runs[:1]) == "Not held in run a: total activity 0."
-    assert plain_limitation(claim(), 1) == "Not held in 1 run."
-    assert plain_limitation(claim(), 2) == "Not held in 2 runs."
-    assert plain_limitation(claim(conditions=("铜",)), 2) == "在 2 次运行中不成立。"
 
 
 # Blocks.

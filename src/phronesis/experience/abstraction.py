@@ -1,8 +1,8 @@
 """Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
 
-``AbstractionPreparer`` groups the live patterns into topics, plans which principles to create, update or end, and words those
-that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as it is,
-so unchanged patterns cause no change and no model call.
+``AbstractionPreparer`` groups the live patterns into topics, plans which principles to create, update or end, and words
+those that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as
+it is, so unchanged patterns cause no change and no model call.
 """
 
 import json

@@ -401,3 +401,12 @@ def test_by_keep_both_nothing_ends(said: list[tuple[int, str, Trust]]) -> None:
     current = {one.item.id for one in lane.held.values() if one.current}
     for one in current:
         assert {other for other in current if (one, other) in lane.contradicts} == current - {one}
+
+
+def test_a_value_that_begins_later_ends_the_present_one_then_however_often_it_is_said() -> None:
+    lane = Lane()
+    lane.state("job", "siemens", saying(1))
+    for day in (2, 3):
+        lane.state("job", "philips", saying(day, began=20), ahead=True)
+        assert (lane.held["siemens1"].item.ended, lane.held["siemens1"].item.valid_to) == (None, at(20))
+        assert lane.now("job") == ["philips", "siemens"]

@@ -89,3 +89,29 @@ def test_the_same_attempt_with_two_outcomes() -> None:
     assert sides(conflicts) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
     bare = opposed_events([event("a", "cleared the cache"), event("b", "cleared the cache", "failure")], tokenize)
     assert len(bare) == 1
+
+
+def test_what_is_weak_or_said_already_is_left_out() -> None:
+    advised = told(found(event("a", "one")), found(event("b", "One"), 0.8), found(event("c", "two"), 0.1))
+    assert [one.attempt for one in advised.recommended] == ["one"]
+    assert told() == Recommendations()
+    assert told(found(event("a", "x"), 0.0)) == Recommendations()
+    assert len(told(found(event("a", "x")), found(event("b", "y")), limit=1).recommended) == 1
+
+
+def test_principles_advise_or_warn() -> None:
+    wise = Principle(
+        id="k",
+        kind="principle",
+        condition="it fails",
+        action="pin",
+        because="it worked",
+        watch_out="stale locks",
+        patterns=("p",),
+        **ITEM,
+    )
+    [one] = told(found(wise, needs_validation=True)).recommended
+    assert (one.attempt, one.why, one.lesson) == ("pin", "it fails it worked", "stale locks")
+    assert (one.principles, one.needs_validation) == (("k",), True)
+    warned = told(found(replace(wise, label="failure")))
+    assert ([one.attempt for one in warned.avoid], warned.recommended) == (["pin"], [])

@@ -46,3 +46,14 @@ def test_sections_are_disjoint_and_in_order(text: str, data: st.DataObject) -> N
         assert has_words(text, section.start, section.end)
         assert all(title.strip() == title != "" for title in section.path)
         end = section.end
+
+
+def test_the_deepest_headings_go_first_when_there_are_too_many() -> None:
+    count = outline.MAX_SECTIONS
+    text = "ab" * (count + 20)
+    many = [Heading(1 + (n % 10 > 0), f"h{n}", 2 * n, 2 * n) for n in range(count + 20)]
+    assert {section.path for section in sections_of(text, many)} == {(f"h{n}",) for n in range(0, count + 20, 10)}
+    flat = [Heading(1, f"h{n}", 2 * n, 2 * n) for n in range(count + 20)]
+    found = sections_of(text, flat)
+    assert len(found) == count
+    assert found[-1].end == len(text)

@@ -1,6 +1,7 @@
 """The laws of principles: what supports and contradicts one, how sure it is, and when it is said anew (EMB-10)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.experience.laws import topics
 from phronesis.experience.laws.evidence_fold import STANDINGS
+from phronesis.experience.laws.principle_text import say, word
 from phronesis.experience.laws.principles import PrincipleThresholds, cost_of, evidence_counts, risk_of
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
@@ -23,9 +25,27 @@ from phronesis.experience.laws.topics import (
     PrincipleDraft,
     Slot,
     confidence_of,
+    denies,
     draw,
     group_topics,
 )
+
+DENIAL_ANOTHER_ACTION: list[tuple[str, bool]] = [
+    ("did not pin it", True),
+    ("didn't pin it", True),
+    ("没有先锁定", True),
+    ("pinned it", False),
+    ("先锁定", False),
+]
+
+
+TEXT_COUNTS_INDEPENDENT: list[tuple[list[str], bool, str]] = [
+    ([f"https://blog.example/{n}" for n in range(12)], False, "12 of 12 attempts worked (1 source: "),
+    (["https://a.example/1", "https://B.example/1", "https://b.example/2"], False, "(2 independent sources: "),
+    ([f"https://blog.example/{n}" for n in range(3)], True, "3/3 次尝试成功（1 个来源："),
+    (["https://a.example/1", "https://b.example/1"], True, "（2 个独立来源："),
+]
+
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -193,3 +213,28 @@ def test_a_topic_too_large_to_compare_is_narrowed_or_taken_whole(monkeypatch: py
     near[:3, :3] = near[3:, 3:] = 1.5
     assert group_topics(near) == [[0, 1, 2], [3, 4, 5]]
     assert group_topics(np.full((5, 5), 9.0, np.float32)) == [[0, 1, 2, 3, 4]]
+
+
+def test_loose_events_contradict_when_they_did_the_same() -> None:
+    bad, other, odd = event("bad", FAILURE), event("other", FAILURE), event("odd", "unknown")
+    held = pattern("held", FAILURE, size=1)
+    counter = [bad, other, odd, event("fine"), *held.events]
+    good = pattern("good", counter=counter)
+    did = {(one.id, "good"): 1.0 for one in (bad, odd, event("fine"), *held.events)}
+    drawn = draw([good, held, pattern("far", FAILURE)], {**did, ("other", "good"): 0.6}, terms)
+    assert drawn[0].counter == [bad]
+    assert drawn[0].weights["bad"] == 1.0
+
+
+def test_a_denial_is_another_action() -> None:
+    for attempt, denied in DENIAL_ANOTHER_ACTION:
+        assert denies(attempt) == denied, attempt
+
+
+def test_the_text_counts_independent_sources_and_no_references() -> None:
+    for refs, chinese, told in TEXT_COUNTS_INDEPENDENT:
+        attempt = "固定编译器版本" if chinese else "pinned the compiler"
+        events = [event(f"e{n}", attempt=attempt, source_ref=ref) for n, ref in enumerate(refs)]
+        drawn = PrincipleDraft(support=[replace(pattern("good", events=events), summary=attempt)])
+        assert told in say(drawn, word(drawn)).because, refs
+        assert evidence_counts(drawn)["sources"] == len({ref.split("/")[2].lower() for ref in refs}), refs

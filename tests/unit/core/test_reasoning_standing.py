@@ -98,3 +98,10 @@ def test_an_edit_names_what_it_changes_and_nothing_else() -> None:
         item = written(ReasoningBlock(topic="Cu", scope="global", claims=(claim(),), extra=(("A", "1"),)))
         assert replaced_fields(item, block) == changed, block
         assert edited(item, block).content == render(block), block
+
+
+def test_a_run_that_the_claim_names_counts_there_alone() -> None:
+    named = claim(support=Tally(count=2, run_ids=("r1",)), contra=Tally(count=1, run_ids=("r2",)))
+    rows = (piece("i1", "r1", part="c1", polarity="contra"), piece("i1", "r2", part="c1"), piece("i1", "r3", part="c1"))
+    (found,) = current_block(written(ReasoningBlock(claims=(named,)), rows)).claims
+    assert (found.support, found.contra) == (Tally(count=3, run_ids=("r1", "r3")), named.contra)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.input import checked_nei
+from phronesis.experience.laws.input import NEI, checked_nei
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TRIED = {"attempt": "pin it", "source_ref": "log:1"}
@@ -35,3 +35,30 @@ def test_what_is_missing_says_what_is_needed() -> None:
     with pytest.raises(InputError, match="NEI or a mapping") as refused:
         checked_nei("pinned it", now=NOW)
     assert refused.value.field == "nei"
+
+
+def test_an_input_may_be_a_record() -> None:
+    said = NEI(
+        attempt="pin it",
+        source_ref="log:1",
+        label="failure",
+        episode_id="e",
+        seq=0,
+        hints={"failed": True},
+        observations={"exit_code": 1},
+        field_origin={"attempt": "human", "goal": "model"},
+    )
+    assert checked_nei(said, now=NOW) == {
+        **TRIED,
+        "label": "failure",
+        "source_type": "manual",
+        "episode_id": "e",
+        "seq": 0,
+        "hints": {"failed": True},
+        "observations": {"exit_code": 1},
+        "field_origin": {"attempt": "human"},
+    }
+    assert (
+        checked_nei(NEI(attempt="pin it", source_ref="log:1", occurred_at=NOW), now=NOW)["occurred_at"]
+        == "2026-01-01T00:00:00Z"
+    )

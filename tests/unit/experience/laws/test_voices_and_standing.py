@@ -170,3 +170,8 @@ def test_a_pattern_hears_of_truth_and_labels_and_not_of_use() -> None:
     assert echoes(row("correct", "a", part="x"), "p") == []
     [echo] = echoes(row("incorrect", "a", on="event"), "p")
     assert (echo.item_id, echo.part, echo.source_item_id, echo.source_key) == ("p", "event", "event", "a")
+
+
+def test_an_event_of_which_nobody_spoke_is_as_it_was_decided() -> None:
+    assert folded(event()) == event()
+    assert folded(item(L1, "success")).label == "success"  # one that does not say how it was decided

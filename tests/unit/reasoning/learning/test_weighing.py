@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.reasoning import claim_effects
-from phronesis.reasoning.claim_effects import ClaimJudge, add_limitation, limitation_for
+from phronesis.reasoning.claim_effects import BARE, ClaimJudge, add_limitation, limitation_for
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.facts import FactsView
@@ -71,3 +71,15 @@ def test_a_limitation_is_added_once_to_its_claim() -> None:
     assert once.claims[0].limitations == ("x",)
     assert add_limitation(once, "c1", "x") == once
     assert add_limitation(BLOCK, "c2", "x") == BLOCK
+
+
+def test_a_limitation_that_the_gate_refuses_says_less() -> None:
+    test = claim_effects.test_of(CLAIM)
+    assert "(Cu–Zn)" in limitation_for(CLAIM, [view(label="Cu–Zn")], test)
+    advice = "none. Next, try Ni at 2:1."
+    assert limitation_for(CLAIM, [view(label=advice)], test) == "Not held in run r1: fraction of formate 0.5."
+    assert limitation_for(CLAIM, [view(run_id=advice)], test) == BARE[0]
+    chinese = Claim(
+        claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]}, inference="甲酸占比不低于 0.6。"
+    )
+    assert limitation_for(chinese, [view(run_id=advice)], claim_effects.test_of(chinese)) == BARE[1]
