@@ -1,12 +1,14 @@
 """Records say what items hold, with the documented value for what is absent."""
 
 from datetime import UTC, datetime
+from struct import pack
 from typing import Any
 
 import numpy as np
 
 from phronesis.core.items import Item
-from phronesis.experience.laws.ranking import Centre, usual_cosine
+from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
+from phronesis.experience.laws.ranking import Centre, usual_cosine, word_shares
 from phronesis.experience.laws.records import (
     Episode,
     ForgetResult,
@@ -86,3 +88,22 @@ def test_the_usual_cosine_is_the_mean_over_all_pairs() -> None:
     np.testing.assert_allclose(centre.mean, [2 / 3, 1 / 3, 0], rtol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(centre.centred(one), axis=1), 1.0, rtol=1e-6)
     assert centre.centred(np.zeros((1, 3), np.float32)).tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_words_are_scored_as_a_share_of_all_that_was_asked_among_experience_alone() -> None:
+    index = ScopeIndex()
+    index.add([(n, b"".join(pack("<QH", term, 1) for term in one)) for n, one in enumerate(([1], [1, 2], [1, 3]))])
+    mask = np.array([True, True, False])
+    [found] = word_shares([(index, mask)], [1, 9])
+    asked = {1: idf_of(2, 2), 9: idf_of(2, 0)}
+    for row, length in ((0, 1), (1, 2)):
+        saturation = K1 * (1 - B) + K1 * B * length / 1.5
+        wanted = asked[1] / sum(asked.values()) / (1 + saturation)
+        np.testing.assert_allclose(found[row], wanted, rtol=1e-5)
+    assert found[2] == 0.0
+    [twice] = word_shares([(index, mask)], [1, 1, 9])
+    np.testing.assert_allclose(twice[0] / found[0], 2 * sum(asked.values()) / (2 * asked[1] + asked[9]), rtol=1e-5)
+    [many] = word_shares([(index, mask)], [*range(1, 3), *range(100, 200)])
+    most = idf_of(2, 2) + idf_of(2, 1) + 62 * idf_of(2, 0)
+    np.testing.assert_allclose(many[0] / found[0], sum(asked.values()) / most, rtol=1e-5)
+    assert word_shares([(index, ~mask & mask)], [1])[0].tolist() == [0.0, 0.0, 0.0]
