@@ -22,6 +22,7 @@ from phronesis.core.data_delimiters import own_text
 from phronesis.core.entries import Entry, SummaryRow, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.results import Turn
 from phronesis.core.statements import plain_form
 from phronesis.core.timestamps import to_micros
@@ -85,7 +86,7 @@ def recent_turns(
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
             blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
         known = {message["id"]: message_words(message) for _, message in said if "id" in message}
-        for message in (message for entry in waiting for message in entry.payload["messages"]):
+        for message in (message for entry in waiting for message in payload_of(entry, TurnPayload)["messages"]):
             text = "" if is_erased(message) else message_words(message)
             if text.strip() and ("id" not in message or known.get(message["id"]) != text):
                 blocks.append(_block(message, text, (), held=False))

@@ -23,6 +23,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import UTC_OFFSET, Item, Trust
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import EvidenceRow, Mention, normal_name
@@ -73,7 +74,7 @@ def stated_in_messages(
     ``messages`` are the items that the entry creates, ``ids`` the ids of all its messages by number. A message that is
     repeated, quarantined, an echo of a shown context, or without the quoted text states nothing.
     """
-    if entry.payload.get("infer") is False:
+    if payload_of(entry, TurnPayload).get("infer") is False:
         return []
     judged, echoes = judgements_in(outcomes), echo_predicate(entry, outcomes)
     fresh = {message.id: message for message in messages if message.quarantine is None}
@@ -110,7 +111,7 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
         key=proposal.key,
         value=proposal.value,
         metadata=message.metadata,
-        importance=entry.payload.get("importance") or proposal.importance,
+        importance=payload_of(entry, TurnPayload).get("importance") or proposal.importance,
         confidence=proposal.confidence,
         trust=trust,
         source_type="chat",

@@ -23,6 +23,7 @@ from phronesis.core.data_delimiters import choose_boundary, own_text
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.name_detection import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
 from phronesis.core.text import UNSPACED
 from phronesis.core.timestamps import parse_local
@@ -94,7 +95,7 @@ class ByRules:
             for one in find_mentions(text)
         ]
         outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found}), *withheld]
-        if self.rules is None or entry.payload.get("infer") is False:
+        if self.rules is None or payload_of(entry, TurnPayload).get("infer") is False:
             return [*outcomes, *extraction_outcomes((), refused, EXTRACT_VERSION)]
         readable = {n: bound_sentences(text) for n, text in texts.items()}
         found_in = self.rules.propose(entry, readable)
@@ -158,17 +159,18 @@ class ByModel:
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return what the model extracted and the messages contain, and its answers; by rules if it gave nothing."""
+        payload = payload_of(entry, TurnPayload)
         ruled = self.rules(bench, entry)
         withheld = [one for one in ruled if one.role == WITHHELD]
         hidden = withheld_in({WITHHELD: withheld})
         texts = {n: text for n, text in texts_of(entry).items() if text.strip() and n not in hidden}
-        own = {n: own_text(text, hosts=entry.payload["messages"][n]["role"] == "user") for n, text in texts.items()}
+        own = {n: own_text(text, hosts=payload["messages"][n]["role"] == "user") for n, text in texts.items()}
         if not any(one.text.strip() for one in own.values()):
             return ruled
         if not texts or sum(map(len, texts.values())) > MAX_SHOWN:
             return ruled
         known = self.rules.rules
-        learns = known is not None and entry.payload.get("infer") is not False
+        learns = known is not None and payload.get("infer") is not False
         said = messages_said(entry, {n: one.text for n, one in own.items() if one.text.strip()})
         types = known.types if learns and known is not None else None
         task = Task(instructions(types, texts.values()), _fenced(entry, said), ExtractionAnswer)
@@ -233,10 +235,11 @@ def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
 
 def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
     """Return each message with its speaker and time."""
+    payload = payload_of(entry, TurnPayload)
     out: dict[int, GateInput] = {}
     for n, text in texts.items():
-        message = entry.payload["messages"][n]
-        given = message.get("created_at") or entry.payload.get("occurred_at")
+        message = payload["messages"][n]
+        given = message.get("created_at") or payload.get("occurred_at")
         at = entry.recorded_at if given is None else parse_local(given, field="created_at")
         out[n] = GateInput(text, message["role"], at, speaker_name(message.get("name")))
     return out

@@ -33,6 +33,7 @@ from phronesis.core.entries import (
 )
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import PROPOSALS
 from phronesis.core.relations import Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
@@ -67,7 +68,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     A message whose id and text its session already holds is the same message and creates no second item; if it was
     deleted, it stays deleted. A message that was rolled back may be added again.
     """
-    payload = entry.payload
+    payload = payload_of(entry, TurnPayload)
     messages: Sequence[Mapping[str, Any]] = payload.get("messages", ())
     session_id: str | None = payload.get("session_id")
     session, known = _session_so_far(view, session_id, messages)
@@ -121,7 +122,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 def message_time(entry: Entry, message: Mapping[str, Any]) -> datetime:
     """Return when a message was said: its own time, the call's, or when it was recorded."""
-    given = message.get("created_at") or entry.payload.get("occurred_at")
+    given = message.get("created_at") or payload_of(entry, TurnPayload).get("occurred_at")
     return entry.recorded_at if given is None else parse_moment(given, field="created_at")
 
 
@@ -152,7 +153,7 @@ def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict
 
 
 def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, Any], *, position: int) -> Item:
-    payload = entry.payload
+    payload = payload_of(entry, TurnPayload)
     at = message_time(entry, message)
     return Item(
         id=item_id(entry.id, "message", str(n)),
@@ -207,7 +208,7 @@ def _message_row(
 
 
 def _conversation(entry: Entry, session: SessionRow | None, rows: list[MessageRow]) -> ConversationRows:
-    payload = entry.payload
+    payload = payload_of(entry, TurnPayload)
     session_id: str = payload["session_id"]
     calls = [
         ToolCallRow(
@@ -262,7 +263,7 @@ def _mentions(
             if item is not None and item.content[found["start"] : found["end"]] == found["surface"]:
                 add(item, found["surface"], found["kind"], found["start"], found["end"])
     for first in list(made.values())[:1]:
-        for ref in entry.payload.get("refs", ()):
+        for ref in payload_of(entry, TurnPayload).get("refs", ()):
             if not is_erased(ref):
                 add(first, ref["uri"], ref["type"], 0, 0)
     for name in dict.fromkeys(item.name for item in made.values() if item.name is not None):
@@ -285,8 +286,8 @@ class InZone:
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of the inner prepare, and the offsets if there are any."""
-        name = entry.payload.get(TIME_ZONE) or self.zone
-        messages = list(entry.payload.get("messages", ()))
+        name = payload_of(entry, TurnPayload).get(TIME_ZONE) or self.zone
+        messages = list(payload_of(entry, TurnPayload).get("messages", ()))
         offsets: list[tuple[int, int]] = []
         for n, message in enumerate(messages):
             local = _local(entry, message, name)
@@ -302,7 +303,9 @@ class InZone:
 
 def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
     """Return a message's local time in a zone; None if it has an offset, or the zone is unknown."""
-    given = None if is_erased(message) else message.get("created_at") or entry.payload.get("occurred_at")
+    given = (
+        None if is_erased(message) else message.get("created_at") or payload_of(entry, TurnPayload).get("occurred_at")
+    )
     if is_erased(message) or offset_minutes(given) is not None:
         return None
     at = entry.recorded_at if given is None else parse_moment(given, field="created_at")

@@ -18,6 +18,7 @@ import pydantic
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
 from phronesis.core.ids import item_id
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.engine.handler import DEGRADED_ROLE, Outcomes, Prepare, PrepareContext
 from phronesis.log.reader import fit, load_listed, message_text
 from phronesis.models.prompts import prompt
@@ -139,7 +140,7 @@ class SessionSummarizer:
 
     def _due(self, view: LaneView, entry: Entry) -> _Window | None:
         """Return the input of a summary if this entry is a session's n-th turn, else None."""
-        session_id = entry.payload.get("session_id")
+        session_id = payload_of(entry, TurnPayload).get("session_id")
         session = view.session(session_id) if session_id is not None else None
         turn = 1 if session is None else session.turn_count + 1
         if session_id is None or turn % self.every_turns:
@@ -198,7 +199,7 @@ def with_summary(
     before = view.summary(rows.session.session_id)
     if prepared["stands_on"] != ([] if before is None else [before.entry_id]):
         return rows
-    own = {item_id(entry.id, "message", str(n)) for n in range(len(entry.payload.get("messages", ())))}
+    own = {item_id(entry.id, "message", str(n)) for n in range(len(payload_of(entry, TurnPayload).get("messages", ())))}
     named = {one for line in prepared["lines"] for one in line["of"]} - own
     known = own | set(view.items(sorted(named)))
     lines = tuple(
@@ -219,7 +220,7 @@ def with_summary(
 
 def _messages(entry: Entry) -> list[_Text]:
     out = []
-    for n, message in enumerate(entry.payload.get("messages", ())):
+    for n, message in enumerate(payload_of(entry, TurnPayload).get("messages", ())):
         words = "" if is_erased(message) else fit(message_text(message)).strip()
         if words:
             role = _role(message)

@@ -21,6 +21,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.payloads import ItemPayload, payload_of
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Occurrence, form_of
@@ -49,18 +50,19 @@ class TypedItemPreparer:
 
         An item that contains a composed context, or a line of one, is refused.
         """
-        if has_context(entry.payload["content"]):
-            refused = refusal(0, entry.payload["content"], INJECTED)
+        payload = payload_of(entry, ItemPayload)
+        if has_context(payload["content"]):
+            refused = refusal(0, payload["content"], INJECTED)
             return [Outcome(role=GATED, made_by=INJECTED_VERSION, body={"refusals": [refused.to_dict()]})]
-        below = _trust(entry.payload) < Trust.USER
-        found = suspicions({0: entry.payload["content"]} if below else {})
-        key = entry.payload.get("key")
-        known = None if key is None else _types().find(key, entry.payload["kind"]) or _types().find(key)
+        below = _trust(payload) < Trust.USER
+        found = suspicions({0: payload["content"]} if below else {})
+        key = payload.get("key")
+        known = None if key is None else _types().find(key, payload["kind"]) or _types().find(key)
         if key is None or known is None:
             return found
-        value = entry.payload.get("value")
+        value = payload.get("value")
         form = comparable_value(known, value) if isinstance(value, str) else None
-        retention, conflict = self.terms.of(key, entry.payload["kind"])
+        retention, conflict = self.terms.of(key, payload["kind"])
         body = {
             "cardinality": known.cardinality,
             "compared": form,
@@ -80,7 +82,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Create the item of an entry, or confirm a held one; its subject becomes an entity."""
     if is_erased(entry.payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
         return Changes()
-    external_id = entry.payload.get(EXTERNAL_ID)
+    external_id = payload_of(entry, ItemPayload).get(EXTERNAL_ID)
     if external_id is not None and is_taken(view, entry, external_id):
         return Changes()
     return with_replaced(view, entry, with_name(view, external_id, _made(view, entry, outcomes)))
@@ -97,7 +99,7 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     return Changes(items=[item], entities=names.changed, mentions=[mention])
 
 
-def natural_key(payload: Any) -> str:
+def natural_key(payload: ItemPayload) -> str:
     """Return the identity of an item within its entry: subject and key, or its text."""
     named = [str(payload.get(name) or "") for name in ("subject", "key")]
     return "\n".join(named) if any(named) else str(payload["content"])
@@ -126,12 +128,12 @@ def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> PlacedProposa
     return PlacedProposal(proposal=proposal, item=item, saying=saying, form=form_of(item))
 
 
-def _trust(payload: Any) -> Trust:
+def _trust(payload: ItemPayload) -> Trust:
     return Trust[payload.get("trust", "USER").upper()]
 
 
 def _item(view: LaneView, entry: Entry) -> Item:
-    payload = entry.payload
+    payload = payload_of(entry, ItemPayload)
     given = payload.get("occurred_at")
     at = entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
     kind, key, agent = payload["kind"], payload.get("key"), payload.get("agent_id")

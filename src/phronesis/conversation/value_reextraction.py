@@ -18,6 +18,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.proposals import Proposal
 from phronesis.core.statements import COMPARED, STATED
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
@@ -35,7 +36,7 @@ class ValueReextraction:
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the item's new value; nothing where its key does not define how values compare."""
-        payload = entry.payload
+        payload = payload_of(entry, EditPayload)
         if payload.get("content") is None and "value" not in payload:
             return ()
         with bench.view() as view:
@@ -45,7 +46,7 @@ class ValueReextraction:
         body = self._body(item, payload)
         return () if body is None else [Outcome(role=REREAD, made_by=RULES_VERSION, body=body)]
 
-    def _body(self, item: Item, payload: Any) -> dict[str, Any] | None:
+    def _body(self, item: Item, payload: EditPayload) -> dict[str, Any] | None:
         types: MemoryTypes = self.rules.types
         row = types.find(item.key or "", item.kind) or types.find(item.key or "")
         if row is None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Delta, Fold, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.items import Item
+from phronesis.core.payloads import ArchiveAllPayload, EditPayload, payload_of
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
@@ -61,7 +62,7 @@ def apply_retract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Take new content with its key and value, metadata (merged; None removes a key) or an end of validity."""
-    payload = entry.payload
+    payload = payload_of(entry, EditPayload)
     if is_erased(payload):
         return Changes()
     item = view.item(payload["item_id"])
@@ -90,9 +91,10 @@ def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Archive the lane's items that carry all the named attributes, including quarantined ones."""
+    payload = payload_of(entry, ArchiveAllPayload)
     if is_erased(entry.payload):
         return Changes()
-    wanted = entry.payload.get("attributes") or {}
+    wanted = payload.get("attributes") or {}
     found = view.find(session_id=wanted.get("session_id"), live=False)
     matching = [
         item
@@ -101,17 +103,18 @@ def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Chan
         and item.ended is None
         and all(getattr(item, name) == value for name, value in wanted.items())
     ]
-    reason = entry.payload.get("reason") or "deleted with its scope"
+    reason = payload.get("reason") or "deleted with its scope"
     return Changes(patches=[Patch(item.id, {"status": "archived"}, reason) for item in matching])
 
 
 def _patched(view: LaneView, entry: Entry, outcomes: Outcomes, fields: Mapping[str, Any]) -> Changes:
+    payload = payload_of(entry, EditPayload)
     if is_erased(entry.payload):
         return Changes()
-    item = view.item(entry.payload["item_id"])
-    if item is None or is_stale(item, entry.payload, outcomes):
+    item = view.item(payload["item_id"])
+    if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    reason = entry.payload.get("reason") or _SAID.get(entry.verb, entry.verb)
+    reason = payload.get("reason") or _SAID.get(entry.verb, entry.verb)
     return Changes(patches=[Patch(item.id, fields, reason)])
 
 
@@ -318,10 +321,11 @@ def apply_reject(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def _decided(view: LaneView, entry: Entry, fields: Mapping[str, Any]) -> Changes:
-    item = None if is_erased(entry.payload) else view.item(entry.payload["item_id"])
+    payload = payload_of(entry, EditPayload)
+    item = None if is_erased(entry.payload) else view.item(payload["item_id"])
     if item is None or not in_quarantine(item):
         return Changes()
-    return Changes(patches=[Patch(item.id, fields, entry.payload.get("reason") or entry.verb)])
+    return Changes(patches=[Patch(item.id, fields, payload.get("reason") or entry.verb)])
 
 
 QUARANTINE_HANDLERS: Final = (Handler(verb=RELEASE, apply=apply_release), Handler(verb=REJECT, apply=apply_reject))

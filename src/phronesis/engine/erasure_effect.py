@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.payloads import ErasePayload, payload_of
 from phronesis.engine.edits import DECIDED_ROLE
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
 from phronesis.engine.handler import FAILED_ROLE, Effect, Handler, Outcomes, PrepareContext
@@ -37,7 +38,7 @@ _KEPT: Final = frozenset({FAILED_ROLE, DECIDED_ROLE})
 
 def apply_erase(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Drop the lane's evidence and edges from erased sources, and request a new preparation of dependent entries."""
-    payload = entry.payload
+    payload = payload_of(entry, ErasePayload)
     gone = payload.get("gone", ())
     anew = payload.get("anew", ())
     return Changes(
@@ -75,7 +76,7 @@ class Erasure:
 
     def carry_out(self, unit: Unit, lane: Lane, entry: Entry, _outcomes: Sequence[Outcome]) -> None:
         """Remove the text from the log, and what was derived from it from the lane and from cached lookups."""
-        payload = entry.payload
+        payload = payload_of(entry, ErasePayload)
         forget_lookups(unit)  # nothing says which run a name was looked up for, and it can be asked again
         if payload.get("everything"):
             self._forget(unit, lane, entry)
@@ -135,7 +136,7 @@ class Preparation:
 
     def prepare(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Prepare each entry again at its place in the log, from a snapshot and without a lock."""
-        wanted = frozenset(entry.payload["entries"])
+        wanted = frozenset(payload_of(entry, ErasePayload)["entries"])
         found: list[Outcome] = []
         stepper = self.replayer.stepper
         with bench.view() as view:
@@ -160,7 +161,7 @@ class Preparation:
             if outcome.role == PREPARE_AGAIN:
                 entry_id, made = _opened(outcome)
                 by_entry.setdefault(entry_id, []).append(outcome_row(made))
-        drop_outcomes(unit, entry.payload["entries"], keep=_KEPT)
+        drop_outcomes(unit, payload_of(entry, ErasePayload)["entries"], keep=_KEPT)
         for entry_id, rows in by_entry.items():
             put_outcomes(unit, lane.lane_id, entry_id, rows)
         self.replayer.replace(unit, lane)

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from phronesis.core.changes import Changes, Delta, Fold, Patch, Undo, plan_undo, restored_fields
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
+from phronesis.core.payloads import RollbackPayload, payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
 from phronesis.engine.handler import FAILED_ROLE, Apply, Handler, Outcomes, PrepareContext, Registry
@@ -47,7 +48,7 @@ def undo_handler(folds: Mapping[str, Fold]) -> Handler:
 
     def apply(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         """Undo as far as possible; when later changes depend on it, change nothing."""
-        payload = entry.payload
+        payload = payload_of(entry, RollbackPayload)
         undo = find_undo(view, payload["target_id"], cascade=payload["cascade"], folds=folds) or _EMPTY
         if undo.blockers:
             return Changes()
@@ -77,7 +78,7 @@ def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold])
         if deltas[-1].op == "create":
             # What was never there cannot be restored: the item ends, and stays readable by id and in history.
             fields.update(status="archived", ended="retracted", ended_by=entry.id)
-        patches.append(Patch(item_id, fields, f"rolled back {entry.payload['target_id']}"))
+        patches.append(Patch(item_id, fields, f"rolled back {payload_of(entry, RollbackPayload)['target_id']}"))
     evidence = _before(
         [
             (

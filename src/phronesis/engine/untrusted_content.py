@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import SUSPECT_WORDS, Item
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
 from phronesis.core.scope import LaneName
 from phronesis.core.shingles import ComparedTexts, echoes
@@ -115,7 +116,7 @@ def refuse_uncovered(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[i
 
     Only messages from which something is proposed are checked.
     """
-    proposed, messages = _proposed(outcomes), entry.payload.get("messages", ())
+    proposed, messages = _proposed(outcomes), payload_of(entry, TurnPayload).get("messages", ())
     found = [n for n, text in texts.items() if n in proposed and messages[n]["role"] == "tool" and not is_judged(text)]
     if not found:
         return []
@@ -144,7 +145,8 @@ def repetitions(
     Nothing is looked up unless something is proposed from one of ``texts``, which are not the user's. The user's own
     repetitions are included.
     """
-    session_id = entry.payload.get("session_id")
+    payload = payload_of(entry, TurnPayload)
+    session_id = payload.get("session_id")
     proposed = _proposed(outcomes)
     if session_id is None or not proposed.keys() & texts.keys():
         return []
@@ -153,7 +155,7 @@ def repetitions(
         if lane.name is None:
             return []
         name = LaneName(lane.kind, lane.name)
-        ids = shown_before(live, name, session_id, seq=entry.seq, context_id=entry.payload.get("context_id"))
+        ids = shown_before(live, name, session_id, seq=entry.seq, context_id=payload.get("context_id"))
         shown = ComparedTexts.of(texts_of_items(live, ids)) if ids else None
     if shown is None:
         return []
@@ -176,8 +178,9 @@ def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
 
 def _answers(entry: Entry) -> dict[int, str]:
     """Return the texts of tool results, numbered after the messages."""
-    calls = entry.payload.get("tool_calls", ())
-    first = len(entry.payload.get("messages", ()))
+    payload = payload_of(entry, TurnPayload)
+    calls = payload.get("tool_calls", ())
+    first = len(payload.get("messages", ()))
     found = {first + n: "\n".join(words_in(call.get("result"))) for n, call in enumerate(calls) if not is_erased(call)}
     return {n: text for n, text in found.items() if text}
 
@@ -197,7 +200,7 @@ def words_in(value: Any) -> Iterator[str]:
 
 def _spoken_for(entry: Entry) -> dict[int, str]:
     """Return the texts of messages that are trusted less than the user's."""
-    messages = entry.payload.get("messages", ())
+    messages = payload_of(entry, TurnPayload).get("messages", ())
     if not any(not is_erased(message) and message["role"] in SPOKEN_FOR for message in messages):
         return {}
     return {n: text for n, text in texts_of(entry).items() if messages[n]["role"] in SPOKEN_FOR}

@@ -13,6 +13,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, Origin
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.entry_applier import is_taken
@@ -20,7 +21,15 @@ from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.untrusted_content import suspected_texts, suspicions
 from phronesis.experience.laws.event_draft import VERSION, VIEWS, Artifact, Draft, artifacts_in
 from phronesis.experience.laws.evidence_fold import DECIDED
-from phronesis.experience.laws.input import EVENTS, EXPERIENCE, MANUAL, SOURCE, artifacts_of, constraints_of
+from phronesis.experience.laws.input import (
+    EVENTS,
+    EXPERIENCE,
+    MANUAL,
+    SOURCE,
+    SourcePayload,
+    artifacts_of,
+    constraints_of,
+)
 from phronesis.experience.laws.outcome_labels import label_of
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, PATTERN, PRINCIPLE, SUPPORTS
 from phronesis.experience.sources.port import RawText, Sources
@@ -111,7 +120,7 @@ class SourcePreparer:
 
     def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the drafts, and marks of prompt injections in a machine's words."""
-        payload = entry.payload
+        payload = payload_of(entry, SourcePayload)
         source = self.sources[payload["source_type"]]
         raw = RawText(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
         drafts = [one.to_body() for one in source.read(raw)]
@@ -130,7 +139,7 @@ def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: i
 def _given(entry: Entry, *, long_errors: bool = True) -> list[SourcedDraft]:
     """Return the experiences of an entry that are not erased."""
     out = []
-    for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
+    for n, nei in enumerate(payload_of(entry, SourcePayload).get(EVENTS) or ()):
         if not is_erased(nei):
             out.append(
                 SourcedDraft(
@@ -164,7 +173,7 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
 
 def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[SourcedDraft]:
     """Return an adapter's drafts, each with its lines appended to the source's reference: ``build.log#L12-L15``."""
-    payload = entry.payload
+    payload = payload_of(entry, SourcePayload)
     whole = payload.get("source_ref") or f"entry:{entry.id}"
     given = payload.get("occurred_at")
     at = None if given is None else parse_moment(given, field="occurred_at")

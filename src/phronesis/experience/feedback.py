@@ -7,12 +7,13 @@ edges between events, which every later ``aggregate`` respects.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
@@ -34,6 +35,17 @@ from phronesis.experience.watermarks import FEEDBACK, MERGE, SPOKEN
 from phronesis.experience.watermarks import KIND as MARK
 from phronesis.store.lane_view import LaneView
 
+
+class FeedbackPayload(TypedDict, total=False):
+    """The verb ``feedback``: the item, the kind of judgement, and its value."""
+
+    target_id: str
+    kind: Any
+    value: Any
+    reason: str
+    regroups: list[str]
+
+
 SPLIT: Final = "split"
 
 SUCCESS: Final = "success"
@@ -41,18 +53,20 @@ SUCCESS: Final = "success"
 
 def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Apply a judgement as far as its target still exists."""
+    payload = payload_of(entry, FeedbackPayload)
     if is_erased(entry.payload):
         return Changes()
-    target = view.item(entry.payload["target_id"])
+    target = view.item(payload["target_id"])
     if target is None:
         return Changes()
-    if entry.payload["kind"] in (MERGE, SPLIT):
+    if payload["kind"] in (MERGE, SPLIT):
         return _drawn(view, entry, target)
     return _judged(view, entry, target)
 
 
 def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
-    kind = entry.payload["kind"]
+    payload = payload_of(entry, FeedbackPayload)
+    kind = payload["kind"]
     row = EvidenceRow(
         item_id=target.id,
         polarity=kind,
@@ -60,7 +74,7 @@ def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
         entry_id=entry.id,
         recorded_at=entry.recorded_at,
         source_entry_id=entry.id,
-        grade=entry.payload["value"] if kind == LABEL else None,
+        grade=payload["value"] if kind == LABEL else None,
         origin=origin_of(entry.actor),
     )
     rows = [row, *_above(view, target, row)]
@@ -134,13 +148,14 @@ def _live(view: LaneView, ids: Sequence[str], kind: str, *types: str) -> dict[st
 
 
 def _reason(entry: Entry) -> str:
-    told = entry.payload.get("reason")
-    return f"{entry.payload['kind']}: {told}" if told else str(entry.payload["kind"])
+    payload = payload_of(entry, FeedbackPayload)
+    told = payload.get("reason")
+    return f"{payload['kind']}: {told}" if told else str(payload["kind"])
 
 
 def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
     """Return the must-link and cannot-link edges of a merge or split; edges that it contradicts are removed."""
-    payload = entry.payload
+    payload = payload_of(entry, FeedbackPayload)
     events = {one for one, item in view.items(payload[SPOKEN]).items() if item.kind == L1}
     before = drawn_among(view, events)
     into = []

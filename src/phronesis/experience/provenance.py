@@ -9,12 +9,13 @@ from typing import Any, Final
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import CITATION_PREFIX, is_id, item_id
 from phronesis.core.items import Item
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
 from phronesis.core.scope import Scope
 from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.answers import Reference
-from phronesis.experience.laws.input import EVENTS, EXPERIENCE, SOURCE
+from phronesis.experience.laws.input import EVENTS, EXPERIENCE, SOURCE, SourcePayload
 from phronesis.experience.laws.records import (
     L1,
     PATTERN,
@@ -131,7 +132,7 @@ def _loaded(unit: Unit, entry_id: str) -> Entry:
 
 
 def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
-    payload = entry.payload
+    payload = payload_of(entry, SourcePayload)
     if is_erased(payload):
         return _bare(entry, erased=True)
     excerpt = "" if lines is None else _excerpt(payload["text"], *lines)
@@ -155,7 +156,7 @@ def _excerpt(text: str, first: int, last: int) -> str:
 
 
 def _of_told(entry: Entry, event: Item) -> EventSource:
-    told: list[Any] = entry.payload.get(EVENTS) or []
+    told: list[Any] = payload_of(entry, SourcePayload).get(EVENTS) or []
     own = next((one for n, one in enumerate(told) if item_id(entry.id, L1, str(n)) == event.id), None)
     if own is None or is_erased(own):
         return _bare(entry, erased=True)

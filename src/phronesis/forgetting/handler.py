@@ -12,6 +12,7 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.items import Item
+from phronesis.core.payloads import payload_of
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes
@@ -28,7 +29,7 @@ from phronesis.forgetting.laws import (
     brought_back,
     usage_field,
 )
-from phronesis.forgetting.planning import ForgettingStep, make_plan
+from phronesis.forgetting.planning import ForgetPayload, ForgettingStep, make_plan
 from phronesis.recall.browse import Browser
 from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
@@ -50,7 +51,7 @@ def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         return Changes()
     shown = entry.payload.get("used") or {}
     patches = []
-    for step in make_plan(view, entry.payload, entry.recorded_at).steps:
+    for step in make_plan(view, payload_of(entry, ForgetPayload), entry.recorded_at).steps:
         one, count = step.item, (step.item.data.get(USE) or {}).get("count", 0)
         ended = {"ended": "retired", "ended_by": entry.id, "valid_to": entry.recorded_at}
         patches.append(Patch(one.id, {**step.fields, **(ended if step.action == "delete" else {})}, step.reason))
@@ -96,7 +97,7 @@ def _told(name: str, value: Any) -> Any:
     return 1.0 if name == "weight" and value is None else value
 
 
-def preview_rows(view: LaneView, payload: Mapping[str, Any], at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
+def preview_rows(view: LaneView, payload: ForgetPayload, at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
     """Return the rows of what forgetting would do at a time, and of faded items that it keeps."""
     plan = make_plan(view, payload, at)
     return [row for step in plan.steps if (row := _foreseen(step)) is not None], [_kept(step) for step in plan.kept]
@@ -155,8 +156,8 @@ class Forgetter:
         return [kind for kind in FORGETTABLE if kind in self.law.rules]
 
     def payload(
-        self, tenant: str, name: LaneName, kinds: object = None, narrowing: Mapping[str, str] | None = None
-    ) -> dict[str, Any]:
+        self, tenant: str, name: LaneName, kinds: object = None, narrowing: ForgetPayload | None = None
+    ) -> ForgetPayload:
         """Return the payload of an entry: kinds, figures, and usage since the last run.
 
         InputError: no such kind.
@@ -168,7 +169,8 @@ class Forgetter:
             used = {} if lane is None else used_since(unit, lane.lane_id)
         rules = Law(rules={kind: self.law.rules[kind] for kind in wanted}, most=self.law.most)
         shown = {one: list(figures) for one, figures in used.items()}
-        return {"kinds": wanted, "law": rules.to_payload(), "used": shown, **(narrowing or {})}
+        narrowed: ForgetPayload = {} if narrowing is None else narrowing
+        return {**narrowed, "kinds": wanted, "law": rules.to_payload(), "used": shown}
 
     def _wanted(self, kinds: object) -> list[str]:
         known = self.kinds
@@ -180,7 +182,7 @@ class Forgetter:
         return [kind for kind in known if kind in listed]
 
     def would_do(
-        self, tenant: str, name: LaneName, payload: Mapping[str, Any], at: datetime
+        self, tenant: str, name: LaneName, payload: ForgetPayload, at: datetime
     ) -> tuple[list[Forgotten], list[Forgotten]]:
         """Return what an entry with this payload would do at a time, and the faded items that it would keep."""
         with self.database.transaction(tenant, "read") as unit:

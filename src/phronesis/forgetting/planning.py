@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
@@ -39,6 +39,17 @@ from phronesis.forgetting.laws import (
 from phronesis.store.lane_view import LaneView
 from phronesis.store.retention_queries import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
 from phronesis.store.statements import batches
+
+
+class ForgetPayload(TypedDict, total=False):
+    """The verb ``forget``: the kinds, the figures of the law, usage since the last run, and what narrows the call."""
+
+    kinds: list[str]
+    law: dict[str, Any]
+    used: dict[str, Any]
+    session_id: str
+    agent_id: str
+
 
 # Protection: a faded item is kept while a live item rests on it.
 
@@ -175,7 +186,7 @@ class _Assessment:
     why: Why | None
 
 
-def make_plan(view: LaneView, payload: Mapping[str, Any], at: datetime) -> ForgettingPlan:
+def make_plan(view: LaneView, payload: ForgetPayload, at: datetime) -> ForgettingPlan:
     """Return the plan at a time: principles first, messages last, lowest retention first within a kind."""
     law = Law.of(payload["law"])
     kinds = [kind for kind in FORGETTABLE if kind in law.rules and kind in (payload.get("kinds") or ())]
@@ -262,14 +273,14 @@ def _reason(action: Action, why: Why, one: _Assessment, rule: Rule) -> str:
 class _RetentionAssessor:
     """Computes retention and action of candidates."""
 
-    def __init__(self, view: LaneView, payload: Mapping[str, Any], law: Law, at: datetime) -> None:
+    def __init__(self, view: LaneView, payload: ForgetPayload, law: Law, at: datetime) -> None:
         # By the second: an entry may be recorded some microseconds after the dry run that foresaw it.
         self._view, self._law, self._at = view, law, at.replace(microsecond=0)
         used = payload.get("used") or {}
         self._used: Mapping[str, tuple[int, datetime]] = {
             one: (count, from_micros(last)) for one, (count, last) in used.items()
         }
-        self._narrowed = {name: payload.get(name) for name in NARROWING}
+        self._narrowed: dict[str, Any] = {name: payload.get(name) for name in NARROWING}
 
     def of(self, kinds: Sequence[str]) -> list[_Assessment]:
         """Return the changes of some kinds, before protection by dependents."""

@@ -14,6 +14,7 @@ from phronesis.core.text import check_id, check_text
 from phronesis.engine.erasure import Target
 from phronesis.experience.laws.records import ForgetResult, Forgotten
 from phronesis.forgetting.handler import FORGET
+from phronesis.forgetting.planning import ForgetPayload
 from phronesis.log import inputs
 from phronesis.log.export import write_export
 from phronesis.log.import_log import Importer
@@ -54,14 +55,16 @@ class StoreVerbs(Verbs):
         forgetting.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        named = {"session_id": session_id, "agent_id": agent_id}
-        narrowing = {name: check_id(value, field=name) for name, value in named.items() if value is not None}
+        narrowing: ForgetPayload = {}
+        if session_id is not None:
+            narrowing["session_id"] = check_id(session_id, field="session_id")
+        if agent_id is not None:
+            narrowing["agent_id"] = check_id(agent_id, field="agent_id")
         call, components = self._runtime.call(actor, idempotency_key, wait), self._runtime.components
-        payload, again = (
-            components.forgetter.payload(self._runtime.tenant, lane, kinds, narrowing),
-            self._runtime.recorded_payload(call),
-        )
-        payload |= {} if again is None else {name: again.get(name) for name in ("law", "used")}
+        payload = components.forgetter.payload(self._runtime.tenant, lane, kinds, narrowing)
+        again = self._runtime.recorded_payload(call)
+        if again is not None:
+            payload = {**payload, "law": again["law"], "used": again.get("used") or {}}
         if flag(dry_run, field="dry_run"):
             rows, kept = components.forgetter.would_do(self._runtime.tenant, lane, payload, components.clock())
             return self._forgotten(None, rows, kept, dry_run=True)

@@ -32,7 +32,7 @@ from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
 from phronesis.resources.handlers import RESOURCE
 from phronesis.resources.ingestion import SUMMARY
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.laws.records import IngestedResource, Resource, ResourcePayload
 from phronesis.resources.readers.decoding import decoded
 from phronesis.resources.readers.port import RawDocument
 
@@ -111,7 +111,7 @@ class Resources(Verbs):
 
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
-    ) -> dict[str, Any]:
+    ) -> ResourcePayload:
         """Return the payload members that hold the document, after parsing it: an unreadable one is not recorded."""
         taking_in = self._runtime.components.documents
         if url is not None:
@@ -133,7 +133,7 @@ class Resources(Verbs):
         taking_in.reader(taking_in.raw(payload))
         return payload
 
-    def _page(self, url: str) -> dict[str, Any]:
+    def _page(self, url: str) -> ResourcePayload:
         components = self._runtime.components
         if components.documents.urls == _OFF:
             raise InputError(
@@ -276,21 +276,26 @@ def _uri(value: object, *, field: str = "uri") -> str:
     return uri
 
 
-def _holding(raw: RawDocument) -> dict[str, Any]:
+def _holding(raw: RawDocument) -> ResourcePayload:
     """Return the payload members of a document: as text if possible, so that its lines can be cited."""
-    payload: dict[str, Any] = {}
-    payload |= {"name": raw.name} if raw.name else {}
-    payload |= {"media_type": raw.media_type} if raw.media_type else {}
+    payload: ResourcePayload = {}
+    if raw.name:
+        payload["name"] = raw.name
+    if raw.media_type:
+        payload["media_type"] = raw.media_type
     if raw.text is not None:
-        return payload | {"text": raw.text}
+        payload["text"] = raw.text
+        return payload
     body = raw.data or b""
     try:
         text = None if b"\0" in body else body.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = None
-    if text is not None:
-        return payload | {"text": text}
-    return payload | {"data": base64.b64encode(body).decode()}
+    if text is None:
+        payload["data"] = base64.b64encode(body).decode()
+    else:
+        payload["text"] = text
+    return payload
 
 
 def _bytes_of(path: Path, most: int) -> bytes:

@@ -6,13 +6,14 @@ breaks a replay.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold, Patch
 from phronesis.core.confidence import JUDGEMENTS
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import derived_id, item_id, parse_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.relations import EvidenceRow, Polarity
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import dumps
@@ -29,6 +30,45 @@ from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, replaced
 from phronesis.reasoning.laws.facts import GenericFacts
 from phronesis.reasoning.laws.records import REASONING, Feedback, Run, checked_feedback, checked_run
 from phronesis.store.lane_view import LaneView
+
+
+class BlockPayload(TypedDict, total=False):
+    """The verb ``reasoning``: a block of claims as written."""
+
+    topic: str
+    scope: str
+    extra: list[str]
+    claims: list[dict[str, Any]]
+
+
+class BlockEditPayload(BlockPayload, EditPayload, total=False):
+    """The verb ``update_reasoning``: another block for an item."""
+
+
+class VerdictPayload(TypedDict, total=False):
+    """The verb ``verdict``: a run's judgements ``{item_id, claim_id, judgement}``."""
+
+    run_id: str
+    judgements: list[dict[str, str]]
+
+
+class RunPayload(TypedDict, total=False):
+    """The verb ``run``: a run as recorded; members that are not known are in ``extra``."""
+
+    run_id: str
+    output: dict[str, Any]
+    raw: str
+    trace: Any
+    memory_ids: list[str]
+    extra: dict[str, Any]
+
+
+class RunFeedbackPayload(TypedDict, total=False):
+    """The verb ``run_feedback``: the run's item, and its feedback."""
+
+    item_id: str
+    feedback: dict[str, Any]
+
 
 ADD: Final = "reasoning"
 UPDATE: Final = "update_reasoning"
@@ -85,7 +125,7 @@ def made_id(entry: Entry) -> str:
 
 def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Create the item; the fold sets its content."""
-    payload = entry.payload
+    payload = payload_of(entry, BlockPayload)
     if is_erased(payload):
         return Changes()
     item = Item(
@@ -108,7 +148,7 @@ def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Change
 
 def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Replace the block, and other fields that an update may change."""
-    payload = entry.payload
+    payload = payload_of(entry, BlockEditPayload)
     item = None if is_erased(payload) else view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
@@ -118,7 +158,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Add an evidence row for each claim that the run supports or contradicts and has not judged before."""
-    payload = entry.payload
+    payload = payload_of(entry, VerdictPayload)
     if is_erased(payload):
         return Changes()
     run_id = payload["run_id"]
@@ -152,7 +192,7 @@ def _said(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) -> EvidenceRow:
-    run_id = entry.payload["run_id"]
+    run_id = payload_of(entry, VerdictPayload)["run_id"]
     return EvidenceRow(
         item_id=judgement["item_id"],
         part=judgement["claim_id"],
@@ -223,7 +263,7 @@ def feedback_payload(feedback: object) -> dict[str, Any]:
 
 def run_id_of(entry: Entry) -> str:
     """Return the id of the run that an entry records: the given one, or one derived from the entry."""
-    return str(entry.payload.get("run_id") or derived_id("run", entry.id))
+    return str(payload_of(entry, RunPayload).get("run_id") or derived_id("run", entry.id))
 
 
 def find_run(view: LaneView, run_id: str) -> Item | None:
@@ -258,7 +298,7 @@ def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
 
 def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Create the run's item, unless the lane has a run of its id."""
-    payload = entry.payload
+    payload = payload_of(entry, RunPayload)
     if is_erased(payload):
         return Changes()
     run_id = run_id_of(entry)
@@ -288,7 +328,7 @@ def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Set the feedback of a run, replacing an earlier one."""
-    payload = entry.payload
+    payload = payload_of(entry, RunFeedbackPayload)
     run = None if is_erased(payload) else view.item(payload["item_id"])
     if run is None or run.kind != RUN:
         return Changes()

@@ -10,11 +10,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypedDict
 
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
 from phronesis.errors import InputError, Violation
@@ -35,6 +36,16 @@ from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, Ru
 from phronesis.reasoning.llm_verdicts import Classes, ModelVerdicts, Question, classes_of, may_go, teach, unknown_model
 from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter, Rewrite, by_form
 from phronesis.store.lane_view import LaneView
+
+
+class LearnPayload(TypedDict, total=False):
+    """The verb ``learn``: the run, what it had read by then, and a model for this call."""
+
+    item_id: str
+    run_id: str
+    model: str
+    read: list[Any]
+
 
 # Cache of values per lane: runs as tests evaluate them, and tests parsed from claims' text.
 
@@ -102,7 +113,7 @@ class LearnPreparer:
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes: FACTS, candidates, accepted and dropped proposals, and a verdict on every claim."""
-        payload = entry.payload
+        payload = payload_of(entry, LearnPayload)
         with bench.view() as view:
             lane, item = view.lane, view.item(payload["item_id"])
             if item is None or item.kind != RUN:
@@ -126,7 +137,7 @@ class LearnPreparer:
     def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
         """Return the ids that the run used, and those that an earlier learn of it created."""
         made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
-        return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
+        return [*used_ids(run_of(run), payload_of(entry, LearnPayload).get("read", ())), *sorted(made)]
 
     def _seen(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
         chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
@@ -247,7 +258,7 @@ def _taken(one: AcceptedProposal) -> dict[str, Any]:
 
 def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Store accepted proposals, add evidence, and add limitations to demoted claims."""
-    payload = entry.payload
+    payload = payload_of(entry, LearnPayload)
     run = None if is_erased(payload) else view.item(payload["item_id"])
     if run is None or run.kind != RUN or run.run_id is None:
         return Changes()

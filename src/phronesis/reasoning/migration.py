@@ -9,12 +9,13 @@ quotes the old text whole. A memory that cannot be rewritten changes nothing.
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.results import Degraded
 from phronesis.core.scope import LaneName
@@ -42,6 +43,21 @@ from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import read_outcomes
+
+
+class MigratePayload(TypedDict, total=False):
+    """The verb ``migrate``: an item of the lane, or the old memory itself with its origin."""
+
+    item_id: str
+    content: str
+    source_ref: str
+    title: str
+    scope: str
+    run_ids: Sequence[str]
+    kind: str
+    metadata: dict[str, Any]
+    occurred_at: str
+
 
 MIGRATE: Final = "migrate"
 
@@ -76,11 +92,12 @@ class Rewriter:
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Prepare an entry; return nothing if the item that it names is gone."""
+        payload = payload_of(entry, MigratePayload)
         with bench.view() as view:
-            item = view.item(entry.payload["item_id"]) if "item_id" in entry.payload else None
-        if item is None and "content" not in entry.payload:
+            item = view.item(payload["item_id"]) if "item_id" in payload else None
+        if item is None and "content" not in payload:
             return ()
-        old = memory_of(entry.payload, item, entry_id=entry.id)
+        old = memory_of(payload, item, entry_id=entry.id)
         made, said = self.rewrite(bench.tenant, old)
         bodies: list[tuple[str, Mapping[str, Any]]] = [
             (WRITTEN_ROLE, {"written": {name: value for name, value in written_of(block).items() if value is not None}})
@@ -125,7 +142,7 @@ def old_id(entry_id: str) -> str:
 
 def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Create the items of claims and archive the old memory; no changes if there are none or it is archived already."""
-    payload = entry.payload
+    payload = payload_of(entry, MigratePayload)
     prepared = outcomes.get(WRITTEN_ROLE, ())
     if is_erased(payload) or not prepared:
         return Changes()
@@ -150,7 +167,7 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 def _old(view: LaneView, entry: Entry) -> Item:
     """Return the item that stores the text of an old memory from a file."""
-    payload = entry.payload
+    payload = payload_of(entry, MigratePayload)
     at = parse_moment(payload["occurred_at"], field="occurred_at") if "occurred_at" in payload else entry.recorded_at
     kind = payload.get("kind", "procedure")
     return Item(

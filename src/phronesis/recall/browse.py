@@ -12,6 +12,7 @@ from typing import Any, Final
 from phronesis.core.changes import Delta
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnRow
 from phronesis.core.items import Item
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
@@ -331,7 +332,7 @@ def gated_in(
     known = {row.n for row in repeated}
     again = [
         Gated(
-            str(entry.payload["messages"][row.n].get("content")),
+            str(payload_of(entry, TurnPayload)["messages"][row.n].get("content")),
             DUPLICATE,
             f"the session holds message {row.message_id!r} with these words already, as mem:{row.item_id}",
         )
@@ -356,7 +357,7 @@ def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
 
 
 def _turn(row: TurnRow, entry: Entry) -> Turn:
-    payload = entry.payload
+    payload = payload_of(entry, TurnPayload)
     return Turn(
         entry_id=entry.id,
         session_id=row.session_id,

@@ -14,10 +14,11 @@ from phronesis.core.documents import DOCUMENT, DocumentRow
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes, Prepare
 from phronesis.engine.untrusted_content import suspected_texts
-from phronesis.resources.laws.records import Difference, SectionText, difference
+from phronesis.resources.laws.records import Difference, ResourcePayload, SectionText, difference
 from phronesis.resources.version import Version, trust_of, uri_of
 from phronesis.store.lane_view import LaneView
 
@@ -240,7 +241,7 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     version = Version.of(entry, found[0])
     if document is not None and version.listed and document.data.get("sections"):
         return Changes(evidence=version.evidence([document]))  # a list of documents says nothing of their words
-    if document is not None and entry.payload.get("occurred_at") is not None:
+    if document is not None and payload_of(entry, ResourcePayload).get("occurred_at") is not None:
         stated = stated_at(view, document)
         if version.at < max(stated.values()):
             return History(view, version, document, stated, outcomes).changes()
@@ -328,7 +329,7 @@ class _VersionWriter:
             importance=DEFAULT_IMPORTANCE[DOCUMENT],
             trust=trust_of(entry),
             source_ref=version.uri,
-            agent_id=entry.payload.get("agent_id"),
+            agent_id=payload_of(entry, ResourcePayload).get("agent_id"),
             occurred_at=version.at,
             valid_from=version.at,
             data=data,

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -13,10 +13,12 @@ from urllib.parse import unquote, urlsplit
 
 from phronesis.core.documents import ReadDocument
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.payloads import payload_of
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.untrusted_content import suspicions
 from phronesis.errors import InputError, PhronesisError
 from phronesis.resources.handlers import READ
+from phronesis.resources.laws.records import ResourcePayload
 from phronesis.resources.readers.port import HTML, RawDocument
 from phronesis.resources.version import LISTED
 
@@ -76,7 +78,7 @@ class TakingIn:
 
     def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcome with the document's text, and one that marks possible prompt injections."""
-        payload = entry.payload
+        payload = payload_of(entry, ResourcePayload)
         if payload.get("mode") == LISTED:
             return [Outcome(role=READ, made_by="policy", body=_listed(payload))]
         try:
@@ -95,7 +97,7 @@ class TakingIn:
         texts = {n: found.text[one.start : one.end] for n, one in enumerate(found.sections)}
         return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicions(texts)]
 
-    def raw(self, payload: Mapping[str, Any]) -> RawDocument:
+    def raw(self, payload: ResourcePayload) -> RawDocument:
         """Return the document in the payload, or the one that it refers to."""
         name, media_type = payload.get("name") or payload.get("uri") or "", payload.get("media_type")
         if "text" in payload:
@@ -124,7 +126,7 @@ class TakingIn:
             raise InputError(f"{uri} cannot be read: {error}", field="uri") from error
 
 
-def body_of(payload: Mapping[str, Any], found: ReadDocument) -> dict[str, Any]:
+def body_of(payload: ResourcePayload, found: ReadDocument) -> dict[str, Any]:
     """Return the outcome of parsing, with the text unless it equals the payload's."""
     body: dict[str, Any] = {
         "title": found.title,
@@ -138,6 +140,6 @@ def body_of(payload: Mapping[str, Any], found: ReadDocument) -> dict[str, Any]:
     return body | {"text": found.text, "lined": lined}
 
 
-def _listed(payload: Mapping[str, Any]) -> dict[str, Any]:
+def _listed(payload: ResourcePayload) -> dict[str, Any]:
     name = unquote(urlsplit(payload["uri"]).path).rstrip("/").rpartition("/")[2] or payload["uri"]
     return {"title": payload.get("title") or name, "media_type": "", "sections": [], "text": ""}

@@ -14,6 +14,7 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import child_entry_id
+from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
@@ -91,7 +92,7 @@ def at_hand(children: Sequence[ChildEntry]) -> bool:
 
 def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
     """Yield for each reference its mode, or the reason for skipping it."""
-    for n, ref in enumerate(entry.payload.get("refs", ())):
+    for n, ref in enumerate(payload_of(entry, TurnPayload).get("refs", ())):
         if is_erased(ref):
             continue
         mode = rules.mode_of(ref)
@@ -110,7 +111,7 @@ def _words_of(entry: Entry, ref: Mapping[str, Any]) -> str:
     if text:
         return text
     call_id = metadata.get("tool_call_id")
-    for call in entry.payload.get("tool_calls", ()):
+    for call in payload_of(entry, TurnPayload).get("tool_calls", ()):
         if call_id is not None and not is_erased(call) and call.get("id") == call_id:
             return _text_in(call.get("result"))
     return ""
@@ -129,7 +130,7 @@ def _text_in(given: Any) -> str:
 
 def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[str, Any], str]]:
     """Yield place, reference and mode of the references that become documents, in order of their entries."""
-    refs = entry.payload.get("refs", ())
+    refs = payload_of(entry, TurnPayload).get("refs", ())
     for outcome in outcomes.get(REFERRED, ()):
         for row in outcome.body["refs"]:
             if "mode" in row and not is_erased(refs[row["n"]]):
@@ -151,7 +152,7 @@ def _payload(entry: Entry, ref: Mapping[str, Any], mode: str) -> dict[str, Any]:
     title = metadata.get("title") or metadata.get("name")
     payload |= {"title": title} if isinstance(title, str) and title.strip() else {}
     payload |= {"metadata": metadata} if metadata else {}
-    agent = entry.payload.get("agent_id")
+    agent = payload_of(entry, TurnPayload).get("agent_id")
     return payload | ({"agent_id": agent} if agent is not None else {})
 
 
@@ -165,7 +166,7 @@ _OFF: Final = {
 
 def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[ReferenceResult, ...]:
     """Return for each reference of an interpreted turn its mode and document, or the reason for skipping it."""
-    refs = entry.payload.get("refs", ())
+    refs = payload_of(entry, TurnPayload).get("refs", ())
     if not refs:
         return ()
     with database.transaction(tenant, "read") as unit:
@@ -216,7 +217,7 @@ def _why(entry: Entry, ref: Mapping[str, Any], code: str) -> str:
     call_id = (ref.get("metadata") or {}).get("tool_call_id")
     if call_id is None:
         return "it has no words: give metadata.text, or metadata.tool_call_id with the call that made it"
-    calls = [call for call in entry.payload.get("tool_calls", ()) if not is_erased(call)]
+    calls = [call for call in payload_of(entry, TurnPayload).get("tool_calls", ()) if not is_erased(call)]
     if all(call.get("id") != call_id for call in calls):
         return f"no tool call of the turn has the id {call_id!r:.80} of its metadata.tool_call_id"
     return "the result of its tool call holds no text; give it as a text, content parts, or a member text or content"

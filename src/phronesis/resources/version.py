@@ -9,10 +9,11 @@ from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRow
 from phronesis.core.entries import REF_TYPES, Entry, Outcome
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.timestamps import parse_moment
 from phronesis.resources.laws.outline import Lines
-from phronesis.resources.laws.records import SectionText
+from phronesis.resources.laws.records import ResourcePayload, SectionText
 
 LISTED: Final = "metadata"
 """The mode in which a reference is only listed: its text is not read, and nothing is said about it."""
@@ -39,7 +40,7 @@ class Version:
     @classmethod
     def of(cls, entry: Entry, outcome: Outcome) -> "Version":
         """Return the version in an entry and its outcome."""
-        payload, body = entry.payload, outcome.body
+        payload, body = payload_of(entry, ResourcePayload), outcome.body
         text: str = body["text"] if "text" in body else payload["text"]
         sections = tuple(Section(tuple(path), start, end) for path, start, end in body["sections"])
         lines = Lines.of(text)
@@ -59,17 +60,17 @@ class Version:
     @property
     def at(self) -> datetime:
         """The time from which it is valid: given by the caller, else when it was recorded."""
-        given = self.entry.payload.get("occurred_at")
+        given = payload_of(self.entry, ResourcePayload).get("occurred_at")
         return self.entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
 
     @property
     def listed(self) -> bool:
         """Return whether it only lists a document whose text was not read."""
-        return self.entry.payload.get("mode") == LISTED
+        return payload_of(self.entry, ResourcePayload).get("mode") == LISTED
 
     def described(self, document: Item | None) -> dict[str, Any]:
         """Return the type and metadata of its items: its own, else those of ``document``."""
-        type_ = self.entry.payload.get("type") or DOCUMENT
+        type_ = payload_of(self.entry, ResourcePayload).get("type") or DOCUMENT
         if document is None:
             return {"source_type": type_, "metadata": {}, **self.said}
         return {"source_type": document.source_type or type_, "metadata": document.metadata, **self.said}
@@ -90,7 +91,7 @@ class Version:
             updated_at=entry.recorded_at,
             importance=DEFAULT_IMPORTANCE[SECTION],
             trust=trust_of(entry),
-            agent_id=entry.payload.get("agent_id"),
+            agent_id=payload_of(entry, ResourcePayload).get("agent_id"),
             occurred_at=self.at,
             valid_from=self.at,
             source_ref=self.source_ref(n),
@@ -155,12 +156,12 @@ class Version:
 
 def uri_of(entry: Entry) -> str:
     """Return the URI of the document that an entry holds a version of."""
-    return entry.payload.get("uri") or f"entry:{entry.id}"
+    return payload_of(entry, ResourcePayload).get("uri") or f"entry:{entry.id}"
 
 
 def trust_of(entry: Entry) -> Trust:
     """Return the trust level of a document: its author is unknown, and an agent's text is the agent's."""
-    return Trust.ASSISTANT if entry.payload.get("made_by") == "assistant" else Trust.EXTERNAL
+    return Trust.ASSISTANT if payload_of(entry, ResourcePayload).get("made_by") == "assistant" else Trust.EXTERNAL
 
 
 def slug(heading: str) -> str:
@@ -168,7 +169,7 @@ def slug(heading: str) -> str:
     return "-".join("".join(sign if sign.isalnum() else " " for sign in heading.casefold()).split())
 
 
-def _said(payload: Mapping[str, Any]) -> dict[str, Any]:
+def _said(payload: ResourcePayload) -> dict[str, Any]:
     type_ = payload.get("type")
     if "mode" in payload and type_ in REF_TYPES:
         type_ = None  # a reference that names no type has that of references, which says nothing of the document

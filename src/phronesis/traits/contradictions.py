@@ -12,6 +12,7 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.items import Item
+from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import check_text
 from phronesis.core.timestamps import isoformat
@@ -225,6 +226,14 @@ def _kept(work: ReflectionState, trait_id: str) -> float:
 
 # Corrections of traits by people: they take precedence over later inferences (requirement NM-15).
 
+
+class CorrectionPayload(EditPayload, total=False):
+    """The verb ``correct_trait``: the trait's sentence, context or facet as a person puts it."""
+
+    context: str
+    facet: str
+
+
 CORRECT: Final = "correct_trait"
 FACETS: Final = ("personality", "value")
 
@@ -249,13 +258,12 @@ def correction_payload(*, content: object = None, context: object = None, facet:
 
 def apply_correction(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Apply a person's correction of a trait, and mark the fields as corrected."""
-    payload = entry.payload
+    payload = payload_of(entry, CorrectionPayload)
     trait = None if is_erased(payload) else view.item(payload["item_id"])
     if trait is None or trait.kind != TRAIT or is_stale(trait, payload, outcomes):
         return Changes()
-    fields = {field: payload[name] for name, field in _FIELDS.items() if name in payload} | edited_fields(
-        trait, payload
-    )
+    fields = {field: entry.payload[name] for name, field in _FIELDS.items() if name in payload}
+    fields |= edited_fields(trait, payload)
     said = sorted({*trait.data.get(CORRECTED, ()), *(name for name in _FIELDS if name in payload)})
     if said:
         fields[f"data.{CORRECTED}"] = said

@@ -8,12 +8,13 @@ mark. An operation that breaks a rule is refused on its own, and the cycle lists
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
+from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
@@ -37,6 +38,17 @@ from phronesis.traits.strategies import (
 )
 from phronesis.traits.text_similarity import TextSimilarity
 from phronesis.traits.upgrades import is_trend
+
+
+class ReflectPayload(TypedDict, total=False):
+    """The verb ``reflect``: why it was asked for, the cycle before it, and the traits that were recalled since."""
+
+    force: bool
+    session_ended: bool
+    daily: bool
+    last: str | None
+    recalled: dict[str, Any]
+
 
 # Step 9: the item of kind cycle that records a reflection (requirements NM-03, NM-14).
 
@@ -252,7 +264,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     behaviours.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
         contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
-    credit(work, entry.payload.get("recalled", {}))
+    credit(work, payload_of(entry, ReflectPayload).get("recalled", {}))
     fade(work)
     rejoin(work)
     sifted = [RefusedOperation(**outcome.body) for outcome in outcomes.get(REFUSED, ())]
@@ -270,7 +282,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> ReflectionTrigger:
     """Return whether the reflection is still due: another may have run since it was requested."""
-    payload = entry.payload
+    payload = payload_of(entry, ReflectPayload)
     learned = material.learned
     asked = {name: bool(payload.get(name)) for name in ("force", "session_ended", "daily")}
     overtaken = (None if material.last is None else material.last.id) != payload.get("last")

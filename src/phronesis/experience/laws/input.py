@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
@@ -31,6 +31,17 @@ MAX_SEQ: Final = 2**31 - 1
 """The highest place in an episode: the limit of its column."""
 
 REMEDY: Final = "an experience says what was tried (attempt) and where that can be looked up (source_ref)"
+
+
+class SourcePayload(TypedDict, total=False):
+    """The verbs ``experience`` (events as given) and ``source`` (a text from which they are extracted)."""
+
+    events: list[dict[str, Any]]
+    source_type: str
+    text: str
+    name: str
+    source_ref: str
+    occurred_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

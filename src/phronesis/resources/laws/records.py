@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 from phronesis.core.documents import DocumentRow
 from phronesis.core.items import Item
@@ -10,6 +11,23 @@ from phronesis.core.proposals import Gated
 from phronesis.core.serialization import Record
 
 # Results of the verbs of resources.
+
+
+class ResourcePayload(TypedDict, total=False):
+    """The verb ``resource``: a document by its text, its bytes, or its address and how to read it."""
+
+    uri: str
+    title: str
+    text: str
+    data: str
+    name: str
+    media_type: str
+    mode: str
+    type: str
+    made_by: str
+    agent_id: str
+    occurred_at: str
+    metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
