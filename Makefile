@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SHOWN := embed,tokens
 # What `make check` runs: a minute on two cores. `make test` runs every folder of tests.
-QUICK := tests/unit tests/architecture --ignore=tests/unit/benchmarks
+QUICK := tests/laws tests/unit tests/architecture --ignore=tests/unit/benchmarks
 EXTRAS := chem,chroma,documents,embed,mcp,models,postgres,server,tokens
 # A stamp says what was installed, and when.
 RUNTIME := $(VENV)/.installed-runtime
