@@ -87,9 +87,10 @@ def resolve(*requirements: str, lowest: bool = False) -> Resolution:
 
 
 def environment(name: str, versions: Resolution) -> Path:
-    """Return the interpreter of an environment that holds these versions; makes it when it is not there."""
-    pins = [f"{one}=={version}" for one, version in sorted(versions.items())]
-    digest = hashlib.sha256("\n".join([sys.version, *pins]).encode()).hexdigest()[:12]
+    """Return the interpreter of an environment that holds these versions and this checkout; make it if it is missing."""
+    pins = [f"{one}=={version}" for one, version in sorted(versions.items()) if one != "phronesis"]
+    described = (ROOT / "pyproject.toml").read_text("utf-8")  # its entry points are part of what is installed
+    digest = hashlib.sha256("\n".join([sys.version, described, *pins]).encode()).hexdigest()[:12]
     home = PLACE / f"{name}-{digest}"
     python, finished = home / "bin" / "python", home / "finished"
     PLACE.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,7 @@ def environment(name: str, versions: Resolution) -> Path:
                 shutil.rmtree(older)
             _run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, str(home))
             install = ("uv", "pip", "install", "--quiet", "--no-deps", "--python", str(python))
-            _run(sys.executable, "-m", *install, *pins)
+            _run(sys.executable, "-m", *install, *pins, "--editable", str(ROOT))
             finished.touch()
     return python
 

@@ -198,7 +198,7 @@ def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
 def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
     record(memory, "imidazole")
     for user, namespace in ((None, None), ("bob", None), (None, "lab")):
-        with pytest.raises(NotFound, match="record_run"):
+        with pytest.raises(NotFound, match=r"runs\.record"):
             memory.runs.review("r1", user_id=user, namespace=namespace)
     with pytest.raises(InputError, match="refresh"):
         memory.runs.review("r1", user_id="lin", refresh="yes")  # type: ignore[arg-type]

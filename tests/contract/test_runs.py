@@ -59,7 +59,7 @@ def test_what_is_no_run_is_refused(memory: Memory) -> None:
 @pytest.mark.both_databases
 def test_feedback_is_replaced_and_history_keeps_it(memory: Memory) -> None:
     memory.runs.record(RUN, user_id="lin")
-    with pytest.raises(NotFound, match="record_run"):
+    with pytest.raises(NotFound, match=r"runs\.record"):
         memory.runs.feedback("other", FEEDBACK, user_id="lin")
     with pytest.raises(InputError, match=r"products\[0\]\.value"):
         memory.runs.feedback("r1", {"products": [{"name": "CO", "value": -1}]}, user_id="lin")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from growth import assert_linear, repeated
@@ -113,10 +114,12 @@ def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.
     ]
     assert [line["tenant"] for line in lines] == ["default"] * 3 + [None]
     text = client.get("/metrics").text
-    assert 'phronesis_http_requests_total{method="POST",route="/api/v1/memories",status="201"} 1' in text
-    assert 'phronesis_http_request_seconds_bucket{method="GET",route="/api/v1/memories",le="+Inf"} 1' in text
-    assert 'phronesis_items{kind="message"} 1' in text
-    assert "phronesis_pending_entries 0" in text
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    counted = {(sample.name, *sorted(sample.labels.values())): sample.value for sample in samples}
+    assert counted["phronesis_http_requests_total", "/api/v1/memories", "201", "POST"] == 1
+    assert counted["phronesis_http_request_seconds_bucket", "+Inf", "/api/v1/memories", "GET"] == 1
+    assert counted["phronesis_items", "message"] == 1
+    assert counted["phronesis_pending_entries",] == 0
     assert "lin" not in caplog.text + text.replace("lines", "")
 
 

@@ -4,6 +4,7 @@ import math
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from phronesis.core.text import MAX_TEXT_LENGTH
@@ -169,15 +170,15 @@ REFUSED: list[tuple[str, Call]] = [
         for bad in NO_IDS
     ),
     *(
-        ("id", lambda m, bad=bad, verb=verb: getattr(m, verb)(bad))
+        ("id", lambda m, bad=bad, verb=verb: attrgetter(verb)(m)(bad))
         for verb in (
             "get",
-            "archive",
-            "unarchive",
+            "items.archive",
+            "items.unarchive",
             "delete",
-            "pin",
-            "unpin",
-            "retract",
+            "items.pin",
+            "items.unpin",
+            "items.retract",
             "history",
             "explain",
             "rollback",
@@ -190,7 +191,7 @@ REFUSED: list[tuple[str, Call]] = [
     *(editing("valid_to", bad) for bad in NO_TIMES),
     *(editing("expected_version", bad) for bad in [0, -1, True, 1.0, "1", [1]]),
     *(editing("reason", bad) for bad in NO_TEXTS if bad is not None),
-    ("user_id", lambda m: m.delete_all()),
+    ("user_id", lambda m: m.items.delete_all()),
     *(("cascade", lambda m, bad=bad: m.rollback(item_of(m), cascade=bad)) for bad in [None, 0, "no", object()]),
     *(searching("query", bad) for bad in NO_TEXTS),
     *(searching(name, bad) for name in IDS for bad in NO_IDS),
@@ -235,7 +236,7 @@ REFUSED: list[tuple[str, Call]] = [
     ("metadata", lambda m: m.add("x", metadata={f"k{n}": n for n in range(10_001)})),
     ("refs", lambda m: m.commit_turn("s", {"refs": [{"type": "file", "uri": f"{n}.md"} for n in range(1_001)]})),
     *(("limit", lambda m, bad=bad: m.get_all(limit=bad)) for bad in [0, -1, True, "x"]),
-    *(("session_id", lambda m, bad=bad: m.get_turns(bad)) for bad in [None, *NO_IDS]),
+    *(("session_id", lambda m, bad=bad: m.sessions.turns(bad)) for bad in [None, *NO_IDS]),
     *(("tenant", lambda m, bad=bad: m.for_tenant(bad)) for bad in [None, 5, "", "a b", "a'b", "x" * 65, "租户", "a/b"]),
     *(("url", lambda _m, bad=bad: Memory.open(bad)) for bad in [5, b"sqlite://", object(), "nonsense", "mysql://x/y"]),
     *(("policy", lambda _m, bad=bad: Memory.open("sqlite://", policy=bad)) for bad in [5, "x", ["embedder"]]),

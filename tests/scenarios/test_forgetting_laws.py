@@ -5,6 +5,7 @@ gives the same.
 """
 
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -40,8 +41,8 @@ STEPS = st.lists(
         st.tuples(st.just("state"), st.integers(0, len(STATED) - 1)),
         st.tuples(st.just("wait"), st.integers(1, 500)),
         st.tuples(st.just("search"), st.integers(0, len(SAID) - 1)),
-        st.tuples(st.just("unarchive"), st.integers(0, 5)),
-        st.tuples(st.just("pin"), st.integers(0, 5)),
+        st.tuples(st.just("items.unarchive"), st.integers(0, 5)),
+        st.tuples(st.just("items.pin"), st.integers(0, 5)),
         st.tuples(st.just("forget"), st.integers(0, 3)),
     ),
     max_size=14,
@@ -94,7 +95,7 @@ class Story:
         elif what == "forget":
             self.forget()
         elif n < len(items):
-            getattr(memory, what)(items[n].id)
+            attrgetter(what)(memory)(items[n].id)
 
     def forget(self) -> Any:
         """Forget, and hold it to what a dry run said; then there is nothing more to do."""

@@ -160,7 +160,8 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 def _unknown_field(name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name.lower() in _KEY_FIELDS and "api_key_env" in names:
-        return f"unknown field {describe_value(name)}; a key does not go here: name its variable in 'api_key_env'"
+        remedy = "no key stands here: name the variable that holds it in 'api_key_env'"
+        return f"unknown field {describe_value(name)}; {remedy}"
     near = _near(name, names)
     return f"unknown field {describe_value(name)}; " + (
         f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"

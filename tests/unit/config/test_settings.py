@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
 
-from phronesis.config import Policy, api_keys, check_tenant, load_settings
+from phronesis.config import Policy, api_keys, check_tenant, load_settings, settings
 from phronesis.errors import InputError
 
 POLICY: dict[str, Any] = {
@@ -22,6 +21,8 @@ POLICY: dict[str, Any] = {
     },
 }
 
+DATA_FOLDER = settings.data_folder
+
 
 @pytest.fixture(autouse=True)
 def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +35,7 @@ def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "SPARE_KEY",
     ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_args, **_named: str(tmp_path / "data"))
+    monkeypatch.setattr(settings, "data_folder", lambda: tmp_path / "data")
 
 
 @pytest.fixture
@@ -43,6 +44,25 @@ def brain(tmp_path: Path) -> Path:
     path = tmp_path / "team.policy"
     path.write_text("version: 1\nembedder: hashing\n", "utf-8")
     return path
+
+
+PLATFORMS: list[tuple[str, str, str]] = [
+    ("linux", "XDG_DATA_HOME", ".local/share"),
+    ("freebsd14", "XDG_DATA_HOME", ".local/share"),
+    ("win32", "LOCALAPPDATA", "AppData/Local"),
+    ("darwin", "", "Library/Application Support"),
+]
+
+
+def test_the_data_folder_is_the_platforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    for platform, variable, usual in PLATFORMS:
+        for name in ("XDG_DATA_HOME", "LOCALAPPDATA"):
+            monkeypatch.setenv(name, " ")
+        assert DATA_FOLDER(platform) == tmp_path / usual / "phronesis"
+        if variable:
+            monkeypatch.setenv(variable, str(tmp_path / "given"))
+            assert DATA_FOLDER(platform) == tmp_path / "given" / "phronesis"
 
 
 def load(policy: Any = None) -> Policy:

@@ -29,6 +29,7 @@ from phronesis.errors import (
 from phronesis.log import import_log
 from phronesis.log.reader import check_chain
 from phronesis.memory import Memory
+from phronesis.memory.runtime import Runtime
 from phronesis.store import side_tables
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
@@ -292,7 +293,7 @@ def test_what_an_erasure_took_no_import_brings_back(tmp_path: Path) -> None:
 
 def test_what_is_pending_is_prepared_where_it_is_imported(source: Memory, tmp_path: Path) -> None:
     write(source, "turn", {"messages": [{"role": "user", "content": "I met Bob Ray", "id": "9"}]}, wait=False)
-    with mock.patch.object(Memory, "_drain"):  # another process is about to
+    with mock.patch.object(Runtime, "drain"):  # another process is about to
         source.export(tmp_path / "a.jsonl")
     with opened(tmp_path, "copy") as copy:
         copy.import_(tmp_path / "a.jsonl")

@@ -129,7 +129,7 @@ def test_one_private_address_among_public_ones_refuses_the_name() -> None:
 
 
 def test_the_other_end_of_a_connection_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.resources.http_exchange.checked", lambda *_: ["127.0.0.1"])
+    monkeypatch.setattr("phronesis.resources.http_exchange.allowed_addresses", lambda *_: ["127.0.0.1"])
     with ModelServer(page()) as server:
         closed = rules(server, allow_private=False)
         with pytest.raises(FetchRefused, match="led to an address"):

@@ -56,9 +56,9 @@ def sections(found: ReadDocument) -> list[tuple[str, str]]:
 
 
 EXPECTED = [
-    ("Guide", "What it is for, in oneword.\nAnd more."),
-    ("Guide/Steps", "1. Download it.\n\n2. Unpack it.\n\n- one\n- two\n\n```\nrun --now\n  <x>\n```"),
-    ("Guide/Steps/安装", "| Name | Size\n| tea | 2 > 1\n\nLast words."),
+    ("Guide", "What it is for, in oneword.  \nAnd more."),
+    ("Guide/Steps", "1. Download it.\n2. Unpack it.\n\n- one\n- two\n\n```\nrun --now\n  <x>\n```"),
+    ("Guide/Steps/安装", "| Name | Size |\n| --- | --- |\n| tea | 2 > 1 |\n\nLast words."),
 ]
 
 
@@ -66,7 +66,7 @@ def test_a_page_by_the_own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     without_trafilatura(monkeypatch)
     found = read_document(RawDocument(name="https://example.org/guide.html?x=1#y", text=PAGE))
     assert found.title == "The guide"
-    assert found.made_by == "html/2"
+    assert found.made_by == "html/3"
     assert sections(found) == EXPECTED
 
 
@@ -75,8 +75,11 @@ def test_pages_as_people_write_them() -> None:
         ("<nav>a<nav>b</nav>c</nav>d", "d"),
         ("<!-- never closed <p>words", ""),
         ("x<script>never closed", "x"),
-        ("menu<main></main>words", "menu\nwords"),
-        ("<h1>A<h2>B</h2>c", "A\n\nB\n\nc"),
+        ("menu<main></main><p>words", "menu\n\nwords"),
+        ("menu<main>words</main>", "words"),
+        ("<?xml version='1.0'?><html><p>words", "words"),
+        ("page.html", "page.html"),
+        ("<table><tr><td>menu<td><h1>A</h1>b</table>", "menu\n\n# A\n\nb"),
         ("<p role='navigation'>menu</p>words", "words"),
         ("<li>one</li>two", "- one\ntwo"),
     ]
@@ -96,10 +99,22 @@ ARTICLE = "<html><head><title>News</title></head><body><nav>Home</nav><article>{
 def test_a_page_by_trafilatura() -> None:
     found = read_document(RawDocument(media_type="text/html; charset=utf-8", data=ARTICLE.encode()))
     assert found.title == "News"
-    assert found.made_by.startswith("html/2 trafilatura ")
+    assert found.made_by.startswith("html/3 trafilatura ")
     assert [section.path for section in found.sections] == [(f"Part {n}",) for n in range(4)]
     assert "max_length was 300" in found.text
     assert "Home" not in found.text
+
+
+def test_trafilatura_is_not_asked_for_huge_or_deep_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = "<div>" * 300 + ARTICLE + "</div>" * 300
+    found = read_document(RawDocument(media_type="text/html", text=deep))
+    assert found.made_by == "html/3"
+    assert [section.path for section in found.sections] == [(f"Part {n}",) for n in range(4)]
+    with monkeypatch.context() as patched:
+        patched.setattr(html, "MAX_PARSED", 5)
+        assert not page_of(ARTICLE).parsed
+    monkeypatch.setattr(html, "MAX_EXTRACTED", 100)
+    assert read_document(RawDocument(media_type="text/html", text=ARTICLE)).made_by == "html/3"
 
 
 def test_a_page_of_too_many_tags_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
