@@ -87,7 +87,7 @@ def resolve(*requirements: str, lowest: bool = False) -> Resolution:
 
 
 def environment(name: str, versions: Resolution) -> Path:
-    """Return the interpreter of an environment that holds these versions and this checkout; make it if it is missing."""
+    """Return the interpreter of an environment that holds these versions and this checkout, made if missing."""
     pins = [f"{one}=={version}" for one, version in sorted(versions.items()) if one != "phronesis"]
     described = (ROOT / "pyproject.toml").read_text("utf-8")  # its entry points are part of what is installed
     digest = hashlib.sha256("\n".join([sys.version, described, *pins]).encode()).hexdigest()[:12]
