@@ -68,7 +68,7 @@ class Opening:
 
 
 class AsyncKeyRing:
-    """The asyncio version of KeyRing, returned by ``AsyncMemory.keys``."""
+    """The asyncio version of KeyRing, returned by ``AsyncMemory.admin.keys``."""
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring

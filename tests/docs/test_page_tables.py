@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from phronesis import Client, Memory, errors
-from phronesis.compose.selection import COUNT_LIMIT, SHOWN_ALREADY, SLOT_BUDGET, TOTAL_BUDGET
+from phronesis.compose.budget_selection import COUNT_LIMIT, SHOWN_ALREADY, SLOT_BUDGET, TOTAL_BUDGET
 from phronesis.config import ROLES, Policy, load_settings
-from phronesis.config.conversation import ForgettingRules
+from phronesis.config.conversation_sections import ForgettingRules
 from phronesis.core.context import SLOTS, Budget
 from phronesis.core.retrieval_plan import INTENTS, MODES, ORIGINS, RetrievalPlan
 from phronesis.experience.sources.registry import SOURCES

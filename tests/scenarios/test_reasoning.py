@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import Judgement, Verdict, claim_state
+from phronesis.core.confidence import Judgement, RunVerdict, claim_state
 from phronesis.core.items import Item
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.item_records import reasoning_item
@@ -61,7 +61,7 @@ def test_any_order_of_verdicts_is_the_fold_over_first_verdicts(
         item = store.reason("c1")
         for run, said in learnt:
             store.judge(run, item, c1=said)
-        expected = claim_state(Verdict(run, said) for run, said in learnt)
+        expected = claim_state(RunVerdict(run, said) for run, said in learnt)
         found = claim(store, item)
         assert (found.status, *runs(found)) == (expected.status, expected.support, expected.contra)
         assert store.verified()

@@ -9,8 +9,8 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
+from phronesis.compose.budget_selection import Selection, SlotLedger
 from phronesis.compose.item_wording import aliases, shorten_heading
-from phronesis.compose.selection import Selection, SlotLedger
 from phronesis.compose.snippets import (
     Count,
     RenderedPiece,

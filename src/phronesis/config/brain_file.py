@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, get_args, get_origin
 import pydantic
 import yaml
 
-from phronesis.config.conversation import PRIVATE_KINDS, TYPE_NAMES
+from phronesis.config.conversation_sections import PRIVATE_KINDS, TYPE_NAMES
 from phronesis.config.model_roles import BY_MODEL
 from phronesis.config.policy import ROLES, Policy, unknown_gateway
 from phronesis.config.policy_errors import FieldPath, Mistake, Origin, describe_value

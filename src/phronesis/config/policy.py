@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self, get_args, overload
 import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from phronesis.config.conversation import (
+from phronesis.config.conversation_sections import (
     ConflictRules,
     CoreRules,
     ForgettingRules,

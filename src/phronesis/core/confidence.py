@@ -1,6 +1,6 @@
 """Confidence: updates by evidence, decay with time, the stage of a trait, and the status of a claim.
 
-Stages and statuses differ by design (law 4). A trait's stage has no memory: it is the smaller of what its confidence
+Stages and statuses differ by design (LAW-04). A trait's stage has no memory: it is the smaller of what its confidence
 and its cap allow, so it can be computed at any time. A claim's status has hysteresis: it depends on the order in which
 runs were learned, so it is a fold over all of them.
 """
@@ -47,7 +47,8 @@ def reinforce(confidence: float, grade: Grade) -> float:
 def weaken(confidence: float, *, strong: bool = False) -> float:
     """Return c (1 - f), f .2 for a single contradiction and .4 for a strong one (NM-09): in [0, 1], never above c.
 
-    A caller that stores the result stores its time with it: see the trap in `phronesis.core.confidence`.
+    A caller that stores the result stores its time with it: decaying twice from one reference time counts the
+    wait twice.
     """
     return checked_confidence(confidence) * (1.0 - (STRONG_WEAKENING if strong else WEAKENING))
 
@@ -145,7 +146,7 @@ def stage_rank(stage: Stage) -> int:
 
 
 def stage(confidence: float, cap: Stage = "core") -> Stage:
-    """Return the lower of the stage of ``confidence`` and ``cap`` (design, law 4); InputError for either out of range.
+    """Return the lower of the stage of ``confidence`` and ``cap`` (LAW-04); InputError for either out of range.
 
     The cap of a new behaviour is ``candidate`` until its first reinforcement in a later cycle, that of an upgrade
     ``emerging`` until its first own one; then ``core``, which caps nothing.
@@ -154,7 +155,7 @@ def stage(confidence: float, cap: Stage = "core") -> Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RunVerdict:
     """How one learned run bears on a claim."""
 
     run_id: str
@@ -185,7 +186,7 @@ class ClaimState:
         return len(self.contra) + self.unnamed_contra
 
 
-def claim_state(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimState:
+def claim_state(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimState:
     """Fold verdicts, in learn order, into a claim's state (RB-18, RB-19).
 
     ``start`` is where the claim stood when it was written, the runs it was written with counting too. A hypothesis
@@ -219,7 +220,7 @@ def claim_state(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState 
     return replace(state, status=status, support=tuple(runs["support"]), contra=tuple(runs["contra"]))
 
 
-def claim_status(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimStatus:
+def claim_status(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimStatus:
     """Return the status alone of `claim_state`."""
     return claim_state(verdicts, start=start).status
 
@@ -241,7 +242,7 @@ _DAY: Final = timedelta(days=1)
 def decay(confidence: float, *, days: float, reinforcements: int, subtype: Subtype) -> float:
     """Return c exp(-lambda / (1 + .1 n) days) (NM-09): in [0, 1], never above c; one long wait = many short.
 
-    ``days`` runs from the reference time of ``confidence`` (see the trap above); ``reinforcements`` is n. InputError
+    ``days`` runs from the reference time of ``confidence``; ``reinforcements`` is n. InputError
     names the field that is not a finite number of 0 or more, or a subtype other than behavior, preference, core.
     """
     value = checked_confidence(confidence)
@@ -286,7 +287,7 @@ class StoredConfidence:
         )
 
     def weakened(self, *, at: datetime, strong: bool = False) -> "StoredConfidence":
-        """Return the value decayed to ``at`` and then weakened, with ``at`` as reference (the trap); n stays."""
+        """Return the value decayed to ``at`` and then weakened, with ``at`` as its reference time; n stays."""
         return StoredConfidence(
             confidence=weaken(self.value_at(at), strong=strong),
             at=max(at, self.at),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from phronesis.config.conversation import law_of
+from phronesis.config.conversation_sections import law_of
 from phronesis.conversation.forget_requests import with_requests_met
 from phronesis.engine.plugin import Engine, OpenEngine, Platform
 from phronesis.forgetting.handler import HANDLERS, Forgetter

@@ -36,9 +36,9 @@ from phronesis.forgetting.laws import (
     retention,
     why_faded,
 )
+from phronesis.store.compiled_statements import batches
 from phronesis.store.lane_view import LaneView
 from phronesis.store.retention_queries import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
-from phronesis.store.statements import batches
 
 
 class ForgetPayload(TypedDict, total=False):

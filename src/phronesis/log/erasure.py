@@ -14,10 +14,10 @@ from phronesis.core.serialization import decode
 from phronesis.errors import IntegrityError
 from phronesis.log.chain import ENVELOPE, MEMBERS, METADATA
 from phronesis.log.reader import body_of
+from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.log import EntryRow, PartRow, delete_parts, read_blob, read_entries, read_parts
-from phronesis.store.statements import batches
 
 Cut = Mapping[str, Collection[int]]
 """Parts to erase, by entry."""

@@ -17,7 +17,7 @@ from phronesis.uuid7 import new_id
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The API keys of one tenant, reached by ``Memory.keys``; outside the log: not exported, replayed or erased."""
+    """The API keys of one tenant, reached by ``memory.admin.keys``; outside the log (no export, replay or erasure)."""
 
     database: Database
     tenant: str

@@ -19,13 +19,13 @@ from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, p
 from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout
 from phronesis.recall.scoring.packed_features import NO_DAY, SAID, WHOLE_TERMS, read_marks
 from phronesis.recall.scoring.signals import Properties
+from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home
 from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import Exclusion
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.statements import batches
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.store.compiled_statements import insert
 from phronesis.store.database import Unit
 from phronesis.store.side_tables import api_keys
-from phronesis.store.statements import insert
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from phronesis.core.documents import SECTION
 from phronesis.core.ids import derived_id
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageBusy, StorageError
+from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
 from phronesis.store.schema import items
 from phronesis.store.side_tables import shown_contexts
-from phronesis.store.statements import batches, fetch, insert_ignore, run_one
 from phronesis.uuid7 import new_id
 
 # Records of reads, written in the background: they neither delay a read nor make it fail.

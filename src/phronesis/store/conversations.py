@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from phronesis.core.entries import ConversationRows, MessageRow, SessionRow, SummaryLine, SummaryRow, TurnRow
 from phronesis.core.timestamps import from_micros, optional_micros, optional_moment, to_micros
+from phronesis.store.compiled_statements import fetch, in_list, insert, list_value, upsert
 from phronesis.store.database import Unit
 from phronesis.store.schema import items, refs, repeated_messages, sessions, summaries, tool_calls, turns
-from phronesis.store.statements import fetch, in_list, insert, list_value, upsert
 
 _SESSION: Final = sa.select(
     sessions.c.session_id,

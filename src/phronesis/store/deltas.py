@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from phronesis.core.changes import RECORDED, Delta
 from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.store.compiled_statements import batches, fetch, in_list, insert, list_value
 from phronesis.store.database import Unit
 from phronesis.store.schema import creations, deltas, items
 from phronesis.store.side_tables import entries
-from phronesis.store.statements import batches, fetch, in_list, insert, list_value
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]

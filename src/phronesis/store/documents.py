@@ -11,10 +11,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from phronesis.store.columns import Vector, half_bytes
+from phronesis.store.compiled_statements import batches, fetch, in_list, insert, list_value, run_one, upsert
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home, by_home, home_of
 from phronesis.store.schema import items
-from phronesis.store.statements import batches, fetch, in_list, insert, list_value, run_one, upsert
 
 ASIDE: Final = "~"
 """The prefix of the name of a part that has a vector and no terms (`index.projections`)."""

@@ -12,13 +12,13 @@ from phronesis.core.prospective import DUE
 from phronesis.core.statements import LASTING
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.errors import InputError
+from phronesis.store.compiled_statements import batches, fetch
 from phronesis.store.database import Unit
 from phronesis.store.expressions import key, member_text
 from phronesis.store.filters import compile_filters, mentions_ended
 from phronesis.store.items import COLUMNS, as_item, of_kinds, read_where
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import LIVE, items
-from phronesis.store.statements import batches, fetch
 from phronesis.traits.laws.strength import TRAIT, UNRECALLED_STAGES
 
 # Places in a session are the order of what one entry recorded; an expression, since NULL has no place of its own.

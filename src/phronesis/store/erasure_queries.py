@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import storable
+from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.schema import creations, deltas, edges, evidence, items, repeated_messages
 from phronesis.store.side_tables import entries, failures, lanes, outcomes
-from phronesis.store.statements import batches
 
 # Probes: strings that identify an erased text, and a search for many of them in bytes.
 

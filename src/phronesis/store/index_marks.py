@@ -9,11 +9,11 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from phronesis.store.compiled_statements import insert_ignore
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import home_of
 from phronesis.store.schema import deltas, index_marks, items
 from phronesis.store.side_tables import entries
-from phronesis.store.statements import insert_ignore
 
 NEVER: Final = -1
 """The epoch of a lane that was never followed; no lane has it."""

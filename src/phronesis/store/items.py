@@ -9,10 +9,19 @@ import sqlalchemy as sa
 
 from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.core.timestamps import to_micros
+from phronesis.store.compiled_statements import (
+    batches,
+    each,
+    fetch,
+    fetch_together,
+    in_list,
+    insert,
+    list_value,
+    run_each,
+)
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import items
-from phronesis.store.statements import batches, each, fetch, fetch_together, in_list, insert, list_value, run_each
 
 COLUMNS: Final = [items.c[name] for name in ROW_FIELDS]
 _OBJECTS: Final = (ROW_FIELDS.index("metadata"), ROW_FIELDS.index("data"))

@@ -15,6 +15,7 @@ from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
 from phronesis.core.serialization import encode, round_stored
 from phronesis.store import documents as document_store
+from phronesis.store.compiled_statements import batches, insert
 from phronesis.store.conversations import write_conversation
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
@@ -26,7 +27,6 @@ from phronesis.store.relations import drop_entities, write_edges, write_entities
 from phronesis.store.resources import write_resources
 from phronesis.store.schema import DERIVED, metadata
 from phronesis.store.side_tables import lanes
-from phronesis.store.statements import batches, insert
 
 # Write the changes of one entry, and discard a lane's derived state.
 

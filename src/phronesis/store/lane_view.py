@@ -15,12 +15,12 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, Entity, EvidenceRow
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store import conversations, deltas, erasure_queries, relations, resources
+from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
 from phronesis.store.lanes import Lane
 from phronesis.store.log import entries_of_verb, find_entry, read_outcomes
 from phronesis.store.schema import items
-from phronesis.store.statements import batches
 
 
 @dataclass(frozen=True)

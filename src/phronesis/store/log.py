@@ -7,10 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.store.database import Unit
-from phronesis.store.lanes import Lane
-from phronesis.store.side_tables import blobs, entries, failures, lanes, outcomes, payload_parts, tenants
-from phronesis.store.statements import (
+from phronesis.store.compiled_statements import (
     batches,
     fetch,
     fetch_together,
@@ -21,6 +18,9 @@ from phronesis.store.statements import (
     looked_up,
     upsert,
 )
+from phronesis.store.database import Unit
+from phronesis.store.lanes import Lane
+from phronesis.store.side_tables import blobs, entries, failures, lanes, outcomes, payload_parts, tenants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

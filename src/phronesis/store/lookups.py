@@ -10,9 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from phronesis.core.ids import derived_id
+from phronesis.store.compiled_statements import upsert
 from phronesis.store.database import Unit
 from phronesis.store.side_tables import lookups
-from phronesis.store.statements import upsert
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from phronesis.core.reports import FOLDED, ModelCall, ModelUsage, by_day, day_of
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import StorageBusy, StorageError
+from phronesis.store.compiled_statements import batches, insert, insert_ignore
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import model_calls
-from phronesis.store.statements import batches, insert, insert_ignore
 
 MAX_WAITING: Final = 10_000
 """Maximum number of buffered calls of a tenant while nothing can be written; beyond it, calls of a day are merged."""

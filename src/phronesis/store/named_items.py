@@ -6,11 +6,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
+from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
 from phronesis.store.database import Unit
 from phronesis.store.expressions import bound_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import items
-from phronesis.store.statements import batches, fetch, in_list, list_value
 
 Order = Literal["eq", "lt", "gt"]
 

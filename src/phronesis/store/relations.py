@@ -7,9 +7,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
-from phronesis.store.database import Unit
-from phronesis.store.schema import edges, entities, evidence, mentions
-from phronesis.store.statements import (
+from phronesis.store.compiled_statements import (
     batches,
     fetch,
     in_list,
@@ -19,6 +17,8 @@ from phronesis.store.statements import (
     looked_up,
     upsert,
 )
+from phronesis.store.database import Unit
+from phronesis.store.schema import edges, entities, evidence, mentions
 
 _EDGE_NAMES: Final = tuple(Edge.__dataclass_fields__)
 _EDGE_COLUMNS: Final = [edges.c[name] for name in _EDGE_NAMES]

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from phronesis.core.documents import DocumentRow, ResourceRows, SectionRow
 from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.store.compiled_statements import fetch, insert
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import documents, sections
-from phronesis.store.statements import fetch, insert
 
 _DOCUMENT: Final = tuple(DocumentRow.__dataclass_fields__)
 _SECTION: Final = tuple(SectionRow.__dataclass_fields__)

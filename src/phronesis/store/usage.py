@@ -21,11 +21,11 @@ from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.forgetting.laws import USE
+from phronesis.store.compiled_statements import batches, each, fetch, in_list, list_value, run_each, run_one, upsert
 from phronesis.store.context_impressions import WriteBehind
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import items
 from phronesis.store.side_tables import usage, used_memories
-from phronesis.store.statements import batches, each, fetch, in_list, list_value, run_each, run_one, upsert
 
 WRITTEN_AT: Final = 512
 """Number of waiting items at which the counts are written."""

@@ -77,12 +77,12 @@ def confirm(work: ReflectionState, wish: Reinforcement, *, operation: str) -> No
         return
     work.count(wish.trait_id, memories, "support", wish.quality_grade)
     work.tally("traits_reinforced", wish.trait_id)
-    _lift_whole(work, trait, memories, wish)
+    _reinforce_parent_trait(work, trait, memories, wish)
     if is_trend(trait) and not is_trend(work.traits[wish.trait_id]):
         work.counts["traits_promoted"] += 1
 
 
-def _lift_whole(work: ReflectionState, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
+def _reinforce_parent_trait(work: ReflectionState, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
     """Reinforce the trait of a reinforced side: what shows in one situation shows in general."""
     whole = str(side.data.get(SIDE_OF))
     if whole in work.traits:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.compose.selection import SlotLedger, shares
+from phronesis.compose.budget_selection import SlotLedger, shares
 
 CAPS = st.dictionaries(
     st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]), st.integers(-10, 5_000)

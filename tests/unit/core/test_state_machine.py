@@ -11,8 +11,8 @@ from phronesis.core.confidence import (
     ClaimState,
     ClaimStatus,
     Judgement,
+    RunVerdict,
     Stage,
-    Verdict,
     claim_state,
     claim_status,
     stage,
@@ -22,13 +22,13 @@ from phronesis.core.confidence import (
 from phronesis.errors import InputError
 
 CONFIDENCES = st.floats(0.0, 1.0)
-VERDICTS = st.lists(st.builds(Verdict, st.sampled_from("abcdef"), st.sampled_from(JUDGEMENTS)), max_size=12)
+VERDICTS = st.lists(st.builds(RunVerdict, st.sampled_from("abcdef"), st.sampled_from(JUDGEMENTS)), max_size=12)
 
 
-def verdicts(text: str) -> list[Verdict]:
+def verdicts(text: str) -> list[RunVerdict]:
     """Read "+a -b .c" as support by a, contra by b, irrelevant c."""
     signs: dict[str, Judgement] = {"+": "support", "-": "contra", ".": "irrelevant"}
-    return [Verdict(word[1:], signs[word[0]]) for word in text.split()]
+    return [RunVerdict(word[1:], signs[word[0]]) for word in text.split()]
 
 
 def test_borders() -> None:
@@ -79,7 +79,7 @@ def test_a_run_counts_by_its_first_verdict_that_says_anything() -> None:
 
 
 @given(given_verdicts=VERDICTS)
-def test_learning_the_same_again_changes_nothing(given_verdicts: list[Verdict]) -> None:
+def test_learning_the_same_again_changes_nothing(given_verdicts: list[RunVerdict]) -> None:
     once = claim_state(given_verdicts)
     assert claim_state([*given_verdicts, *given_verdicts]) == once
     assert not set(once.support) & set(once.contra)
@@ -112,7 +112,7 @@ STARTS = st.builds(
     unnamed_contra=st.integers(0, 2),
 )
 LEARNED = st.lists(
-    st.builds(Verdict, st.sampled_from("abcdefghij"), st.sampled_from(JUDGEMENTS)),
+    st.builds(RunVerdict, st.sampled_from("abcdefghij"), st.sampled_from(JUDGEMENTS)),
     unique_by=lambda verdict: verdict.run_id,
     max_size=10,
 )
@@ -120,7 +120,7 @@ LEARNED = st.lists(
 
 @settings(max_examples=200)
 @given(start=STARTS, learned=LEARNED, data=st.data())
-def test_the_laws_of_the_fold(start: ClaimState, learned: list[Verdict], data: st.DataObject) -> None:
+def test_the_laws_of_the_fold(start: ClaimState, learned: list[RunVerdict], data: st.DataObject) -> None:
     end = claim_state(learned, start=start)
     other = claim_state(data.draw(st.permutations(learned)), start=start)
     # Counts do not depend on the order of runs; neither does a fact's status.
@@ -155,5 +155,5 @@ def test_bad_input_is_refused_by_name() -> None:
         claim_state([], start="rumour")  # type: ignore[arg-type]
     assert caught.value.field == "status"
     with pytest.raises(InputError) as caught:
-        claim_state([Verdict("a", "maybe")])  # type: ignore[arg-type]
+        claim_state([RunVerdict("a", "maybe")])  # type: ignore[arg-type]
     assert caught.value.field == "judgement"

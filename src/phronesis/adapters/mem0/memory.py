@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 import phronesis.memory
-from phronesis.adapters.mem0 import shapes
-from phronesis.adapters.mem0.shapes import EXPIRES, KINDS, NAMES, expiry, filters_of, whom, without_ids
+from phronesis.adapters.mem0 import conversion
+from phronesis.adapters.mem0.conversion import EXPIRES, KINDS, NAMES, expiry, filters_of, parse_call_scope, without_ids
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound, PhronesisError
 
@@ -81,7 +81,7 @@ class Memory:
         keeps the text as a procedure. ``timestamp`` is when it was said. ``prompt`` has no effect: prompts are the
         policy's.
         """
-        of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
+        of = parse_call_scope({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
         if memory_type not in (None, _PROCEDURE):
             raise InputError(f"memory_type must be {_PROCEDURE} or left out", field="memory_type")
         if prompt is not None:
@@ -97,13 +97,13 @@ class Memory:
         else:
             added = self.phronesis.add(said, metadata=kept, occurred_at=timestamp, infer=infer, **of.writing)
         self._make_findable()
-        return {"results": list(shapes.events_of(added, verbatim=not infer))}
+        return {"results": list(conversion.events_of(added, verbatim=not infer))}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """Return a memory; None if there is none, or it was deleted."""
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
-            return shapes.search_result(item, None) if item.live else None
+            return conversion.search_result(item, None) if item.live else None
         return None
 
     def get_all(
@@ -123,7 +123,7 @@ class Memory:
         if not most:
             return {"results": []}
         found = self.phronesis.get_all(**self._asked(asked, show_expired=show_expired), limit=most)
-        return {"results": [shapes.memory_of(item) for item in found]}
+        return {"results": [conversion.to_mem0_memory(item) for item in found]}
 
     def search(
         self,
@@ -160,7 +160,7 @@ class Memory:
         results = []
         for one, score in zip(found, _shares([one.score for one in found]), strict=True):
             if score >= (0.0 if threshold is None else threshold):
-                shown = shapes.search_result(one.item, score)
+                shown = conversion.search_result(one.item, score)
                 results.append({**shown, "score_details": dict(one.why or {})} if explain else shown)
         return {"results": results}
 
@@ -184,24 +184,24 @@ class Memory:
             raise InputError("At least one of text, metadata, or expiration_date must be provided.", field="text")
         self.phronesis.update(self._there(memory_id).id, content=words, metadata=changed)
         self._make_findable()
-        return {"message": shapes.UPDATED}
+        return {"message": conversion.UPDATED}
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """Archive a memory."""
         self.phronesis.delete(self._there(memory_id).id)
-        return {"message": shapes.DELETED}
+        return {"message": conversion.DELETED}
 
     def delete_all(
         self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
     ) -> dict[str, str]:
         """Archive all memories that match the given user, agent and run."""
-        of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
+        of = parse_call_scope({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
         if of.user_id is not None:
             with suppress(NotFound):  # nothing was ever stored for them
                 self.phronesis.items.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
         else:
             self._delete(self._everything(of.reading))
-        return {"message": shapes.ALL_DELETED}
+        return {"message": conversion.ALL_DELETED}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """Return the changes of a memory, oldest first; ``Memory.rollback`` takes the ``id`` of each."""
@@ -209,7 +209,7 @@ class Memory:
             item = self.phronesis.get(memory_id)
         except (NotFound, InputError):
             return []
-        return list(shapes.changes_of(item, self.phronesis.history(item.id)))
+        return list(conversion.changes_of(item, self.phronesis.history(item.id)))
 
     def reset(self) -> None:
         """Archive all memories of the tenant."""
@@ -220,7 +220,7 @@ class Memory:
         raise NotImplementedError("Chat function not implemented yet.")
 
     def _asked(self, filters: Mapping[str, Any], *, show_expired: bool) -> dict[str, Any]:
-        of = whom(filters, self._namespace)
+        of = parse_call_scope(filters, self._namespace)
         today = self.phronesis.admin.components.clock().date()
         wanted = filters_of(filters, show_expired=show_expired, today=today)
         return {**of.reading, "kinds": KINDS, "filters": wanted}

@@ -123,13 +123,13 @@ class Gate:
                     bounded = await _checked(bounded, self.serving)
                 await self.app(scope, bounded, sending)
             except HTTPException as error:  # the body grew too large
-                await problems.of_framework(request, error)(scope, receive, sending)
+                await problems.framework_response(request, error)(scope, receive, sending)
             except PhronesisError as error:
-                await problems.of_error(request, error)(scope, receive, sending)
+                await problems.error_response(request, error)(scope, receive, sending)
             except Exception as error:
                 if status:
                     raise
-                await problems.of_surprise(request, error)(scope, receive, sending)
+                await problems.unexpected_response(request, error)(scope, receive, sending)
             finally:
                 self.watch.seen(scope, span, status, time.perf_counter() - started)
 

@@ -41,7 +41,7 @@ STATUS_OF: Final[Mapping[type[errors.PhronesisError], HTTPStatus]] = {
 }
 """Status of each error class; a class not listed has the status of its nearest listed base."""
 
-_OF_ROUTES: Final = {
+_FRAMEWORK_ERRORS: Final = {
     HTTPStatus.NOT_FOUND: ("http.path", "there is nothing at this path; /docs lists what there is"),
     HTTPStatus.METHOD_NOT_ALLOWED: ("http.method", "this path does not take this method; the header Allow says which"),
     HTTPStatus.BAD_REQUEST: ("http.body", "the body cannot be read"),
@@ -99,9 +99,9 @@ def _reads_pages(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(_FOR_PROGRAMS)
 
 
-def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
+def error_response(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
     """Return the response for one of our errors; ``status`` overrides its own where a header decides it."""
-    headers = when_again(error)
+    headers = retry_after_header(error)
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
     return problem(
@@ -115,7 +115,7 @@ def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus 
     )
 
 
-def when_again(error: errors.PhronesisError) -> dict[str, str]:
+def retry_after_header(error: errors.PhronesisError) -> dict[str, str]:
     """Return the Retry-After header for a transient error, else no header."""
     if isinstance(error, errors.RateLimited):
         return {"Retry-After": str(max(1, round(error.retry_after)))}
@@ -128,11 +128,11 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(errors.PhronesisError)
     def _ours(request: Request, error: errors.PhronesisError) -> Response:
         moved = isinstance(error, errors.VersionConflict) and "if-match" in request.headers
-        return of_error(request, error, HTTPStatus.PRECONDITION_FAILED if moved else None)
+        return error_response(request, error, HTTPStatus.PRECONDITION_FAILED if moved else None)
 
     @app.exception_handler(RequestValidationError)
     def _form(request: Request, error: RequestValidationError) -> Response:
-        mistakes = [_mistake(one) for one in error.errors()[:_SHOWN_MISTAKES]]
+        mistakes = [_validation_message(one) for one in error.errors()[:_SHOWN_MISTAKES]]
         broken = [one["loc"][-1] for one in error.errors() if one["type"] == "json_invalid"]
         if broken:  # the position is a character offset
             mistakes = [{"field": "body", "message": f"no JSON at character {broken[0]}"}]
@@ -148,17 +148,17 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def _framework(request: Request, error: HTTPException) -> Response:
-        return of_framework(request, error)
+        return framework_response(request, error)
 
 
-def of_framework(request: Request, error: HTTPException) -> Response:
+def framework_response(request: Request, error: HTTPException) -> Response:
     """Return the response for an error raised by the framework."""
     status = HTTPStatus(error.status_code)
-    code, detail = _OF_ROUTES.get(status, ("http.request", str(error.detail)))
+    code, detail = _FRAMEWORK_ERRORS.get(status, ("http.request", str(error.detail)))
     return problem(request, status, code, detail, headers=error.headers)
 
 
-def of_surprise(request: Request, error: Exception) -> Response:
+def unexpected_response(request: Request, error: Exception) -> Response:
     """Return the response for an unexpected error.
 
     Its message may quote stored text, so neither the caller nor the log gets it; the log has the error's type and
@@ -174,7 +174,7 @@ def of_surprise(request: Request, error: Exception) -> Response:
     )
 
 
-def _mistake(fault: Mapping[str, Any]) -> dict[str, str]:
+def _validation_message(fault: Mapping[str, Any]) -> dict[str, str]:
     """Return one validation error of a body or parameter, without the value: it may be long, or a secret."""
     place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
     return {"field": ".".join(place) or "body", "message": str(fault["msg"]).removeprefix("Value error, ")}

@@ -40,7 +40,7 @@ class Owner(Arguments):
     namespace: Id | None = Field(None, description="Which shared memory.")
 
 
-class Scope(Owner):
+class ScopeArguments(Owner):
     """Whose memory, and attributes to filter by."""
 
     agent_id: Id | None = Field(None, description="Of this agent.")
@@ -125,7 +125,7 @@ class TurnEvents(BaseModel):
     session_metadata: dict[str, Any] | None = None
 
 
-class AddMemory(Scope, Write):
+class AddMemory(ScopeArguments, Write):
     """``Memory.add``."""
 
     content: str | list[Message] = Field(
@@ -146,7 +146,7 @@ class AddMemory(Scope, Write):
     metadata: dict[str, Any] | None = Field(None, description="Anything to filter by.")
 
 
-class SearchMemories(Scope, PointInTime):
+class SearchMemories(ScopeArguments, PointInTime):
     """``Memory.search``."""
 
     query: str = Field(description="The question or topic, in any language.", min_length=1)
@@ -179,7 +179,7 @@ class GetMemory(Owner, PointInTime):
     external_id: Id | None = Field(None, description="In place of id: the caller's own name for it.")
 
 
-class ListMemories(Scope, PointInTime):
+class ListMemories(ScopeArguments, PointInTime):
     """``Memory.get_all``."""
 
     kinds: list[Kind] | None = Field(None, description="Only these kinds.")

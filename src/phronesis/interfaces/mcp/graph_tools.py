@@ -53,7 +53,7 @@ class CreateEntities(ArgModelBase):
     entities: list[EntityInput]
 
 
-class SomeRelations(ArgModelBase):
+class RelationsArguments(ArgModelBase):
     """``create_relations`` and ``delete_relations``."""
 
     relations: list[RelationInput]
@@ -176,7 +176,7 @@ class _Tool(NamedTuple):
             return self.act(KnowledgeGraph(caller, options), given)
 
         title = self.name.replace("_", " ").title()
-        return Verb(self.name, title, self.description, self.takes, self.gives, call, _said, **self.hints)
+        return Verb(self.name, title, self.description, self.takes, self.gives, call, _result_text, **self.hints)
 
 
 def _deleted(what: str, _memories: int) -> DeletionResult:
@@ -184,7 +184,7 @@ def _deleted(what: str, _memories: int) -> DeletionResult:
     return DeletionResult(success=True, message=f"{what} deleted successfully")
 
 
-def _said(result: Any) -> str:
+def _result_text(result: Any) -> str:
     """Return the text that the reference server adds: the message, or the JSON of the result."""
     if isinstance(result, DeletionResult):
         return result.message
@@ -206,7 +206,7 @@ _TOOLS: Final = (
         "create_relations",
         "Create multiple new relations between entities in the knowledge graph, in active"
         " voice; relations that exist are ignored.",
-        SomeRelations,
+        RelationsArguments,
         RelationsShape,
         lambda graph, given: {"relations": graph.create_relations(given["relations"])},
         hints=_ADDS,
@@ -238,7 +238,7 @@ _TOOLS: Final = (
     _Tool(
         "delete_relations",
         "Delete multiple relations from the knowledge graph.",
-        SomeRelations,
+        RelationsArguments,
         DeletionResult,
         lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])),
         hints=_DELETES,

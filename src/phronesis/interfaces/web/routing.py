@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from phronesis.errors import InputError, PhronesisError
-from phronesis.interfaces.http.problems import status_of, when_again
+from phronesis.interfaces.http.problems import retry_after_header, status_of
 from phronesis.interfaces.web.rendering import address, bare_page
 from phronesis.interfaces.web.session import VisitorFactory, is_stranger
 
@@ -77,7 +77,7 @@ def _told(request: Request, error: PhronesisError) -> Response:
             return Response(status_code=204, headers={"HX-Redirect": login})
         return RedirectResponse(login, status_code=303)
     page = error_page(request, status_of(error), error.code, str(error))
-    page.headers.update(when_again(error))
+    page.headers.update(retry_after_header(error))
     return page
 
 

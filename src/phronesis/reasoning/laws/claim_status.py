@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.changes import Fold
-from phronesis.core.confidence import ClaimState, Judgement, Verdict, claim_state
+from phronesis.core.confidence import ClaimState, Judgement, RunVerdict, claim_state
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.reasoning.laws.block_format import claim_of, member_of, text_of
@@ -239,11 +239,11 @@ def replaced_fields(item: Item, block: ReasoningBlock) -> dict[str, Any]:
 
 def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[str, dict[str, Any]]:
     """Return each claim's state by folding verdicts in learn order. Verdicts on removed claims have no effect."""
-    verdicts: dict[str, list[Verdict]] = {}
+    verdicts: dict[str, list[RunVerdict]] = {}
     for row in evidence:
         judgement = _JUDGEMENT_OF.get(row.polarity)
         if judgement is not None:
-            verdicts.setdefault(row.part, []).append(Verdict(row.source_key, judgement))
+            verdicts.setdefault(row.part, []).append(RunVerdict(row.source_key, judgement))
     return {claim.claim_id: _standing(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
 
 
@@ -259,7 +259,7 @@ def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
 CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content", "label"}), standing_of)
 
 
-def _standing(claim: Claim, verdicts: Iterable[Verdict]) -> dict[str, Any]:
+def _standing(claim: Claim, verdicts: Iterable[RunVerdict]) -> dict[str, Any]:
     """Fold verdicts onto a claim's initial state; a run named there counts there only."""
     state = claim_state(verdicts, start=written_state(claim))
     return {

@@ -87,7 +87,7 @@ class Frequencies:
 
 
 def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]) -> list[Frequencies]:
-    """Look up a question's terms in every lane; idf (``core.lexical.idf_of``) is that of the whole scope.
+    """Look up a question's terms in every lane; idf (``core.lexical_index.idf_of``) is that of the whole scope.
 
     Only terms that occur in the scope are used; of a long question the ``MAX_TERMS`` rarest.
     """

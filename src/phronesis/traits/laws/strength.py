@@ -1,6 +1,6 @@
 """When a reflection is due, a trait's strength as a fold over its evidence, and which traits a search may show.
 
-Requirements NM-01, NM-05, NM-08 to NM-11; design, law 4. What one reflection finds for a trait is one reinforcement,
+Requirements NM-01, NM-05, NM-08 to NM-11; LAW-04. What one reflection finds for a trait is one reinforcement,
 and what it finds against it is one contradiction, however many memories it names: the source's formulas are per
 finding, and their grades express how wide its evidence is. The evidence of the cycle that created a trait reinforces
 nothing. Between findings, confidence decays with elapsed time alone. ``confidence`` holds for the time

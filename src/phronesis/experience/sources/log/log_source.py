@@ -10,7 +10,7 @@ from phronesis.experience.sources.log.draft_building import drafts_of
 from phronesis.experience.sources.log.findings import LogParse, lines_of
 from phronesis.experience.sources.log.foreign_reports import REMEDY, foreign_format
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
-from phronesis.experience.sources.log.junit import read_junit
+from phronesis.experience.sources.log.junit_drafts import read_junit
 from phronesis.experience.sources.log.junit_xml import is_junit
 from phronesis.experience.sources.log.powershell import without_records
 from phronesis.experience.sources.log.pytest_output import read_pytest

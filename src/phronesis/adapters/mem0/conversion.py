@@ -67,7 +67,7 @@ class CallScope:
         return {**self.writing, "namespace": _SHARED_WITH_NOBODY}
 
 
-def whom(ids: Mapping[str, Any], namespace: str) -> CallScope:
+def parse_call_scope(ids: Mapping[str, Any], namespace: str) -> CallScope:
     """Validate the ids among ``ids``; InputError if there is none, or one is empty or contains a space."""
     found = {name: _checked(ids.get(name), name) for name in NAMES}
     if not any(found.values()):
@@ -133,7 +133,7 @@ DELETED: Final = "Memory deleted successfully!"
 ALL_DELETED: Final = "Memories deleted successfully!"
 
 
-def memory_of(item: Item) -> dict[str, Any]:
+def to_mem0_memory(item: Item) -> dict[str, Any]:
     """Return an item as mem0's memory."""
     shown = {
         "id": item.id,
@@ -157,7 +157,7 @@ def memory_of(item: Item) -> dict[str, Any]:
 
 def search_result(item: Item, score: float | None) -> dict[str, Any]:
     """Return an item as mem0's search result or, without a score, as the result of a lookup by id."""
-    return {**memory_of(item), "score": score}
+    return {**to_mem0_memory(item), "score": score}
 
 
 def events_of(added: AddResult, *, verbatim: bool) -> Iterator[dict[str, Any]]:
