@@ -1,4 +1,4 @@
-"""Verbs on what is kept: forget, erase, export and import_."""
+"""Verbs on what a store retains: forget, erase, export and import_."""
 
 import os
 from collections import Counter

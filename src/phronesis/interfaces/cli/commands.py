@@ -1,4 +1,4 @@
-"""The examples of each command's help, by its path; a test parses every one."""
+"""The command groups, their order in the help, and the examples of each command; a test parses every example."""
 
 from collections.abc import Iterator
 from typing import Final
