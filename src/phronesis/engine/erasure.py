@@ -1,7 +1,7 @@
 """Erasure by item, session or user: record it, carry it out, search for remaining traces, and certify the result.
 
-`erasure_plan` decides what goes, `erasure_effect` carries it out where the entry is applied, `store/erasure_queries` holds
-its statements, and `store/trace_search` looks for what is left.
+`erasure_plan` decides what goes, `erasure_effect` carries it out where the entry is applied, `store/erasure_queries`
+holds its statements, and `store/trace_search` looks for what is left.
 """
 
 import logging
