@@ -311,7 +311,7 @@ class ServerUnavailable(PhronesisError):
 
 
 class EntryFailed(PhronesisError):
-    """An entry is in the log but could not be interpreted; the message says what to call, mostly ``retry(id)``."""
+    """An entry is in the log but could not be interpreted; the message names the remedy, mostly ``admin.retry(id)``."""
 
     code = "entry.failed"
 

@@ -92,7 +92,7 @@ def test_what_could_not_be_prepared_again_is_outstanding_until_a_retry(memory: M
         certificate = memory.erase(id=made[0].id)
     [failed] = [job.entry_id for job in memory.admin.jobs() if job.state == "failed"]
     assert not certificate.clean
-    assert f"call retry('{failed}')" in certificate.outstanding[0]
+    assert f"call admin.retry('{failed}')" in certificate.outstanding[0]
     assert not memory.get_all(user_id="alice", kinds=["profile"])
     with broken(erasure_effect.Preparation, "prepare"), pytest.raises(EntryFailed) as told:
         memory.admin.retry(str(failed))
@@ -149,7 +149,7 @@ def test_a_lane_that_leans_on_it_is_outstanding_until_a_retry(database_url: str)
             certificate = memory.erase(id=gone.id)
         assert not certificate.clean
         [failed] = [job.entry_id for job in memory.admin.jobs() if job.state == "failed"]
-        assert any(f"call retry('{failed}')" in one for one in certificate.outstanding)
+        assert any(f"call admin.retry('{failed}')" in one for one in certificate.outstanding)
         assert WORDS in memory.get_all(kinds=["principle"])[0].content
         memory.admin.retry(str(failed))
         memory.flush()

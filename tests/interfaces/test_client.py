@@ -351,7 +351,7 @@ def test_a_write_whose_answer_gets_lost_is_done_once(memory: Memory, fault: int)
 def test_a_connection_that_breaks_is_made_again(
     client: Client, memory: Memory, monkeypatch: pytest.MonkeyPatch, fault: type[httpx2.HTTPError]
 ) -> None:
-    connection = client._transport._client
+    connection = client._caller.transport._client
     asked, sent = connection.request, [0]
 
     def broken(*given: Any, **named: Any) -> Any:

@@ -36,11 +36,68 @@ V_co = TypeVar("V_co", bound=Verbs, covariant=True)
 _UPLOADED = frozenset({"uri", "title", "user_id", "namespace"})
 
 
+class _Caller:
+    """Sends calls of verbs along their routes."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
+        """Send a verb's arguments along its route and return the verb's result."""
+        if given.pop("actor", None) is not None:
+            raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
+        if method is Memory.get and given.get("id") is None and given.get("external_id") is not None:
+            return self._get_named(given)
+        headers = _headers(given)
+        given = {name: plain(value) for name, value in given.items() if value is not None}
+        path = route.path.format(**{name: _part(name, given.pop(name)) for name in _places(route, given)})
+        if "path" in given:
+            return self._upload(method, given, headers)
+        waits = {"wait": "false"} if given.pop("wait", True) is False else {}
+        sent = {route.renamed.get(name, name): value for name, value in given.items()} | dict(route.fixed)
+        if route.method in BODY:
+            body = sent if route.whole is None else sent.pop(route.whole)
+            query = waits if route.whole is None else _query(sent) | waits
+            answer = self.transport.send(route.method, path, query=query, body=body, headers=headers)
+        else:
+            answer = self.transport.send(route.method, path, query=_query(sent) | waits, headers=headers)
+        return _result(method, answer if route.member is None else answer[route.member])
+
+    def _get_named(self, given: dict[str, Any]) -> Item:
+        """Return the item of an external id; the listing of a user includes the shared namespace's items."""
+        query = {name: plain(value) for name, value in given.items() if value is not None}
+        items = self.transport.send("GET", "/memories", query=query)["items"]
+        user_id = given.get("user_id")
+        found = next((one for one in items if one["user_id"] == user_id), None)
+        if found is None:
+            name = given["external_id"]
+            raise NotFound(f"no item has the external_id {name!r:.80} in this scope", field="external_id")
+        item: Item = decoded_item(found)
+        return item
+
+    def _upload(self, method: Callable[..., Any], given: dict[str, Any], headers: dict[str, str]) -> Any:
+        """Upload a file of this machine: the server reads no files of its own for a caller."""
+        path = Path(str(given.pop("path"))).expanduser()
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
+        if method is Resources.ingest_source:
+            body = {"source_ref": path.name, **given, "text": content.decode("utf-8", "replace")}
+            return _result(method, self.transport.send("POST", "/experiences", body=body, headers=headers))
+        stray = sorted(given.keys() - _UPLOADED)
+        if stray:
+            raise InputError(f"{stray[0]} does not go with a file that is sent; give its text", field=stray[0])
+        files = {"file": (path.name, content)}
+        answer = self.transport.send("POST", "/resources/upload", body=given, files=files, headers=headers)
+        return _result(method, answer)
+
+
 class RemoteVerbs(Generic[V_co]):
     """Base class of ``Client`` and of its groups of verbs."""
 
-    def __init__(self, client: "Client") -> None:
-        self._client = client
+    def __init__(self, caller: _Caller) -> None:
+        self._caller = caller
 
 
 def _verb(method: Callable[Concatenate[V_co, P], R]) -> Callable[Concatenate[RemoteVerbs[V_co], P], R]:
@@ -53,7 +110,7 @@ def _verb(method: Callable[Concatenate[V_co, P], R]) -> Callable[Concatenate[Rem
         del given["self"]
         if keyed and given.get("idempotency_key") is None:  # makes retries idempotent
             given["idempotency_key"] = uuid.uuid4().hex
-        answer: R = self._client.carry_out(method, route, given)
+        answer: R = self._caller.carry_out(method, route, given)
         return answer
 
     return call
@@ -135,15 +192,15 @@ class Client(RemoteVerbs[Memory]):
             InputError: ``url`` is not an address, or ``retries`` not a count.
             MissingExtra: the HTTP library is not installed.
         """
-        super().__init__(self)
-        self._transport = Transport(url, api_key=api_key, timeout=timeout, retries=retries)
-        self.items = RemoteItems(self)
-        self.sessions = RemoteSessions(self)
-        self.resources = RemoteResources(self)
-        self.reasoning = RemoteReasoning(self)
-        self.runs = RemoteRuns(self)
-        self.admin = RemoteAdmin(self)
-        self.quarantine = RemoteQuarantine(self)
+        caller = _Caller(Transport(url, api_key=api_key, timeout=timeout, retries=retries))
+        super().__init__(caller)
+        self.items = RemoteItems(caller)
+        self.sessions = RemoteSessions(caller)
+        self.resources = RemoteResources(caller)
+        self.reasoning = RemoteReasoning(caller)
+        self.runs = RemoteRuns(caller)
+        self.admin = RemoteAdmin(caller)
+        self.quarantine = RemoteQuarantine(caller)
 
     add = _verb(Memory.add)
     get_all = _verb(Memory.get_all)
@@ -189,71 +246,21 @@ class Client(RemoteVerbs[Memory]):
         path = f"/memories/{_part('id', id)}" if id is not None else f"/users/{_part('user_id', user_id)}"
         asked = {"erase": "true"} if id is not None else {}
         query = asked if reason is None else {**asked, "reason": reason}
-        answer = self._transport.send(
+        answer = self._caller.transport.send(
             "DELETE", path, query=query, headers=_headers({"expected_version": expected_version}), repeatable=False
         )
         certificate: ErasureCertificate = decode_record(ErasureCertificate, answer)
         return certificate
 
-    def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
-        """Send a verb's arguments along its route and return the verb's result."""
-        if given.pop("actor", None) is not None:
-            raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
-        if method is Memory.get and given.get("id") is None and given.get("external_id") is not None:
-            return self._get_named(given)
-        headers = _headers(given)
-        given = {name: plain(value) for name, value in given.items() if value is not None}
-        path = route.path.format(**{name: _part(name, given.pop(name)) for name in _places(route, given)})
-        if "path" in given:
-            return self._upload(method, given, headers)
-        waits = {"wait": "false"} if given.pop("wait", True) is False else {}
-        sent = {route.renamed.get(name, name): value for name, value in given.items()} | dict(route.fixed)
-        if route.method in BODY:
-            body = sent if route.whole is None else sent.pop(route.whole)
-            query = waits if route.whole is None else _query(sent) | waits
-            answer = self._transport.send(route.method, path, query=query, body=body, headers=headers)
-        else:
-            answer = self._transport.send(route.method, path, query=_query(sent) | waits, headers=headers)
-        return _result(method, answer if route.member is None else answer[route.member])
-
     def close(self) -> None:
         """Close the connections."""
-        self._transport.close()
+        self._caller.transport.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.close()
-
-    def _get_named(self, given: dict[str, Any]) -> Item:
-        """Return the item of an external id; the listing of a user includes the shared namespace's items."""
-        query = {name: plain(value) for name, value in given.items() if value is not None}
-        items = self._transport.send("GET", "/memories", query=query)["items"]
-        user_id = given.get("user_id")
-        found = next((one for one in items if one["user_id"] == user_id), None)
-        if found is None:
-            name = given["external_id"]
-            raise NotFound(f"no item has the external_id {name!r:.80} in this scope", field="external_id")
-        item: Item = decoded_item(found)
-        return item
-
-    def _upload(self, method: Callable[..., Any], given: dict[str, Any], headers: dict[str, str]) -> Any:
-        """Upload a file of this machine: the server reads no files of its own for a caller."""
-        path = Path(str(given.pop("path"))).expanduser()
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
-        if method is Resources.ingest_source:
-            body = {"source_ref": path.name, **given, "text": content.decode("utf-8", "replace")}
-            return _result(method, self._transport.send("POST", "/experiences", body=body, headers=headers))
-        stray = sorted(given.keys() - _UPLOADED)
-        if stray:
-            raise InputError(f"{stray[0]} does not go with a file that is sent; give its text", field=stray[0])
-        files = {"file": (path.name, content)}
-        answer = self._transport.send("POST", "/resources/upload", body=given, files=files, headers=headers)
-        return _result(method, answer)
 
 
 def _headers(given: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from phronesis import errors
 from phronesis.core.timestamps import isoformat
-from phronesis.errors import InputError, MissingExtra, PhronesisError, ServerUnavailable
+from phronesis.errors import Closed, InputError, MissingExtra, PhronesisError, ServerUnavailable
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.items import Items
@@ -95,6 +95,8 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         files: Mapping[str, Any] | None = None,
     ) -> Any:
+        if self._client.is_closed:
+            raise Closed("this Client was closed; make another")
         given = {"json": body} if files is None else {"data": body, "files": files}
         return self._client.request(
             method, path, params=query, headers=headers, **(given if body is not None or files else {})

@@ -315,7 +315,7 @@ class Doctor:
                 command=absent,
             )
             return
-        remedy = "open with the encoder that made the vectors, or call reembed(model)"
+        remedy = "open with the encoder that made the vectors, or call admin.reembed(model)"
         command = None if loaded is None else f"phronesis reembed {_choice(name)}"
         yield Check("embedder", fits, detail, remedy, level="warning", code="embedder.other", command=command)
 

@@ -271,7 +271,7 @@ def _undone(unit: Unit, rows: Sequence[EntryRow]) -> Iterator[str]:
                 continue
             what = f"lane {found.lane_id}: what leaned on the erased words (entry {found.entry_id}, {found.verb})"
             if has_failed(unit, found.entry_id):
-                yield f"{what} failed; mend the cause, then call retry('{found.entry_id}')"
+                yield f"{what} failed; mend the cause, then call admin.retry('{found.entry_id}')"
             elif get_lane(unit, found.lane_id).applied_seq < found.seq:
                 yield f"{what} waits; flush or a worker does it"
 

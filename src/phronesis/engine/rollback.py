@@ -143,7 +143,7 @@ def called_again(verb: str, payload: Mapping[str, Any]) -> str | None:
 def remedy_of(entry: Entry) -> str:
     """Return the call that repeats a failed entry once its cause is fixed."""
     again = called_again(entry.verb, entry.payload)
-    return f"call {again} again" if again is not None else f"call retry('{entry.id}')"
+    return f"call {again} again" if again is not None else f"call admin.retry('{entry.id}')"
 
 
 def has_failed(unit: Unit, entry_id: str) -> bool:

@@ -164,14 +164,14 @@ class Traits(Verbs):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Remove a trait from ordinary reads; the same memories do not bring it back.
+        """End a trait as wrong (``retracted``); it keeps its history, and the same memories do not bring it back.
 
         NotFound: there is no such item. InputError: it is not a trait.
         """
         self._trait(id, ReadConditions())
         payload = {"expected_version": inputs.version(expected_version)}
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(id, "archive", payload, reason or "deleted", call)
+        return self._runtime.edit(id, "retract", payload, reason, call)
 
     def reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
         """Return the reflections on a user, newest first, each with its trigger, result and cost."""

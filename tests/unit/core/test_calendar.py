@@ -20,6 +20,7 @@ ENGLISH = [
     ("in May of last year", "May of last year", "2023-05-01", "2023-05-31", "month"),
     ("in the summer of 2019", "the summer of 2019", "2019-06-01", "2019-08-31", "season"),
     ("since 2019", "2019", "2019-01-01", "2019-12-31", "year"),
+    ("the third quarter of 2023", "the third quarter of 2023", "2023-07-01", "2023-09-30", "season"),
     ("in the 90s", "the 90s", "1990-01-01", "1999-12-31", "year"),
     ("Christmas 2022", "Christmas 2022", "2022-12-25", "2022-12-25", "day"),
     ("the third quarter of 2023", "the third quarter of 2023", "2023-07-01", "2023-09-30", "season"),

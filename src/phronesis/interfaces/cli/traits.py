@@ -145,8 +145,7 @@ def delete(trait_id: str, *, reason: str | None, store: Store) -> None:
     Neither the same words nor the same memories make it again. Its history stays; 'erase' removes that too.
     """
     with store.open() as memory:
-        memory.traits.evidence(trait_id)  # refuses what is no trait
-        result = memory.items.retract(trait_id, reason=reason, actor="user")
+        result = memory.traits.delete(trait_id, reason=reason, actor="user")
     store.answer(result, say_edited)
 
 

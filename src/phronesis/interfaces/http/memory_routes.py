@@ -228,7 +228,7 @@ def correct_trait(
 def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written, *, if_match: Match = None) -> Response:
     """Say that a trait is wrong: it ends, and keeps its history."""
     _check_trait(caller, user_id, trait_id)
-    return edited(caller.memory.items.retract(trait_id, expected_version=version_of(if_match), **how.by(caller)))
+    return edited(caller.memory.traits.delete(trait_id, expected_version=version_of(if_match), **how.by(caller)))
 
 
 @user_router.delete(USER, responses=gives(ErasureCertificate, 404, 409))
