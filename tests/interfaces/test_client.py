@@ -1,7 +1,9 @@
 """The client: every verb that the server has gives what Memory gives, and every error comes back as it was raised."""
 
+import gc
 import inspect
 import re
+import weakref
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +19,7 @@ from phronesis.client.transport import BODY, ROUTES, error_of
 from phronesis.config.server import Serving
 from phronesis.errors import (
     ClaimsRefused,
+    Closed,
     Conflict,
     Forbidden,
     InputError,
@@ -89,6 +92,22 @@ def test_every_route_is_one_of_the_server_and_takes_what_is_sent(memory: Memory)
             taken |= {one["name"] for one in served["/api/v1/memories"]["get"]["parameters"]}
         sent = {route.renamed.get(one, one) for one in inspect.signature(verb).parameters}
         assert sent - {"self"} - elsewhere - places <= taken, verb.__qualname__
+
+
+def test_a_client_holds_no_reference_to_itself_and_is_not_used_after_close(address: str) -> None:
+    gc.disable()
+    try:
+        dropped = Client(address)
+        gone = weakref.ref(dropped)
+        del dropped
+        assert gone() is None
+    finally:
+        gc.enable()
+    with Client(address) as closed:
+        pass
+    for verb in (closed.get_all, closed.runs.list, closed.quarantine.list):
+        with pytest.raises(Closed):
+            verb()
 
 
 def test_a_memory_is_read_by_its_external_id(client: Client, memory: Memory) -> None:

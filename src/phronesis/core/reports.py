@@ -182,9 +182,9 @@ class Job(Record):
     """One piece of work.
 
     ``pending``: an entry that waits for its interpretation; ``flush`` or a worker does it. ``failed``: one that was set
-    aside after ``attempts`` tries, for ``code`` and ``message``; ``admin.retry(entry_id)`` takes it up (a failed rederive
-    or erase is called again). ``due``: a reflection on a user, for the reason in ``message``; a worker or ``reflect`` does
-    it. ``work`` is the entry's verb.
+    aside after ``attempts`` tries, for ``code`` and ``message``; ``admin.retry(entry_id)`` takes it up (a failed
+    rederive or erase is called again). ``due``: a reflection on a user, for the reason in ``message``; a worker or
+    ``reflect`` does it. ``work`` is the entry's verb.
     """
 
     state: JobState
