@@ -1,6 +1,7 @@
 """A disk that is full or read-only, a file that is none of ours: a clear error, and nothing half-written."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,28 +90,36 @@ def test_what_was_recorded_on_a_disk_that_then_was_full_is_pending(tmp_path: Pat
         assert len(memory.get_all(user_id="u", kinds=["message"])) == 2
 
 
-@pytest.mark.parametrize("what", ["file", "directory"])
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A folder that every user can reach: pytest's own is closed to others again whenever a pytest starts."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [("file", StorageReadOnly.code), ("directory", StorageReadOnly.code), ("closed", StorageError.code)],
+)
 @pytest.mark.slow
-def test_a_read_only_place_is_named_as_such(tmp_path: Path, what: str) -> None:
-    folder = tmp_path / "store"
+def test_a_place_that_may_not_be_written_is_named_as_such(open_path: Path, what: str, code: str) -> None:
+    folder = open_path / "store"
     folder.mkdir()
     store = folder / "memory.db"
     if what == "file":
         with Memory.open(f"sqlite:///{store}", policy=POLICY) as memory:
             memory.add("Alice lives in Kyoto", user_id="u")
         store.chmod(0o444)
-    folder.chmod(0o555)
-    for above in [tmp_path, *tmp_path.parents]:  # an unprivileged child must reach it
-        if above.stat().st_uid == os.getuid() and not above.stat().st_mode & 0o001:
-            above.chmod(above.stat().st_mode | 0o011)
-    said = tmp_path / "said"
+    content = store.read_bytes() if store.exists() else b""
+    folder.chmod(0o600 if what == "closed" else 0o555)
+    said = open_path / "said"
     said.touch()
     said.chmod(0o666)
-    content = store.read_bytes() if store.exists() else b""
     start(try_to_write, f"sqlite:///{store}", str(said), NOBODY if os.getuid() == 0 else os.getuid()).join()
     folder.chmod(0o755)
     [told] = heard(said)
-    assert told["code"] == StorageReadOnly.code
+    assert told["code"] == code
     assert (store.read_bytes() if store.exists() else b"") == content
 
 

@@ -180,7 +180,11 @@ def _check_path(database: Database) -> None:
     if database.path is None:
         return
     path = Path(database.path)
-    if path.is_dir():
+    try:
+        is_folder, has_parent = path.is_dir(), path.parent.is_dir()
+    except PermissionError as error:
+        raise StorageError(f"{error.filename} may not be read by this user; grant it, or give another url") from error
+    if is_folder:
         raise InputError(f"url names a folder, {path}; name a file in it, such as {path / 'memory.db'}", field="url")
-    if not path.parent.is_dir():
+    if not has_parent:
         raise InputError(f"the folder {path.parent} of url does not exist; make it first", field="url")
