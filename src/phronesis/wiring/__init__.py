@@ -91,7 +91,7 @@ def open_memory(
     interpreter = Interpreter(database, recorder, stepper, time, erasure_effect.effects(replayer))
     writer = Writer(recorder, interpreter, finding.vectorizer.written, redactor)
     browser = Browser(database)
-    stages = Components(
+    components = Components(
         database=database,
         writer=writer,
         editor=ItemEditor(database, writer, browser, stepper.registry.folds, engines.forms),
@@ -111,7 +111,7 @@ def open_memory(
         **_components(opened),
         clock=time,
     )
-    return Memory(Runtime(stages, settings.tenant))
+    return Memory(Runtime(components, settings.tenant))
 
 
 def _components(opened: Mapping[str, OpenEngine]) -> dict[str, Any]:
