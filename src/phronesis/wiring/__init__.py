@@ -11,7 +11,7 @@ from phronesis.compose.core_memory import CorePolicy
 from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy, PolicySource, Settings, api_keys, effective_policy, index_key, load_settings
 from phronesis.config.policy_sections import Ranking
-from phronesis.conversation.extracting.memory_types import load_memory_types
+from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.core.results import Check, DoctorReport
 from phronesis.core.timestamps import parse_moment, parse_zone
 from phronesis.engine import erasure_effect

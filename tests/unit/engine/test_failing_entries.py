@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from custom_store import failing, open_with, write
-from phronesis.conversation import extraction, typed_items
+from phronesis.conversation import typed_items
+from phronesis.conversation.extraction import extractor as extraction
 from phronesis.conversation import handlers as conversation
 from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
