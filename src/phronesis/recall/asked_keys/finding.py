@@ -186,7 +186,7 @@ class _Clause:
         if key in (None, "name") and related in KEYS:
             # What a relation is called is kept as that relation.
             return KeyAsked((related,), named or USER) if of_user != bool(named) else None
-        if key is None:
+        if key is None or (word and named and not of_user):  # "Anna's daughter" is none of the user's
             return None
         keys = (key, *self.words.together.get(key, ()))
         if key in _OF_ANYTHING:
