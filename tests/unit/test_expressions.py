@@ -25,7 +25,6 @@ BOUNDED: Final[Mapping[str, int]] = {
     "core.credential_fields": 512,  # _LONGEST: a value; what stands before a name is given in less
     "core.phone_numbers": 48,  # _REACH: the words before a number
     "reasoning.comparison": 2_000,  # MAX_READ: one sentence of an inference
-    "recall.asked_keys": 120,  # MAX_CLAUSE
     "recall.planning": 4_000,  # MAX_READ
 }
 """By the beginning of a module's name, the characters that its expressions are given at most.
