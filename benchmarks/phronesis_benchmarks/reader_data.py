@@ -31,8 +31,11 @@ FILLED: Final = 3
 
 EXCHANGED: Final = 0.4
 FOREIGN: Final = 0.6
+EVEN: Final = 0.5
 LONGEST: Final = 40
-"""How likely a turn has other values, and a framed one is another's words; characters of a value put into a text."""
+SHORT: Final = 70
+"""How likely a turn has other values, a framed one is another's words, and the writer's statement comes first;
+characters of a value put into a text, and of a statement that is joined with another."""
 
 
 @dataclass(slots=True)
@@ -107,6 +110,8 @@ class Augmenter:
     dice: random.Random = field(init=False)
     values: dict[tuple[bool, str], list[str]] = field(init=False)
     templates: Mapping[str, Any] = field(init=False)
+    short: dict[bool, list[Turn]] = field(init=False)
+    """Short statements: those of others, and those of the writer."""
 
     def __post_init__(self) -> None:
         """Collect the values of each key."""
@@ -116,6 +121,10 @@ class Augmenter:
             for label in turn.expect:
                 key = (is_chinese(turn.text), name_of(label))
                 self.values.setdefault(key, []).append(str(label["value"]))
+        self.short = {True: [], False: []}
+        for turn in self.turns:
+            if turn.expect and len(turn.text) <= SHORT and not turn.text.rstrip().endswith(("?", "？")):
+                self.short[any(label["subject"] != "user" for label in turn.expect)].append(turn)
         page = files("phronesis_benchmarks") / "reader_templates.toml"
         self.templates = tomllib.loads(page.read_text("utf-8"))
 
@@ -123,6 +132,7 @@ class Augmenter:
         """Return the turns of one round of learning: each once, some changed, and made ones beside them."""
         out = [self.exchanged(turn) if self.dice.random() < EXCHANGED else turn for turn in self.turns]
         out += [self.joined() for _ in range(len(self.turns) // 10)]
+        out += [self.coordinated() for _ in range(len(self.turns) // 8)]
         out += [self.wrapped() for _ in range(len(self.turns) // 12)]
         out += list(self.filled())
         self.dice.shuffle(out)
@@ -153,6 +163,21 @@ class Augmenter:
             gap = ("。" if is_chinese(one.text) else ". ") + gap.strip(" ")
         labels = [*one.expect, *other.expect]
         return Turn(one.text.rstrip() + gap + other.text, labels, None if labels else one.gate)
+
+    def coordinated(self) -> Turn:
+        """Return two short statements, of which one is of somebody else where there is such a one, as one sentence."""
+        one = self.dice.choice(self.short[False] or self.turns)
+        chinese = is_chinese(one.text)
+        among = [turn for turn in self.short[True] if is_chinese(turn.text) == chinese]
+        other = self.dice.choice(among or [one])
+        pair = [one, other] if self.dice.random() < EVEN else [other, one]
+        first, second = (turn.text.strip().rstrip(".。!！") for turn in pair)
+        if chinese:
+            text = first + self.dice.choice(["，", "，", "，而", "，不过"]) + second + "。"
+        else:
+            second = second if second.startswith(("I ", "I'")) else second[:1].lower() + second[1:]
+            text = first + self.dice.choice([", and ", " and ", ", but ", "; "]) + second + "."
+        return Turn(text, [*one.expect, *other.expect])
 
     def wrapped(self) -> Turn:
         """Return a turn inside a frame: another's words or a text handed over, which hold nothing, or one's own."""

@@ -165,7 +165,7 @@ class Trainer:
         key = jax.random.PRNGKey(self.settings.seed)
         encoder = {name for name in self.params if name in self.base or name.endswith((".down", ".up"))}
 
-        @jax.jit
+        @jax.jit  # type: ignore[untyped-decorator]
         def step(base: Any, params: Any, moments: Any, batch: Any, at: Any) -> Any:
             n, key = at
             loss_of = jax.value_and_grad(lambda p: self._loss(base, p, batch, key, heads), has_aux=True)

@@ -15,10 +15,10 @@ import pytest
 
 import model_server as servers
 from model_server import Behaviour, ModelServer, Reply
-from phronesis.models.reader.reader import READER_VERSION
 from phronesis.core.reports import ModelUsage
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
+from phronesis.models.reader.reader import READER_VERSION
 from phronesis.store.log import read_outcomes
 
 KEY = "sk-kept-in-a-variable-0123456789"

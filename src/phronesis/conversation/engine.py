@@ -7,8 +7,8 @@ from phronesis.conversation import handlers, typed_items
 from phronesis.conversation.entity_resolution import with_names
 from phronesis.conversation.retention_policy import terms_of
 from phronesis.conversation.value_reextraction import with_values
-from phronesis.engine.edits import UPDATE
 from phronesis.core.results import Check
+from phronesis.engine.edits import UPDATE
 from phronesis.engine.plugin import DoctorCheck, Engine, OpenEngine, Platform
 from phronesis.models.lesson_encoder import is_installed
 

@@ -63,7 +63,9 @@ def test_turns_are_made_of_turns() -> None:
 
 def test_a_file_without_turns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "turns_en.jsonl"
-    path.write_text(json.dumps({"split": "test", "role": "user", "name": None, "text": "a", "expect": [], "gate": None}))
+    path.write_text(
+        json.dumps({"split": "test", "role": "user", "name": None, "text": "a", "expect": [], "gate": None})
+    )
     assert load_turns([path]) == []
     with pytest.raises(InputError, match="no turns"):
         run_reader([path], [])
@@ -82,15 +84,16 @@ def test_the_network_that_learns_is_the_one_that_reads() -> None:
     }
     example = encode(SISTER, tokenizer, LABELS, (tokenizer.begin, tokenizer.end))
     there = np.ones((1, len(example.ids)), np.float32)
-    scores = forward(
-        trainer.jax, trainer.base, params, embedded(file, example.ids)[None], there, heads=file.heads
-    )
+    scores = forward(trainer.jax, trainer.base, params, embedded(file, example.ids)[None], there, heads=file.heads)
     states = TokenEncoder(file, params, FROZEN + 1)(example.ids)
     found = Heads(LABELS, params).scores(states, 1)
     tags = np.asarray(scores["tag"])[0, 1:-1]
     tags = tags - np.log(np.exp(tags).sum(axis=-1, keepdims=True))
     assert np.abs(found.tags - tags).max() < 0.02
     assert np.abs(found.pointers["whose"] - np.asarray(scores["whose"])[0, 1:-1, :-1]).max() < 0.05
-    stored = {ENCODER + name if name in {**trainer.base} or ".down" in name or ".up" in name else name: value for name, value in params.items()}
+    stored = {
+        ENCODER + name if name in {**trainer.base} or ".down" in name or ".up" in name else name: value
+        for name, value in params.items()
+    }
     reader = make_reader(store_reader(LABELS, stored, layers=FROZEN + 1, thresholds={"": 0.8}), image)
     assert reader(SISTER.text).holds == pytest.approx(found.holds, abs=0.01)

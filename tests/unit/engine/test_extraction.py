@@ -33,7 +33,8 @@ def model() -> ScriptedModel:
 @pytest.fixture
 def memory(tmp_path: Path, model: ScriptedModel) -> Iterator[Memory]:
     with open_with(
-        f"sqlite:///{tmp_path / 'memory.db'}", handlers.handlers(ModelExtractor(asker(model), LocalExtractor(MessageExtractor())))
+        f"sqlite:///{tmp_path / 'memory.db'}",
+        handlers.handlers(ModelExtractor(asker(model), LocalExtractor(MessageExtractor()))),
     ) as opened:
         yield opened
 

@@ -31,7 +31,11 @@ def model() -> ScriptedModel:
 
 def opening(url: str, model: ScriptedModel) -> Callable[[], Memory]:
     prepare = SessionSummarizer(
-        extract_locally, asker(model), every_turns=2, max_tokens=60, suspicious=lambda text: "ignore" in text.lower() or None
+        extract_locally,
+        asker(model),
+        every_turns=2,
+        max_tokens=60,
+        suspicious=lambda text: "ignore" in text.lower() or None,
     )
     return lambda: open_with(url, handlers.handlers(prepare))
 

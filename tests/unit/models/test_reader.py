@@ -11,7 +11,10 @@ from phronesis.models.reader.reader import load_reader
 from phronesis.models.reader.sentences import MAX_WINDOW, sentence_at, sentences, windows, without_code
 from phronesis.models.reader.token_encoder import Tokenizer, Tokens
 
-TEXTS = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join))
+TEXTS = st.one_of(
+    st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join)
+)
+NONE = np.zeros(2, np.float32)
 LABELS = Labels(["profile/job", "fact/attribute", "#S", "#K", "#R"], ["question"], ["health"])
 
 
@@ -52,30 +55,32 @@ def test_sentences_end_at_marks_and_not_at_abbreviations() -> None:
     assert without_code("a ```x = 1``` b") == "a" + " " * 13 + "b"
 
 
-def found(tags: list[str], *, whose: dict[int, int] | None = None, word: dict[int, int] | None = None) -> list[FoundValue]:
+def found(
+    tags: list[str], *, whose: dict[int, int] | None = None, word: dict[int, int] | None = None
+) -> list[FoundValue]:
     """Decode scores that say plainly which tags there are, of a text of one letter a token."""
     count = len(tags)
-    scores = np.full((count, LABELS.tags), -9.0)
+    scores = np.full((count, LABELS.tags), -9.0, np.float32)
     for n, tag in enumerate(tags):
         part, _, name = tag.partition("-")
         scores[n, LABELS.tag(part, name) if name else 0] = -0.01
-    pointers = {name: np.zeros((count, count + 1)) for name in ("whose", "word", "old")}
+    pointers = {name: np.zeros((count, count + 1), np.float32) for name in ("whose", "word", "old")}
     for name, targets in (("whose", whose), ("word", word), ("old", None)):
         pointers[name][:, 0] = 5.0
         for n, target in (targets or {}).items():
             pointers[name][n, 1 + target] = 9.0
-    text = "abcdefgh"[:count]
-    tokens = Tokens(range(count), range(count), range(1, count + 1))
-    all_scores = Scores(scores, np.zeros((count, 2)), pointers, 1.0, np.zeros(2), np.zeros(2))
+    text = "a b c d e f"
+    tokens = Tokens(range(count), range(0, 2 * count, 2), range(1, 2 * count + 1, 2))
+    all_scores = Scores(scores, np.zeros((count, 2), np.float32), pointers, 1.0, NONE, NONE)
     return Heads(LABELS, {}).values(text, tokens, all_scores)
 
 
 def test_values_are_spans_of_one_name_with_whom_they_are_of() -> None:
     (one,) = found(["", "B-profile/job", "I-profile/job", ""])
-    assert (one.kind, one.key, one.subject, one.start, one.end) == ("profile", "job", None, 1, 3)
+    assert (one.kind, one.key, one.subject, one.start, one.end) == ("profile", "job", None, 2, 5)
     assert one.confidence > 0.9
     (one,) = found(["B-#S", "", "B-profile/job"], whose={2: 0})
-    assert (one.subject, one.start) == ("a", 2)
+    assert (one.subject, one.start) == ("a", 4)
 
 
 def test_a_family_needs_its_word_and_what_goes_on_follows_what_began() -> None:

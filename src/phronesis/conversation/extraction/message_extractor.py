@@ -23,6 +23,9 @@ from phronesis.models.reader.reader import READER_VERSION, Reader, load_reader
 from phronesis.models.reader.sentences import sentence_at, sentences
 from phronesis.models.text_features import has_han
 
+STATED: Final = 0.85
+"""The least confidence of a value that both the reader and the starter find."""
+
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
 
@@ -117,7 +120,7 @@ class MessageExtractor:
             values = starter_values(text)
         else:
             reading = reader(text, before)
-            values, rule = reading.values, reading.gate or rule
+            values, rule = _confirmed(reading.values, starter_values(text)), reading.gate or rule
         found: dict[tuple[Any, ...], Proposal] = {}
         for value in values:
             one = self._proposal(n, text, at, value, speaker=speaker, basis=basis)
@@ -168,6 +171,20 @@ class MessageExtractor:
         if row is None or one.value is None:
             return one
         return replace(one, compared=comparable_value(row, one.value, at=at))
+
+
+def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> list[FoundValue]:
+    """Return the reader's values; those of a plain sentence that the starter knows are sure enough to be kept."""
+
+    def stated(one: FoundValue) -> bool:
+        return not (one.retracted or one.done) and any(
+            (one.kind, one.key, one.subject) == (other.kind, other.key, other.subject)
+            and one.start < other.end
+            and other.start < one.end
+            for other in plain
+        )
+
+    return [replace(one, confidence=max(one.confidence, STATED)) if stated(one) else one for one in values]
 
 
 def place_proposal(one: Proposal, own: OwnText) -> Proposal:

@@ -110,7 +110,7 @@ class Heads:
         """Return the scores of the states of a text whose own tokens begin at ``first``."""
         whole, own = states[0], slice(first, len(states) - 1)
         mixed = gelu(self._linear(states, "mix"))
-        pointers = {}
+        pointers: dict[str, Floats] = {}
         for name in POINTERS:
             likeness = (mixed[own] @ self._weights[f"{name}.from"]) @ (mixed @ self._weights[f"{name}.to"]).T
             scale = np.float32(math.sqrt(self._weights[f"{name}.from"].shape[1]))
@@ -158,7 +158,7 @@ class Heads:
                     retracted=bool(signs[RETRACTED] > 0.5),  # noqa: PLR2004 - the likelier of two
                     done=bool(signs[DONE] > 0.5),  # noqa: PLR2004
                     replaces=None if old is None or old.name != OLD else _words(text, tokens, old),
-                    confidence=sure * known * named,
+                    confidence=sure * known * named * float(np.maximum(signs, 1 - signs).min()),
                 )
             )
         return found
@@ -179,8 +179,9 @@ class Heads:
 
     def _spans(self, scores: Floats) -> list[_Span]:
         """Return the spans of the likeliest row of tags in which what goes on follows what began so (Viterbi 1967)."""
-        total = np.where(self._goes_on, -np.inf, scores[0].astype(np.float64))
-        own, back = np.arange(self.labels.tags), []
+        total = np.where(self._goes_on, np.float32(-np.inf), scores[0])
+        own = np.arange(self.labels.tags)
+        back = []
         for row in scores[1:]:
             before = np.where(total[self._begun] >= total[own], self._begun, own)
             came = np.where(self._goes_on, before, total.argmax())

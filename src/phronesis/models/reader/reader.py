@@ -9,15 +9,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.vectors import Floats
 from phronesis.errors import MissingExtra
-from phronesis.models.lesson_encoder import read as parse_weights
 from phronesis.models.lesson_encoder import Image, shipped_weights, vocabulary
+from phronesis.models.lesson_encoder import read as parse_weights
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.sentences import MAX_READ, windows, without_code
 from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer
@@ -116,6 +116,6 @@ def store_reader(
     about = {"names": list(labels.names), "gates": list(labels.gates), "topics": list(labels.topics)}
     head = json.dumps(about | {"layers": layers, "thresholds": dict(thresholds)}).encode()
     out = io.BytesIO()
-    arrays = {name: value.astype(np.float16) for name, value in weights.items()}
+    arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in weights.items()}
     np.savez_compressed(out, about=np.frombuffer(head, np.uint8), **arrays)
     return out.getvalue()

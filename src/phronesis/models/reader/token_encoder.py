@@ -149,8 +149,8 @@ def gelu(given: Floats) -> Floats:
 def softmax(given: Floats) -> Floats:
     """Return shares along the last axis."""
     out = np.exp(given - given.max(axis=-1, keepdims=True))
-    out /= out.sum(axis=-1, keepdims=True)
-    return out
+    shares: Floats = out / out.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def _normed(given: Floats, scale: Floats, shift: Floats) -> Floats:

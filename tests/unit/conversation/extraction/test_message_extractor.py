@@ -91,7 +91,7 @@ def test_a_short_answer_is_understood_by_the_question_before_it() -> None:
     [
         "Does anybody here live in Ghent?",
         "If I lived in Ghent, I would cycle.",
-        "My colleague said: \"I live in Ghent.\"",
+        'My colleague said: "I live in Ghent."',
         "Improve my colleague's CV:\nI am a nurse. I speak French. I live in Turin.",
         "I used to live in Ghent.",
         "Translate: I am allergic to nuts.",
