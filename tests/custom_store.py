@@ -11,7 +11,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.plugin import EngineSet, OpenEngine
+from phronesis.engine.plugin import EngineSet, OpenPart
 from phronesis.engine.writer import WriteResult
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
@@ -29,8 +29,8 @@ def registered(handlers: Iterable[Handler]) -> Iterator[None]:
     given = {handler.verb: handler for handler in handlers}
     make = EngineSet.handlers
 
-    def chosen(engines: EngineSet, opened: Mapping[str, OpenEngine]) -> list[Handler]:
-        return list({**{handler.verb: handler for handler in make(engines, opened)}, **given}.values())
+    def chosen(engines: EngineSet, opened: Iterable[OpenPart]) -> Mapping[str, Handler]:
+        return {**make(engines, opened), **given}
 
     plain = EngineSet(tuple(replace(engine, folds={}) for engine in find_engines()))
     with (

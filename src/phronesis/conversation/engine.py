@@ -1,21 +1,48 @@
 """The conversation engine: messages, what they state, and the names in them."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.conversation import handlers, typed_items
-from phronesis.conversation.entity_resolution import with_names
-from phronesis.conversation.retention_policy import terms_of
-from phronesis.conversation.value_reextraction import with_values
-from phronesis.engine.edits import UPDATE
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phronesis.conversation import entity_resolution, handlers, retention_policy, typed_items, value_reextraction
+    from phronesis.core.changes import Changes
+    from phronesis.core.entries import Entry
+    from phronesis.core.items import Item
+    from phronesis.store.lane_view import LaneView
+else:
+    entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
+    handlers = lazy_module("phronesis.conversation.handlers")
+    retention_policy = lazy_module("phronesis.conversation.retention_policy")
+    typed_items = lazy_module("phronesis.conversation.typed_items")
+    value_reextraction = lazy_module("phronesis.conversation.value_reextraction")
 
 
-def _open(platform: Platform) -> OpenEngine:
-    prepare = handlers.prepare_turns(platform.models, platform.policy)
-    return OpenEngine(
-        handlers=(*handlers.handlers(prepare), *typed_items.handlers(terms_of(platform.policy))),
-        decorations={UPDATE: with_values},
-    )
+def _open_messages(platform: Platform) -> OpenEngine:
+    return OpenEngine(handlers=handlers.handlers(handlers.prepare_turns(platform.models, platform.policy)))
 
 
-ENGINE: Final = Engine(name="conversation", open=_open, consequences=(with_names,))
+def _open_items(platform: Platform) -> OpenEngine:
+    return OpenEngine(handlers=typed_items.handlers(retention_policy.terms_of(platform.policy)))
+
+
+def _open_updates(_platform: Platform) -> OpenEngine:
+    return OpenEngine(decorations={"update": value_reextraction.with_values})
+
+
+def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
+    return entity_resolution.with_names(view, entry, changes, held)
+
+
+ENGINE: Final = Engine(
+    name="conversation",
+    parts=(
+        Part(open=_open_messages, verbs=("turn", "add")),
+        Part(open=_open_items, verbs=("item",)),
+        Part(open=_open_updates, decorated=("update",)),
+    ),
+    consequences=(_with_names,),
+)
