@@ -71,7 +71,10 @@ class _LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        if attribute == "_module":
+            self._module = import_module(self._name)
+            return self._module
+        return getattr(self._module, attribute)
 
 
 def lazy_module(name: str) -> Any:
