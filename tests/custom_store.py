@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -20,6 +20,16 @@ from phronesis.wiring.engines import find_engines
 USER = LaneName("user", "alice")
 
 
+@dataclass(frozen=True)
+class _MoreHandlers(EngineSet):
+    """Engines, with handlers that take the place of theirs."""
+
+    given: Mapping[str, Handler]
+
+    def handlers(self, opened: Iterable[OpenPart]) -> Mapping[str, Handler]:
+        return {**super().handlers(opened), **self.given}
+
+
 @contextmanager
 def registered(handlers: Iterable[Handler]) -> Iterator[None]:
     """Have stores that are opened meanwhile know these handlers too; one of a verb that exists takes its place.
@@ -27,16 +37,8 @@ def registered(handlers: Iterable[Handler]) -> Iterator[None]:
     Without folds: what a test's handler says of an item stands, whatever evidence it has.
     """
     given = {handler.verb: handler for handler in handlers}
-    make = EngineSet.handlers
-
-    def chosen(engines: EngineSet, opened: Iterable[OpenPart]) -> Mapping[str, Handler]:
-        return {**make(engines, opened), **given}
-
-    plain = EngineSet(tuple(replace(engine, folds={}) for engine in find_engines()))
-    with (
-        mock.patch.object(EngineSet, "handlers", chosen),
-        mock.patch.object(wiring, "find_engines", return_value=plain),
-    ):
+    plain = tuple(replace(engine, folds={}) for engine in find_engines())
+    with mock.patch.object(wiring, "find_engines", return_value=_MoreHandlers(plain, given)):
         yield
 
 

@@ -71,10 +71,10 @@ class _LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute == "_module":
-            self._module = import_module(self._name)
-            return self._module
-        return getattr(self._module, attribute)
+        kept = self.__dict__
+        if "_module" not in kept:
+            kept["_module"] = import_module(self._name)
+        return getattr(kept["_module"], attribute)
 
 
 def lazy_module(name: str) -> Any:
@@ -85,13 +85,16 @@ def lazy_module(name: str) -> Any:
     return _LazyModule(name)
 
 
+_MAKING = threading.RLock()
+"""Held while a member is made. One lock for all: members of several records are made of each other."""
+
+
 class LazyMapping(MutableMapping[K, V]):
     """A mapping whose keys are known and whose values are each made at their first use, once."""
 
     def __init__(self, makers: Mapping[K, Callable[[], V]]) -> None:
         self._makers = dict(makers)
         self._kept: dict[K, V] = {}
-        self._lock = threading.RLock()
 
     def __getitem__(self, key: K) -> V:
         try:
@@ -99,7 +102,7 @@ class LazyMapping(MutableMapping[K, V]):
         except KeyError:
             pass
         make = self._makers[key]
-        with self._lock:
+        with _MAKING:
             if key not in self._kept:
                 self._kept[key] = make()
             return self._kept[key]
@@ -131,7 +134,6 @@ class LazyMembers:
     def __init__(self, made: Mapping[str, Any], makers: Mapping[str, Callable[[], Any]]) -> None:
         self.__dict__.update(made)
         self._makers = makers
-        self._lock = threading.RLock()
 
     def if_made(self, name: str) -> Any:
         """Return a member if it has been made, else None."""
@@ -149,7 +151,7 @@ class LazyMembers:
             makers = self.__dict__.get("_makers", {})
             if name not in makers:
                 raise AttributeError(f"{type(self).__name__} has no member '{name}'", name=name, obj=self)
-            with self._lock:
+            with _MAKING:
                 if name not in self.__dict__:
                     self.__dict__[name] = makers[name]()
                 return self.__dict__[name]

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from phronesis.core.lazy_loading import LazyMapping, LazyMembers, lazy_module, once_property
+from phronesis.core.lazy_loading import LazyMapping, LazyMembers, lazy_module
 from phronesis.errors import PluginBroken
 
 if TYPE_CHECKING:
@@ -114,30 +114,31 @@ class Engine:
     after: Sequence[str] = ()
 
 
-class OpenPart:
-    """A part of an engine over one store, opened or not."""
+class OpenPart(LazyMembers):
+    """A part of an engine over one store; ``opened`` is what it brings, PluginBroken if that is not what it names."""
+
+    engine: str
+    part: Part
+    opened: OpenEngine
 
     def __init__(self, engine: str, part: Part, platform: Platform) -> None:
-        self.engine = engine
-        self.part = part
-        self._platform = platform
-
-    @once_property
-    def opened(self) -> OpenEngine:
-        """What the part brings; PluginBroken if it is not what it names."""
-        opened = self.part.open(self._platform)
-        brought = ({one.verb for one in opened.handlers}, {*opened.decorations}, {*opened.components})
-        named = ({*self.part.verbs}, {*self.part.decorated}, {*self.part.components})
-        if brought != named:
-            raise PluginBroken(
-                f"the engine {self.engine} names {sorted(set().union(*named))} and brings"
-                f" {sorted(set().union(*brought))}; repair it, or uninstall it"
-            )
-        return opened
+        super().__init__({"engine": engine, "part": part}, {"opened": partial(_opened, engine, part, platform)})
 
     def component(self, name: str) -> Any:
         """Return a component."""
         return self.opened.components[name]
+
+
+def _opened(engine: str, part: Part, platform: Platform) -> OpenEngine:
+    opened = part.open(platform)
+    brought = ({one.verb for one in opened.handlers}, {*opened.decorations}, {*opened.components})
+    named = ({*part.verbs}, {*part.decorated}, {*part.components})
+    if brought != named:
+        raise PluginBroken(
+            f"the engine {engine} names {sorted(set().union(*named))} and brings {sorted(set().union(*brought))};"
+            " repair it, or uninstall it"
+        )
+    return opened
 
 
 def _all_at_once(engine: Engine, platform: Platform) -> list[Part]:

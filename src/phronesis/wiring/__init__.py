@@ -37,18 +37,20 @@ if TYPE_CHECKING:
     from phronesis.recall import browse, scope_index
     from phronesis.recall.scope_index import ScopeIndexes
     from phronesis.store import context_impressions, usage
-    from phronesis.wiring import answering, interpreting, searching
+    from phronesis.wiring import answering as _answering
+    from phronesis.wiring import interpreting as _interpreting
+    from phronesis.wiring import searching as _searching
 else:
-    answering = lazy_module("phronesis.wiring.answering")
+    _answering = lazy_module("phronesis.wiring.answering")
     browse = lazy_module("phronesis.recall.browse")
     context_impressions = lazy_module("phronesis.store.context_impressions")
     doctor = lazy_module("phronesis.engine.doctor")
-    interpreting = lazy_module("phronesis.wiring.interpreting")
+    _interpreting = lazy_module("phronesis.wiring.interpreting")
     model_registry = lazy_module("phronesis.models.model_registry")
     overview = lazy_module("phronesis.memory.overview")
     redaction = lazy_module("phronesis.log.redaction")
     scope_index = lazy_module("phronesis.recall.scope_index")
-    searching = lazy_module("phronesis.wiring.searching")
+    _searching = lazy_module("phronesis.wiring.searching")
     token_counter = lazy_module("phronesis.models.token_counter")
     usage = lazy_module("phronesis.store.usage")
 
@@ -80,9 +82,9 @@ def open_memory(
     platform = Platform(
         {"database": database, "settings": settings, "clock": time},
         {
-            "embedders": lambda: searching.make_embedders(embedder, platform),
+            "embedders": lambda: _searching.make_embedders(embedder, platform),
             "models": lambda: _make_models(settings, ledger, time, counter),
-            "search": lambda: searching.make_search(platform, components.mirror),
+            "search": lambda: _searching.make_search(platform, components.mirror),
             "indexes": _make_indexes,
             "redactor": lambda: redaction.Redactor(settings.policy.privacy.actions),
             "usage": lambda: usage.Usage(database),
@@ -145,10 +147,10 @@ def _reading(
         "used": lambda: usage.UsedMemories.over(database),
         "usage": lambda: platform.usage,
         "roster": lambda: platform.models,
-        "searcher": lambda: searching.make_searcher(platform),
-        "retrieving": lambda: answering.make_retrieving(platform),
-        "planner": lambda: answering.make_planner(platform),
-        "assembler": lambda: answering.make_assembler(platform, joined(), counter),
+        "searcher": lambda: _searching.make_searcher(platform),
+        "retrieving": lambda: _answering.make_retrieving(platform),
+        "planner": lambda: _answering.make_planner(platform),
+        "assembler": lambda: _answering.make_assembler(platform, joined(), counter),
         "reviews": lambda: None,
     }
 
@@ -162,13 +164,13 @@ def _writing(
 ) -> Mapping[str, Callable[[], Any]]:
     """Return what makes the components that write, and those that maintain the store, by name."""
     return {
-        "replayer": lambda: interpreting.make_replayer(platform, engines, parts),
-        "writer": lambda: interpreting.make_writer(platform, joined()),
-        "editor": lambda: interpreting.make_editor(joined(), engines),
-        "eraser": lambda: interpreting.make_eraser(platform, joined()),
-        "doctor": lambda: interpreting.make_doctor(platform, joined(), counter, parts),
-        "reindexer": lambda: interpreting.make_reindexer(platform, engines),
-        "vectorizer": lambda: interpreting.make_vectorizer(platform),
+        "replayer": lambda: _interpreting.make_replayer(platform, engines, parts),
+        "writer": lambda: _interpreting.make_writer(platform, joined()),
+        "editor": lambda: _interpreting.make_editor(joined(), engines),
+        "eraser": lambda: _interpreting.make_eraser(platform, joined()),
+        "doctor": lambda: _interpreting.make_doctor(platform, joined(), counter, parts),
+        "reindexer": lambda: _interpreting.make_reindexer(platform, engines),
+        "vectorizer": lambda: _interpreting.make_vectorizer(platform),
     }
 
 
@@ -176,7 +178,7 @@ def _make_mirror(platform: Platform, components: Components, index: "OutsideInde
     """Return what keeps the external index in step: that of the call, else of the policy; None if there is none."""
     if index is None and platform.policy.reasoning.index.backend == "native":
         return None
-    return searching.make_mirror(platform, components.vectorizer, index)
+    return _searching.make_mirror(platform, components.vectorizer, index)
 
 
 def _make_indexes() -> "ScopeIndexes":
