@@ -17,7 +17,6 @@ from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.memory.runtime import Verbs
-from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from phronesis.core import context, retrieval_plan
     from phronesis.log import reader
     from phronesis.memory import external_ids
-    from phronesis.reasoning.laws import item_records
+    from phronesis.reasoning.laws import item_records, records
     from phronesis.recall import hits, prospective
     from phronesis.recall import search as searching
 else:
@@ -38,6 +37,7 @@ else:
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     prospective = lazy_module("phronesis.recall.prospective")
     reader = lazy_module("phronesis.log.reader")
+    records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     searching = lazy_module("phronesis.recall.search")
 
@@ -105,7 +105,7 @@ class ReadVerbs(Verbs):
             left_out = Exclusion(sessions=frozenset([check_id(exclude_session, field="exclude_session")]))
             asked = replace(asked, wanted=replace(wanted, exclude=left_out))
         least = None if min_score is None else inputs.share(min_score, field="min_score")
-        if wanted.kinds == [REASONING]:
+        if wanted.kinds == [records.REASONING]:
             return hits.drop_below(self._runtime.search_claims(asked), least)
         components = self._runtime.components
         result = hits.drop_below(components.searcher.search(self._runtime.tenant, asked), least)
@@ -237,7 +237,7 @@ class ReadVerbs(Verbs):
             item = external_ids.item_named(self._runtime.components, self._runtime.tenant, lane, name, wanted)
         else:
             item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), wanted)
-        if item.kind == REASONING:
+        if item.kind == records.REASONING:
             return item_records.reasoning_item(item)
         if item.kind == TRAIT:
             return self._runtime.components.traits.as_trait(self._runtime.tenant, item, wanted.as_of)

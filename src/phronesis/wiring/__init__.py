@@ -99,7 +99,6 @@ def open_memory(
             "ledger": ledger,
             "clock": time,
             "zone": parse_zone(settings.policy.time_zone),
-            "budget": settings.policy.budget,
             "extensions": others,
         },
         {
@@ -151,6 +150,7 @@ def _reading(
         "retrieving": lambda: _answering.make_retrieving(platform),
         "planner": lambda: _answering.make_planner(platform),
         "assembler": lambda: _answering.make_assembler(platform, joined(), counter),
+        "budget": lambda: platform.policy.budget,
         "reviews": lambda: None,
     }
 

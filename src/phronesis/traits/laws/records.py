@@ -11,13 +11,10 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import Record, as_json
 from phronesis.core.timestamps import parse_moment
-from phronesis.traits.laws.strength import TREND, WINDOW, confidence_at
+from phronesis.traits.laws.strength import WINDOW, confidence_at
 
 CYCLE: Final = "cycle"
 """Kind of the item that records a reflection: its input and its result."""
-
-RANKS: Final = (TREND, "candidate", "emerging", "established", "core")
-"""Stages of a live trait, ascending."""
 
 EvidenceType = Literal["supporting", "contradicting"]
 _TYPES: Final[Mapping[str, EvidenceType]] = {"support": "supporting", "contra": "contradicting"}

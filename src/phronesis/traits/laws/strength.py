@@ -122,6 +122,9 @@ TRAIT: Final = "trait"
 TREND: Final = "trend"
 """Stage of a recent tendency, before the stages that depend on confidence."""
 
+RANKS: Final = (TREND, "candidate", "emerging", "established", "core")
+"""Stages of a live trait, ascending."""
+
 FIRST_CONFIDENCE: Final = 0.4
 """Confidence of a new behaviour (NM-05)."""
 
