@@ -7,8 +7,7 @@ from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.recall.search import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.traits import reflection
-from phronesis.traits.laws.records import MEMORY_KINDS
-from phronesis.traits.laws.strength import Thresholds
+from phronesis.traits.laws.strength import MEMORY_KINDS, Thresholds
 from phronesis.traits.llm_reflection import FOUND, ModelStrategy
 from phronesis.traits.reflector import Reflector
 from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy

@@ -7,8 +7,6 @@ from phronesis.config.policy_sections import Ranking
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import Platform
 from phronesis.models.embedders import Embedders, load_embedders
-from phronesis.recall.reranking import RerankedSearch, Search
-from phronesis.recall.search import Formulas, Searcher
 
 if TYPE_CHECKING:
     from phronesis.index import chroma
@@ -18,8 +16,11 @@ if TYPE_CHECKING:
     from phronesis.models.rerankers import Judge
     from phronesis.reasoning import external_mirror, external_search
     from phronesis.reasoning.external_mirror import Mirror
+    from phronesis.recall import reranking, search
 else:
     chroma = lazy_module("phronesis.index.chroma")
+    reranking = lazy_module("phronesis.recall.reranking")
+    search = lazy_module("phronesis.recall.search")
     external_mirror = lazy_module("phronesis.reasoning.external_mirror")
     external_search = lazy_module("phronesis.reasoning.external_search")
 
@@ -34,17 +35,17 @@ def make_embedders(given: "Embedder | Embedders | None", platform: Platform) -> 
     return load_embedders(platform.policy.embedder) if own is None else Embedders(own)
 
 
-def make_search(platform: Platform, mirror: "Mirror | None") -> Search:
+def make_search(platform: Platform, mirror: "Mirror | None") -> "reranking.Search":
     """Return the store's own search, over the external index where there is one."""
     database, embedders = platform.database, platform.embedders
-    native = Searcher(database, embedders, platform.indexes, platform.clock, _formulas(platform.policy.ranking))
+    native = search.Searcher(database, embedders, platform.indexes, platform.clock, _formulas(platform.policy.ranking))
     return native if mirror is None else external_search.MirroredSearch(native, mirror, database, embedders)
 
 
-def make_searcher(platform: Platform) -> Search:
+def make_searcher(platform: Platform) -> "reranking.Search":
     """Return the search of the verbs, which reranks where the policy names a reranker."""
     judge = judge_of(platform)
-    return platform.search if judge is None else RerankedSearch(platform.search, judge)
+    return platform.search if judge is None else reranking.RerankedSearch(platform.search, judge)
 
 
 def judge_of(platform: Platform) -> "Judge | None":
@@ -66,9 +67,9 @@ def _outside(policy: Policy) -> "OutsideIndex":
     )
 
 
-def _formulas(own: Ranking) -> Formulas:
-    shipped = Formulas()
-    return Formulas(
+def _formulas(own: Ranking) -> "search.Formulas":
+    shipped = search.Formulas()
+    return search.Formulas(
         shipped.words if own.words is None else own.words.formula(dense=False),
         shipped.dense if own.dense is None else own.dense.formula(dense=True),
     )

@@ -216,22 +216,6 @@ def _moment(given: Any, name: str) -> datetime | None:
 
 # Input of a reflection: memories and traits as plain values, the same for rules and models.
 
-MEMORY_KINDS: Final = (
-    "fact",
-    "episodic",
-    "profile",
-    "preference",
-    "task",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
-)
-"""Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
-
-Verbatim messages, runs, claims, experience and documents are excluded.
-"""
-
 CONTEXTS: Final = ("work", "personal", "social", "learning", "general")
 """Contexts in which a trait shows (NM-04)."""
 

@@ -118,6 +118,22 @@ def due(
     )
 
 
+MEMORY_KINDS: Final = (
+    "fact",
+    "episodic",
+    "profile",
+    "preference",
+    "task",
+    "decision",
+    "event",
+    "intention",
+    "procedure",
+)
+"""Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
+
+Verbatim messages, runs, claims, experience and documents are excluded.
+"""
+
 TRAIT: Final = "trait"
 TREND: Final = "trend"
 """Stage of a recent tendency, before the stages that depend on confidence."""
