@@ -21,9 +21,10 @@ from phronesis.core.retrieval_plan import Store
 from phronesis.core.statements import plain_form
 from phronesis.index.tokens import tokenize
 from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
-from phronesis.recall.fusion import FLOOR, RELEVANCE
+from phronesis.recall.fusion import RELEVANCE
 from phronesis.recall.hits import CROWDED
 from phronesis.recall.scoring.feature_names import FEATURE_NAMES
+from phronesis.recall.scoring.fusion_rules import FLOOR
 from phronesis.recall.scoring.packed_features import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of

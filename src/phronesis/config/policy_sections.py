@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from phronesis.config.model_roles import VARIABLE, Part, plain_url, variable_name
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.recall.fusion import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAIN, FusionRules
 from phronesis.recall.scoring.feature_names import FEATURE_NAMES
+from phronesis.recall.scoring.fusion_rules import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAIN, FusionRules
 
 if TYPE_CHECKING:
     from phronesis.recall.scoring import weights as fitted
