@@ -21,7 +21,8 @@ from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, parse_moment
 from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.log import inputs
-from phronesis.memory.runtime import Components, Verbs
+from phronesis.memory.components import Components
+from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import check_kinds
 from phronesis.store.lanes import find_lane
 

@@ -180,9 +180,8 @@ class ExperienceVerbs(Verbs):
         InputError names a wrong field; a call without situation, goal or filter is one.
         """
         wishes = [preferences] if isinstance(preferences, str) else preferences
-        bans, unread = constraint_law.bans_of(
-            [constraints] if isinstance(constraints, str) else constraints, tokens.tokenize
-        )
+        given = [constraints] if isinstance(constraints, str) else constraints
+        bans, unread = constraint_law.bans_of(given, tokens.tokenize)
         asked = query_graph.ExperienceQuestion(
             scope=make_scope(user_id=user_id, namespace=namespace),
             situation=_text(situation, "situation"),
@@ -199,10 +198,9 @@ class ExperienceVerbs(Verbs):
         )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
         _refuse_empty(asked)
-        components = self._runtime.components
-        answer = components.asking.answer(self._runtime.tenant, asked)
+        answer = self._runtime.components.asking.answer(self._runtime.tenant, asked)
         if room is not None:
-            answer = answers.fit_answer(answer, room, components.count_tokens)
+            answer = answers.fit_answer(answer, room, self._runtime.components.count_tokens)
         self._runtime.note_use(one.item.id for one in (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles))
         return answer
 

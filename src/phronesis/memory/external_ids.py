@@ -10,7 +10,7 @@ from phronesis.core.scope import LaneName
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.log.reader import message_text
-from phronesis.memory.runtime import Components
+from phronesis.memory.components import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_named

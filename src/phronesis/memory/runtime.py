@@ -4,66 +4,39 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from phronesis.core.ids import parse_id
 from phronesis.core.items import KINDS, Item
-from phronesis.core.lazy_loading import LazyMembers, lazy_module
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
 from phronesis.engine.background import Background
 from phronesis.errors import Closed, PhronesisError
 from phronesis.log.inputs import flag
+from phronesis.memory.components import Components
 from phronesis.store.eligible import ReadConditions, check_kinds
 from phronesis.store.filters import compile_filters, scoped_filters
 from phronesis.store.lanes import list_behind
 
 if TYPE_CHECKING:
-    from phronesis.compose.assembly import Assembler
     from phronesis.core import results
     from phronesis.core.changes import Delta
-    from phronesis.core.context import Budget
     from phronesis.core.proposals import Gated
     from phronesis.core.results import Degraded, EditResult, Evidence, ReferenceResult, SearchResult
     from phronesis.engine import edits
-    from phronesis.engine.doctor import Doctor
-    from phronesis.engine.edits import Call, ItemEditor
-    from phronesis.engine.erasure import Eraser
-    from phronesis.engine.replay import Replayer
-    from phronesis.engine.writer import Writer, WriteResult
-    from phronesis.experience.maintenance_schedule import MaintenanceScheduler
-    from phronesis.experience.query import ExperienceSearch
-    from phronesis.experience.query_answer import ExperienceBook
-    from phronesis.experience.sources.port import Sources
-    from phronesis.forgetting.handler import Forgetter
-    from phronesis.index.reindexing import Reindexer
-    from phronesis.index.vectorizer import Vectorizer
+    from phronesis.engine.edits import Call
+    from phronesis.engine.writer import WriteResult
     from phronesis.log import reader
-    from phronesis.memory.overview import OverviewBook
-    from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning import documents
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.laws import claim_status
-    from phronesis.reasoning.migration import Migrator
-    from phronesis.reasoning.run_reader import RunReader
-    from phronesis.reasoning.run_reviews import RunReviews
     from phronesis.recall import browse
-    from phronesis.recall.browse import Browser
-    from phronesis.recall.planning.planner import Planner
-    from phronesis.recall.reranking import Search
-    from phronesis.recall.retrieval import PlanExecutor
     from phronesis.recall.search import Query
     from phronesis.resources import references
-    from phronesis.resources.ingestion import TakingIn
-    from phronesis.resources.search import ResourceBook
     from phronesis.store.context_impressions import ShownContexts
-    from phronesis.store.database import Database
-    from phronesis.store.model_calls import StoredLedger
-    from phronesis.store.usage import Usage, UsedMemories
-    from phronesis.traits.reflector import Reflector
-    from phronesis.traits.search import TraitBook
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
     results = lazy_module("phronesis.core.results")
@@ -72,53 +45,6 @@ else:
     edits = lazy_module("phronesis.engine.edits")
     reader = lazy_module("phronesis.log.reader")
     references = lazy_module("phronesis.resources.references")
-
-
-class Components(LazyMembers):
-    """The components that a Memory delegates to; ``wiring`` makes each at its first use."""
-
-    database: "Database"
-    writer: "Writer"
-    editor: "ItemEditor"
-    browser: "Browser"
-    overviews: "OverviewBook"
-    searcher: "Search"
-    retrieving: "PlanExecutor"
-    assembler: "Assembler"
-    planner: "Planner"
-    budget: "Budget"
-    replayer: "Replayer"
-    eraser: "Eraser"
-    shown: "ShownContexts"
-    used: "UsedMemories"
-    usage: "Usage"
-    runs: "RunReader"
-    doctor: "Doctor"
-    vectorizer: "Vectorizer"
-    reindexer: "Reindexer"
-    mirror: "Mirror | None"
-    migrator: "Migrator"
-    reflector: "Reflector"
-    traits: "TraitBook"
-    sources: "Sources"
-    documents: "TakingIn"
-    resources: "ResourceBook"
-    experience: "ExperienceBook"
-    asking: "ExperienceSearch"
-    forgetter: "Forgetter"
-    keeper: "MaintenanceScheduler"
-    roster: "ModelRegistry"
-    ledger: "StoredLedger"
-    clock: Callable[[], datetime]
-    zone: tzinfo
-    extensions: Mapping[str, Any]
-    """Components of engines whose verbs are not those of Memory, by name."""
-    reviews: "RunReviews | None"
-    """None: no installed plug-in brings reviews."""
-
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text, by the policy's counter."""
-        return self.assembler.counter().count(text)
 
 
 class Runtime:

@@ -17,7 +17,8 @@ from phronesis.core.timestamps import parse_moment, parse_zone
 from phronesis.engine.plugin import EngineSet, OpenPart, Platform, merge_parts
 from phronesis.errors import InputError, PhronesisError, StorageReadOnly
 from phronesis.memory import Memory
-from phronesis.memory.runtime import Components, Runtime
+from phronesis.memory.components import Components
+from phronesis.memory.runtime import Runtime
 from phronesis.store.database import connect
 from phronesis.store.migrate import open_schema
 from phronesis.store.model_calls import StoredLedger

@@ -8,7 +8,7 @@ from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy
 from phronesis.conversation.extracting.memory_types import load_memory_types
 from phronesis.engine.plugin import Platform
-from phronesis.memory.runtime import Components
+from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall import retrieval
 from phronesis.recall.planning.planner import Planner

@@ -14,7 +14,7 @@ from phronesis.engine.replay import Replayer
 from phronesis.engine.writer import Writer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.log.recorder import Recorder
-from phronesis.memory.runtime import Components
+from phronesis.memory.components import Components
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor, erasure
