@@ -125,6 +125,16 @@ def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path:
         assert memory.erase(user_id="alice").clean
 
 
+def test_a_store_without_one_of_our_engines_refuses_what_is_its_own(database_url: str) -> None:
+    with without("traits"), Memory.open(database_url, policy=PLAIN) as memory:
+        memory.add("I live in Oslo", user_id="alice")
+        assert memory.get_all(user_id="alice").items
+        with pytest.raises(PluginBroken, match="no installed engine brings 'reflector'"):
+            memory.should_reflect("alice")
+        with pytest.raises(HandlerMissing, match="'reflect'"):
+            write(memory, "reflect", {})
+
+
 def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) -> None:
     with without("catalysis", "lean", "log", "math_proof"), Memory.open(database_url, policy=PLAIN) as memory:
         assert "catalysis" not in [engine.name for engine in find_engines()]

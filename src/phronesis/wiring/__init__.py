@@ -15,7 +15,7 @@ from phronesis.core.lazy_loading import LazyMapping, lazy_module
 from phronesis.core.results import Check, DoctorReport
 from phronesis.core.timestamps import parse_moment, parse_zone
 from phronesis.engine.plugin import EngineSet, OpenPart, Platform, merge_parts
-from phronesis.errors import InputError, PhronesisError, StorageReadOnly
+from phronesis.errors import InputError, PhronesisError, PluginBroken, StorageReadOnly
 from phronesis.memory import Memory
 from phronesis.memory.components import Components
 from phronesis.memory.runtime import Runtime
@@ -103,6 +103,7 @@ def open_memory(
             "extensions": others,
         },
         {
+            **{name: partial(_absent, name) for name in Components.__annotations__},
             **_reading(platform, counter, lambda: components),
             **_writing(platform, counter, lambda: components, engines, parts),
             "mirror": lambda: _make_mirror(platform, components, index),
@@ -133,6 +134,10 @@ def _brought(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]]
     makers = {name: partial(part.component, name) for name, part in brought.items()}
     known = {name: make for name, make in makers.items() if name in Components.__annotations__}
     return known, LazyMapping({name: make for name, make in makers.items() if name not in known})
+
+
+def _absent(name: str) -> Any:
+    raise PluginBroken(f"no installed engine brings '{name}', which this call needs: install phronesis again")
 
 
 def _reading(
