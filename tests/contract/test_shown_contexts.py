@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from custom_store import open_with
 from phronesis import Memory
 from phronesis.conversation import handlers as conversation
-from phronesis.conversation.extraction import ByRules
+from phronesis.conversation.extraction.extractor import LocalExtractor
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
 from phronesis.engine.handler import PrepareContext
@@ -31,7 +31,7 @@ def propose_all(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         Proposal(n=n, quote=text, start=0, end=len(text), kind="fact", subject="user", key="k", content=text).to_dict()
         for n, text in texts_of(entry).items()
     ]
-    return [*ByRules(None)(bench, entry), Outcome(role=PROPOSALS, made_by="test", body={"proposals": rows})]
+    return [*LocalExtractor(None)(bench, entry), Outcome(role=PROPOSALS, made_by="test", body={"proposals": rows})]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 import model_server as servers
 from model_server import ModelServer
-from phronesis.conversation.extracting.rules import RULES_VERSION
+from phronesis.models.reader.reader import READER_VERSION
 
 POLICY = """\
 version: 1
@@ -39,7 +39,7 @@ def test_a_model_that_is_away_is_said_on_stderr_and_changes_no_output(call: Any,
     assert told.out.count("\n") == 1
     assert (
         told.err.strip()
-        == f"extract: lab/small gave no answer (model.unavailable); mentions-rules/2 {RULES_VERSION} stood in"
+        == f"extract: lab/small gave no answer (model.unavailable); mentions-rules/2 {READER_VERSION} stood in"
     )
     told = call("add", "Carol is here", "--user", "u", "--policy", policy, "--json")
     assert told.json["degraded"][0]["role"] == "extract"

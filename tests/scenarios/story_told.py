@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from phronesis import Memory
-from phronesis.conversation.extracting.memory_types import MemoryTypes, load_memory_types
+from phronesis.conversation.extraction.memory_types import MemoryTypes, load_memory_types
 from phronesis.core.items import Item
 from phronesis.core.values import NORMALISERS
 

@@ -9,7 +9,7 @@ import pytest
 
 from labelled_texts import LABELLED_TEXTS
 from phronesis import Memory
-from phronesis.conversation.extracting.memory_types import load_memory_types
+from phronesis.conversation.extraction.memory_types import load_memory_types
 from scenarios.story_told import USER, Row, matched, row, rows_held, turns_of
 
 LABELLED = LABELLED_TEXTS

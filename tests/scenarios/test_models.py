@@ -15,10 +15,10 @@ import pytest
 
 import model_server as servers
 from model_server import Behaviour, ModelServer, Reply
-from phronesis.conversation.extracting.rules import RULES_VERSION
 from phronesis.core.reports import ModelUsage
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
+from phronesis.models.reader.reader import READER_VERSION
 from phronesis.store.log import read_outcomes
 
 KEY = "sk-kept-in-a-variable-0123456789"
@@ -149,7 +149,7 @@ def test_a_fault_is_recorded_and_changes_nothing(
         assert (said.role, said.reason, said.by, said.instead_of) == (
             "extract",
             reason,
-            f"mentions-rules/2 {RULES_VERSION}",
+            f"mentions-rules/2 {READER_VERSION}",
             "lab/small",
         )
         assert [item.content for item in done.stored] == [f"Alice says: {SAID}"]

@@ -16,8 +16,8 @@ from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.config import Policy
 from phronesis.conversation import handlers
-from phronesis.conversation.extracting.rules import Rules
-from phronesis.conversation.extraction import ByModel, ByRules
+from phronesis.conversation.extraction.extractor import LocalExtractor, ModelExtractor
+from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.retention_policy import terms_of
 from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.items import Item
@@ -274,7 +274,7 @@ def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(
             "retention": {"default": "overwrite"},
         }
     )
-    prepare = ByModel(asker(model), ByRules(Rules(), terms_of(policy)))
+    prepare = ModelExtractor(asker(model), LocalExtractor(MessageExtractor(), terms_of(policy)))
     with open_with(f"sqlite:///{tmp_path / 'm.db'}", handlers.handlers(prepare)) as memory:
         turn = {
             "messages": [
@@ -302,7 +302,9 @@ def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -
     lines = [{"text": "The user lives in Oslo.", "of": [0]}, {"text": "The user has asthma.", "of": [0]}]
     model = ScriptedModel([json.dumps({"lines": lines})])
     terms = terms_of(Policy.model_validate({"sensitive": {"store": "messages_only"}}))
-    prepare = SessionSummarizer(ByRules(Rules(), terms), asker(model), every_turns=2, max_tokens=200, hides=terms.hides)
+    prepare = SessionSummarizer(
+        LocalExtractor(MessageExtractor(), terms), asker(model), every_turns=2, max_tokens=200, hides=terms.hides
+    )
     with open_with(f"sqlite:///{tmp_path / 'm.db'}", handlers.handlers(prepare)) as memory:
         say(memory, "I have asthma.")
         say(memory, "I live in Oslo.")

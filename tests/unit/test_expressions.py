@@ -18,14 +18,13 @@ PUMPS: Final = 24
 WORTH_A_LOOK: Final = 0.02
 """Seconds from which on the cost of a text is compared with that of a shorter one."""
 
-NOT_YET: Final = ("phronesis.conversation.extracting", "phronesis.experience.sources")
-"""What reads messages is given bounded sentences (`derive.extraction.bounded`)."""
+NOT_YET: Final = ("phronesis.experience.sources",)
+"""Readers of logs, which are given single lines."""
 
 BOUNDED: Final[Mapping[str, int]] = {
     "core.credential_fields": 512,  # _LONGEST: a value; what stands before a name is given in less
     "core.phone_numbers": 48,  # _REACH: the words before a number
     "reasoning.comparison": 2_000,  # MAX_READ: one sentence of an inference
-    "recall.asked_keys": 120,  # MAX_CLAUSE
     "recall.planning": 4_000,  # MAX_READ
 }
 """By the beginning of a module's name, the characters that its expressions are given at most.

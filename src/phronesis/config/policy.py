@@ -237,10 +237,6 @@ class Policy(Part):
     extraction: bool = pydantic.Field(
         default=True, description="Whether messages are read for what they say; false keeps them word for word alone."
     )
-    second_opinion: bool = pydantic.Field(
-        default=True,
-        description="Whether networks that tag words refuse what they find unlikely of what the rules propose.",
-    )
     gates: Gates = pydantic.Field(
         default_factory=Gates, title="Gates", description="What is taken up from conversations, and what never."
     )

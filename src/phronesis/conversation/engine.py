@@ -8,7 +8,14 @@ from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phronesis.conversation import entity_resolution, handlers, retention_policy, typed_items, value_reextraction
+    from phronesis.conversation import (
+        entity_resolution,
+        handlers,
+        reader_check,
+        retention_policy,
+        typed_items,
+        value_reextraction,
+    )
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
@@ -16,6 +23,7 @@ if TYPE_CHECKING:
 else:
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
+    reader_check = lazy_module("phronesis.conversation.reader_check")
     retention_policy = lazy_module("phronesis.conversation.retention_policy")
     typed_items = lazy_module("phronesis.conversation.typed_items")
     value_reextraction = lazy_module("phronesis.conversation.value_reextraction")
@@ -33,6 +41,10 @@ def _open_updates(_platform: Platform) -> OpenEngine:
     return OpenEngine(decorations={"update": value_reextraction.with_values})
 
 
+def _open_checks(platform: Platform) -> OpenEngine:
+    return OpenEngine(checks=(reader_check.extraction_check(platform),))
+
+
 def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
     return entity_resolution.with_names(view, entry, changes, held)
 
@@ -43,6 +55,7 @@ ENGINE: Final = Engine(
         Part(open=_open_messages, verbs=("turn", "add")),
         Part(open=_open_items, verbs=("item",)),
         Part(open=_open_updates, decorated=("update",)),
+        Part(open=_open_checks),
     ),
     consequences=(_with_names,),
 )

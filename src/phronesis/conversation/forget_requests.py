@@ -5,20 +5,20 @@ show it and ``due`` lists it, and ``gated`` says which verb to call. It ends whe
 retracted, or when the request itself is deleted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from phronesis.conversation.extracting.clauses import clauses, language_of, mask_message, sentences
-from phronesis.conversation.extracting.gate import own_words, refusal
-from phronesis.conversation.extracting.tables import Language
+from phronesis.conversation.extraction.gate import refusal
+from phronesis.conversation.extraction.starter import forget_targets
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, is_erased
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER, Proposal, Refusal
-from phronesis.core.timestamps import isoformat
+from phronesis.core.timestamps import isoformat, parse_local
 from phronesis.index.tokens import tokenize
+from phronesis.models.text_features import has_han
 from phronesis.store.lane_view import LaneView
 
 KEY: Final = "forget_request"
@@ -30,14 +30,13 @@ IMPORTANCE: Final = 8
 CLOSING: Final = frozenset({"archive", "archive_all", "retract"})
 """Verbs by which somebody removes an item from what is held."""
 
-_MARKS: Final = " \t,，.。!！?？:：;；\"'“”「」"
+_ENGLISH, _CHINESE = "asked to forget: {}", "要求忘记：{}"
+"""The content of a request."""
 
 
-def forget_requests(
-    n: int, text: str, at: datetime, *, speaker: str | None, languages: Mapping[str, Language]
-) -> tuple[list[Proposal], list[Refusal]]:
+def forget_requests(n: int, text: str, at: datetime, *, speaker: str | None) -> tuple[list[Proposal], list[Refusal]]:
     """Return the requests to forget in a user's message, and for each the refusal that names the verb to call."""
-    found = list(_asked(text, languages))
+    found = forget_targets(text)
     proposals = [
         Proposal(
             n=n,
@@ -48,30 +47,32 @@ def forget_requests(
             subject=speaker or USER,
             key=KEY,
             value=target,
-            content=language.frames["forget"].format(target),
+            content=(_CHINESE if has_han(target) else _ENGLISH).format(target),
             importance=IMPORTANCE,
             due=isoformat(at),
         )
-        for start, end, target, language in found
+        for start, end, target in found
     ]
-    return proposals, [refusal(n, text[start:end], KEY) for start, end, _, _ in found]
+    return proposals, [refusal(n, text[start:end], KEY) for start, end, _ in found]
 
 
-def _asked(text: str, languages: Mapping[str, Language]) -> Iterator[tuple[int, int, str, Language]]:
-    """Yield the start of a request's clause, the end of its sentence, the object to forget, and the language."""
-    mask = own_words(mask_message(text), languages)
-    for sentence in sentences(mask.text, language_of(mask.text, languages)):
-        language = language_of(sentence.raw, languages)
-        for clause in clauses(sentence, (), language):
-            said = mask.text[clause.start : sentence.end]
-            match = language.text["forget"].match(said.lower())
-            if match is None:
-                continue
-            start, end = match.span(match.lastgroup or 0)
-            target = text[clause.start + start : clause.start + end].strip(_MARKS)
-            if target:
-                yield clause.start, sentence.end, target, language
-                break
+def requests_in(entry: Entry, texts: Mapping[int, str]) -> tuple[list[Proposal], list[Refusal]]:
+    """Return the requests to forget in the user's messages among ``texts``, by number, with their refusals."""
+    proposals: list[Proposal] = []
+    refusals: list[Refusal] = []
+    for n, text in texts.items():
+        message = entry.payload["messages"][n]
+        if not is_erased(message) and message["role"] == "user":
+            found, told = forget_requests(n, text, said_at(entry, message), speaker=message.get("name"))
+            proposals += found
+            refusals += told
+    return proposals, refusals
+
+
+def said_at(entry: Entry, message: Mapping[str, Any]) -> datetime:
+    """Return when a message of an entry was said, in its own time zone."""
+    given = message.get("created_at") or entry.payload.get("occurred_at")
+    return entry.recorded_at if given is None else parse_local(given, field="created_at")
 
 
 def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:

@@ -12,10 +12,9 @@ from typing import Any, Final
 from phronesis.config import Policy
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
 from phronesis.conversation.entity_resolution import make_entity, make_mention
-from phronesis.conversation.extracting.gate import Gate
-from phronesis.conversation.extracting.rules import Rules
-from phronesis.conversation.extracting.tagging.opinion import second_opinion
-from phronesis.conversation.extraction import MENTIONS, ByModel, ByRules, by_rules
+from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, ModelExtractor, extract_locally
+from phronesis.conversation.extraction.gate import Gate
+from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.conversation.retention_policy import terms_of, withheld_in
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
@@ -318,8 +317,8 @@ def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
 
 def handlers(extract: Prepare | None = None) -> list[Handler]:
     """Return the handlers of turns and added messages; ``extract`` replaces the default rules."""
-    quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, ByRules)
-    prepare = guard_prepare(extract or by_rules)
+    quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, LocalExtractor)
+    prepare = guard_prepare(extract or extract_locally)
     return [
         Handler(verb=verb, version=NAMED_SINCE, apply=apply, older={1: apply}, prepare=prepare, quick=quick)
         for verb in ("turn", "add")
@@ -333,10 +332,9 @@ def prepare_turns(roster: ModelRegistry, policy: Policy) -> Prepare:
     """Return the extractor for turns, with session summaries where a model makes them."""
     gates, terms = policy.gates, terms_of(policy)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
-    second = second_opinion() if policy.extraction and policy.second_opinion else None
-    rules = ByRules(Rules(gate=gate, second=second) if policy.extraction else None, terms)
+    local = LocalExtractor(MessageExtractor(gate=gate) if policy.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
-    prepare: Prepare = rules if names is None else ByModel(names, rules, ConsolidationJudge(names))
+    prepare: Prepare = local if names is None else ModelExtractor(names, local, ConsolidationJudge(names))
     if lines is not None:
         own = policy.summary
         prepare = SessionSummarizer(

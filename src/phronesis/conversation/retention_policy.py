@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from phronesis.config import Policy
-from phronesis.conversation.extracting.gate import MAX_EXCERPT, MAX_REFUSALS
+from phronesis.conversation.extraction.gate import MAX_EXCERPT, MAX_REFUSALS
 from phronesis.core.entries import Outcome
 from phronesis.core.phone_numbers import is_phone
 from phronesis.core.proposals import Conflict, Outcomes, Proposal, Refusal, Retention

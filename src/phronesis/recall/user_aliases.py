@@ -8,8 +8,9 @@ from typing import Final
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.relations import normal_name
-from phronesis.recall.asked_keys.tables import LANGUAGES, Table, load_table
+from phronesis.recall.asked_keys.words import load_words
 from phronesis.recall.browse import items_of
+from phronesis.recall.word_lists import UnitText, is_chinese
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane
@@ -56,8 +57,7 @@ def near_user(
     items = [item for item in items if not is_about(item, names)]
     if not items:
         return set()
-    tables = [load_table(code) for code in LANGUAGES]
-    keys = sorted({key for table in tables for key in table.relatives.values()})
+    keys = sorted(set(load_words().relatives.values()))
     told = dataclasses.replace(wanted, filters={"key": {"in": keys}}, kinds=("profile", "preference"), attributes={})
     held = [one for one in items_of(unit, lanes, told, limit=_MAX_NEAR, weightiest=True) if is_about(one, names)]
     near = {normal_name(one.value) for one in held if isinstance(one.value, str)}
@@ -65,18 +65,17 @@ def near_user(
         item.id
         for item in items
         if item.subject is not None
-        and (
-            item.source_type != "chat"
-            or normal_name(item.subject) in near
-            or any(_says_near(item.subject, item, table) for table in tables)
-        )
+        and (item.source_type != "chat" or normal_name(item.subject) in near or _says_near(item.subject, item))
     }
 
 
-def _says_near(subject: str, item: Item, table: Table) -> bool:
+def _says_near(subject: str, item: Item) -> bool:
     """Return whether a subject, or the text of its item before it, names a relation of the user."""
-    if table.relation_in(subject.casefold(), owned=False) is not None:
+    words = load_words()
+    if " ".join(UnitText(subject).units) in words.relatives:
         return True
-    before = item.content.casefold().partition(subject.casefold())[0]
-    own = table.own.match(before)
-    return own is not None and table.relation_in(before[own.end() :].strip(), owned=True) is not None
+    before = UnitText(item.content.casefold().partition(subject.casefold())[0])
+    relations = before.places(words.relations)
+    if is_chinese(before.text):  # 我大儿子小明: it stands right before the name
+        relations = [place for place in relations if place[1] == len(before.units)]
+    return bool(relations) and any(start == 0 for start, _ in before.places(words.lists["own"]))

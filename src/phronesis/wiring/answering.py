@@ -6,7 +6,7 @@ from phronesis.compose.assembly import Assembler, EvidencePlanner
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy
-from phronesis.conversation.extracting.memory_types import load_memory_types
+from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.engine.plugin import Platform
 from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter

@@ -1,6 +1,6 @@
 """The names that a policy uses: those of the page, the nearest first."""
 
-from phronesis.conversation.extracting.memory_types import load_memory_types
+from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.core.items import KINDS
 from phronesis.core.statements import STATED
 from phronesis.core.values import KEYS, is_known, names_of, rule_for

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,13 @@ import pytest
 
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
-from growth import assert_linear, repeated
 from phronesis.conversation import handlers
-from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
-from phronesis.conversation.extraction import MAX_SENTENCE, ByModel, ByRules, bound_sentences
+from phronesis.conversation.extraction.extractor import LocalExtractor, ModelExtractor
+from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
 from phronesis.models.prompts import prompt
+from phronesis.models.reader.reader import READER_VERSION
 from phronesis.store.log import read_outcomes
 
 SAID = "王芳 moved from Kyoto to acme labs, see https://acme.example/wiki/Kyoto"
@@ -34,7 +33,8 @@ def model() -> ScriptedModel:
 @pytest.fixture
 def memory(tmp_path: Path, model: ScriptedModel) -> Iterator[Memory]:
     with open_with(
-        f"sqlite:///{tmp_path / 'memory.db'}", handlers.handlers(ByModel(asker(model), ByRules(Rules())))
+        f"sqlite:///{tmp_path / 'memory.db'}",
+        handlers.handlers(ModelExtractor(asker(model), LocalExtractor(MessageExtractor()))),
     ) as opened:
         yield opened
 
@@ -98,14 +98,14 @@ def test_the_text_is_sent_as_data_that_cannot_end_its_fence(memory: Memory, mode
         (["nonsense", ModelUnavailable("away")], "model.unavailable", ["nonsense"]),
     ],
 )
-def test_without_an_answer_the_rules_do_it_and_say_so(
+def test_without_an_answer_the_local_extractor_does_it_and_says_so(
     memory: Memory, model: ScriptedModel, steps: list[Any], reason: str, said: list[str]
 ) -> None:
     model.steps = steps
     turn = {"messages": [{"role": "user", "content": "I met Alice in Kyoto"}]}
     done = memory.commit_turn("s", turn, user_id="u", idempotency_key="k")
     assert [(one.role, one.reason, one.by, one.instead_of) for one in done.degraded] == [
-        ("extract", reason, f"mentions-rules/2 {RULES_VERSION}", "test/model")
+        ("extract", reason, f"mentions-rules/2 {READER_VERSION}", "test/model")
     ]
     found = outcomes(memory, done.entry_id)
     assert surfaces(found["mentions"]) == ["Alice", "Kyoto"]
@@ -143,59 +143,16 @@ def said(quote: str, key: str, value: str, **more: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("memories", "by_model", "by_rules"),
-    [
-        ([], set(), {("home_city", "Lyon"), ("allergy", "peanuts"), ("likes", "tea"), ("likes", "chess")}),
-        # The model has the say of the same words, and of a key that holds one value, not of one that holds many.
-        (
-            [said("I live in Lyon", "home_city", "Lyon"), said("I like tea", "likes", "tea")],
-            {("home_city", "Lyon"), ("likes", "tea")},
-            {("allergy", "peanuts"), ("likes", "chess")},
-        ),
-        (
-            [
-                said("I live in Lyon", "hometown", "Lyon", sure="inferred"),
-                said("allergic to peanuts", "dislikes", "peanuts"),
-            ],
-            {("dislikes", "peanuts")},
-            {("likes", "tea"), ("likes", "chess")},
-        ),
-    ],
-    ids=["silent", "some", "otherwise"],
-)
-def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
-    memory: Memory, model: ScriptedModel, memories: list[Any], by_model: set[Any], by_rules: set[Any]
-) -> None:
-    model.steps = [json.dumps({"names": [], "memories": memories})]
+def test_with_a_model_the_reader_proposes_nothing_beside_it(memory: Memory, model: ScriptedModel) -> None:
+    model.steps = [json.dumps({"names": [], "memories": [said("I like tea", "likes", "tea")]})]
     entry = memory.add(TOLD, user_id="lin").entry_id
-    found = outcomes(memory, entry).get("proposals", [])
-    proposed = {
-        one["made_by"] == RULES_VERSION: {
-            (row["key"], row["value"]) for row in one["proposals"] if row["subject"] == "user"
-        }
-        for one in found
-    }
-    assert (proposed.get(False, set()), proposed.get(True, set())) == (by_model, by_rules)
+    (found,) = outcomes(memory, entry)["proposals"]
+    assert [(row["key"], row["value"]) for row in found["proposals"]] == [("likes", "tea")]
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize("piece", [" ", '"', "I ", "the cat and "])
-def test_the_time_to_read_a_message_goes_with_its_length(piece: str) -> None:
-    rules = Rules()
-
-    def read(text: str) -> None:
-        rules.read(0, {"role": "user"}, bound_sentences(f"I said {text} end"), datetime(2026, 1, 1, tzinfo=UTC))
-
-    assert_linear(read, repeated(piece), 6_400)
-
-
-def test_only_what_no_sentence_is_as_long_as_is_masked() -> None:
-    plain = "I live in Lyon.  I work as a baker, and…\n\n- one\n- two\n" * 40
-    assert bound_sentences(plain) == plain
-    for hostile in (" " * 3_000, "a" * 3_000, "word, " * 800, "-" * 2_000):
-        text = f"I live in Lyon. {hostile}I work as a baker."
-        shown = bound_sentences(text)
-        assert len(shown) == len(text)
-        assert shown.startswith("I live in Lyon. ")
-        assert max(len(line) for part in shown.split(".") for line in part.split("\n")) <= MAX_SENTENCE
+def test_a_request_to_forget_is_noticed_beside_a_model(memory: Memory, model: ScriptedModel) -> None:
+    model.steps = [json.dumps({"names": [], "memories": []})]
+    done = memory.add("Please forget that I live in Lyon.", user_id="lin")
+    assert [one.rule for one in done.gated] == ["forget_request"]
+    assert [one.key for one in memory.get_all(user_id="lin", kinds=["task"]).items] == ["forget_request"]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from custom_store import failing, open_with, write
-from phronesis.conversation import extraction, typed_items
 from phronesis.conversation import handlers as conversation
+from phronesis.conversation import typed_items
+from phronesis.conversation.extraction import extractor as extraction
 from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
 from phronesis.errors import Conflict, EntryFailed, Erased, StorageError
@@ -43,7 +44,7 @@ def fault() -> Fault:
 def memory(tmp_path: Path, fault: Fault) -> Iterator[Memory]:
     handlers = [
         Handler(verb="item", apply=failing(typed_items.apply, fault)),
-        Handler(verb="turn", apply=failing(conversation.apply, fault), prepare=extraction.by_rules),
+        Handler(verb="turn", apply=failing(conversation.apply, fault), prepare=extraction.extract_locally),
     ]
     with open_with(f"sqlite:///{tmp_path / 'memory.db'}", handlers) as opened:
         yield opened

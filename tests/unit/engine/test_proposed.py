@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from phronesis.conversation.extracting.gate import Gate
-from phronesis.conversation.extracting.memory_types import load_memory_types
-from phronesis.conversation.extracting.proposed import GateInput, ModelGate, ProposedMemory
-from phronesis.conversation.extracting.rules import known_languages
+from phronesis.conversation.extraction.gate import Gate
+from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.conversation.extraction.proposed import GateInput, ModelGate, ProposedMemory
 from phronesis.core.proposals import Proposal
 
 AT = datetime(2026, 3, 10, 9, tzinfo=UTC)
-GATE = ModelGate(load_memory_types(), Gate(), known_languages())
+GATE = ModelGate(load_memory_types(), Gate())
 
 
 def proposed(quote: str, **given: Any) -> ProposedMemory:
@@ -65,7 +64,6 @@ def test_the_day_of_what_is_to_be_done_is_when_it_is_due() -> None:
         ("I live in Lyon.", {"quote": "I live in Lyon", "key": "shoe_size"}, "key"),
         ("I live in Lyon.", {"quote": "I live in Lyon", "value": "Marseille"}, "value"),
         ("I live in Lyon.", {"quote": "I live in Lyon", "sure": "inferred"}, "low_confidence"),
-        ("Do I live in Lyon?", {"quote": "I live in Lyon"}, "question"),
     ],
 )
 def test_what_is_not_so_is_refused_by_name(text: str, given: dict[str, Any], rule: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction import by_rules
+from phronesis.conversation.extraction.extractor import extract_locally
 from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.entries import SummaryRow
 from phronesis.errors import ModelUnavailable
@@ -31,7 +31,11 @@ def model() -> ScriptedModel:
 
 def opening(url: str, model: ScriptedModel) -> Callable[[], Memory]:
     prepare = SessionSummarizer(
-        by_rules, asker(model), every_turns=2, max_tokens=60, suspicious=lambda text: "ignore" in text.lower() or None
+        extract_locally,
+        asker(model),
+        every_turns=2,
+        max_tokens=60,
+        suspicious=lambda text: "ignore" in text.lower() or None,
     )
     return lambda: open_with(url, handlers.handlers(prepare))
 

@@ -1,1 +1,1 @@
-"""What a question asks for by its kind: the key under which memories hold the answer, and of whom."""
+"""Which key of memory-types.md a question asks for, and what is held under it."""

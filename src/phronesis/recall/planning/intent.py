@@ -7,15 +7,16 @@ notes, reminders and small talk. A sentence with cues of both kinds needs one on
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.name_detection import find_mentions
 from phronesis.core.retrieval_plan import Intent
 from phronesis.core.text import UNSPACED
-from phronesis.recall.planning.tables import shows, without
+from phronesis.recall.word_lists import UnitText, Words, load_lists, parse_words
 
 # Parsing a message into sentences and clauses with their cues.
 
@@ -25,12 +26,15 @@ MAX_READ: Final = 4_000
 FEW_WORDS: Final = 3
 """Number of words up to which a sentence is too short to be interpreted alone."""
 
+BEFORE: Final = 5
+AFTER: Final = 3
+"""Units before and after the name of a document among which a word may say that it is consulted."""
+
 MAX_SENTENCES: Final = 40
 MAX_SENTENCE: Final = 500
 """Maximum number of sentences, and characters of each."""
 
 _BREAK: Final = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？；])|\n")
-_FOR_ME: Final = re.compile("(?:帮|给|替|教|请|让|麻烦)(?:一下)?[我咱](?:们)?")
 _CLAUSE: Final = re.compile(r"(?<=[，,；;：:])(?:\s|(?<=[，；：]))|\s[-–—]{1,2}\s")
 _FENCED: Final = re.compile(r"```.{0,4000}?(?:```|\Z)", re.DOTALL)
 _CODE: Final = re.compile(
@@ -64,30 +68,76 @@ _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LATIN: Final = re.compile(rf"[^\W\d_{UNSPACED}]+")
 
 
+@load_once
+def load_words() -> Mapping[str, Words]:
+    """Return the lists that are installed with the package, read at the first message."""
+    return {name: parse_words(words) for name, words in load_lists(__package__, "words.toml")["words"].items()}
+
+
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence; its cues are computed on first use."""
+    """One sentence; its words are looked up on first use."""
 
     text: str
-    _shown: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def low(self) -> str:
-        """The text in lower case, as the tables expect."""
+        """The text in lower case."""
         return " ".join(self.text.casefold().split())
 
+    @cached_property
+    def read(self) -> UnitText:
+        """The text as the units that lists of words are matched with."""
+        return UnitText(self.text)
+
     def shows(self, name: str) -> bool:
-        """Return whether it has a cue of the tables."""
-        if name not in self._shown:
-            text = self.low
-            if name in ("mine", "recall"):  # 帮我看看 mentions no person
-                text = _FOR_ME.sub(" ", text)
-            if name == "mine":
-                text = without("impersonal", text)
-            elif name == "chat":
-                text = text.strip(_MARKS)
-            self._shown[name] = shows(name, text)
-        return self._shown[name]
+        """Return whether it has a word of a list."""
+        return self.read.has(load_words()[name])
+
+    def begins(self, *names: str) -> bool:
+        """Return whether it, or one of its clauses, begins with a word of these lists, after words of courtesy."""
+        return any(part.begins_itself(names) for part in self.clauses)
+
+    def begins_itself(self, names: Sequence[str]) -> bool:
+        """Return whether its first words are of these lists, after words of courtesy."""
+        words = load_words()
+        starts = [start for name in names for start, _ in self.read.places(words[name])]
+        polite = self.read.within(words["polite"])
+        first = next((n for n in range(len(self.read.units)) if n not in polite), None)
+        return first in starts or (0 in starts)
+
+    @cached_property
+    def asks(self) -> bool:
+        """Return whether it is a question, or a command to find or tell something."""
+        return self.low.endswith(("?", "？")) or self.shows("question") or self.begins("begins")
+
+    @cached_property
+    def mine(self) -> bool:
+        """Return whether the user speaks of himself: "how do I" and 帮我 do not count."""
+        words = load_words()
+        taken = self.read.within(words["impersonal"])
+        return any(start not in taken for start, _ in self.read.places(words["mine"]))
+
+    @cached_property
+    def consults(self) -> bool:
+        """Return whether a document is to be looked into: one is named beside such a word, or a file is."""
+        if self.shows("thing"):
+            return self.file and not self.shows("recall")
+        words = load_words()
+        cites, says = self.read.within(words["cites"]), self.read.within(words["says"])
+        return self.file or any(
+            not (cites.isdisjoint(range(start - BEFORE, start)) and says.isdisjoint(range(end, end + AFTER)))
+            for start, end in self.read.places(words["doc"])
+        )
+
+    @cached_property
+    def looks_back(self) -> bool:
+        """Return whether it speaks of what was: by a listed word, or a verb in the past."""
+        ended = (self.read.surface(n).lower() for n in range(len(self.read.units)))
+        return self.shows("behind") or any(
+            word.endswith("ed") and len(word) > len("need") and word not in ("planned", "scheduled", "booked")
+            for word in ended
+        )
 
     @cached_property
     def file(self) -> bool:
@@ -150,7 +200,7 @@ def read_message(text: str) -> Message:
 
 
 def _is_code(line: str) -> bool:
-    return _CODE.search(line) is not None and not shows("question", line.casefold()) and _HAN.search(line) is None
+    return _CODE.search(line) is not None and not Sentence(line).asks and _HAN.search(line) is None
 
 
 def identifiers(text: str) -> list[tuple[int, str]]:
@@ -229,7 +279,7 @@ def _in_company(judged: Sequence[SentenceIntent]) -> list[SentenceIntent]:
     out = list(judged)
     asks = any(one.asked for one in judged)
     for n, one in enumerate(judged):
-        if one.intent == "act" and not one.needs and one.sentence.shows("act_text") and n == 0:
+        if one.intent == "act" and not one.needs and n == 0 and one.sentence.shows("text_work"):
             return [one]  # the rest is the text to work on
         if not one.asked and not asks and one.sentence.shows("fault") and _is_of_a_thing(one.sentence):
             out[n] = SentenceIntent(one.sentence, "how_to", True, "something does not work")
@@ -242,9 +292,9 @@ def judge(one: Sentence) -> SentenceIntent:
         found = rule(one)
         if found is not None:
             return found
-    if one.shows("question") and one.words > FEW_WORDS + 2 * one.shows("follow"):  # "and that one?"
+    if one.asks and one.words > FEW_WORDS + 2 * one.shows("follow"):  # "and that one?"
         return SentenceIntent(one, _wanted(one, "lookup"), True, "a question that is about nobody here")
-    if one.shows("question"):
+    if one.asks:
         return SentenceIntent(one, "recall", False, "a short question about what was said before")
     return SentenceIntent(one, "chat", False, "nothing is asked")
 
@@ -253,71 +303,56 @@ def _is_of_a_thing(one: Sentence) -> bool:
     return one.shows("tech") or one.identifier or one.file
 
 
-def _consults(one: Sentence) -> bool:
-    """Return whether a document answers it: one is consulted, or a question names a file or an address."""
-    return one.shows("doc_in") or (one.file and not one.shows("doc_thing"))
-
-
 def _error(one: Sentence) -> SentenceIntent | None:
     if not one.shows("error") or (one.shows("recall") and not one.identifier):
         return None
-    plain = one.shows("question") and not one.shows("how_to") and _asks_meaning(one)
+    plain = one.asks and not one.shows("how_to") and one.shows("means")
     return SentenceIntent(one, "lookup" if plain else "how_to", True, "an error: what it means stands in documents")
 
 
-def _asks_meaning(one: Sentence) -> bool:
-    return "mean" in one.low or "意思" in one.low or "含义" in one.low
-
-
 def _command(one: Sentence) -> SentenceIntent | None:
-    if one.shows("act_text") and one.shows("quoted") and not one.file:
-        return SentenceIntent(one, "act", False, "the text to work on stands in the message")
-    if one.shows("act_own") and not (
-        one.shows("recall") and one.shows("question") and not one.low.startswith("remember")
-    ):
-        if one.shows("question") and one.low.endswith(("?", "？")) and not one.low.startswith(("can you", "could you")):
-            return None
-        return SentenceIntent(one, "act", False, "something to note or to do")
-    if not one.shows("act_make") or one.shows("how_to") or one.low.endswith(("?", "？")):
+    if one.asks and not one.low.startswith(("can you", "could you", "please")):
         return None
-    if one.shows("recall") and not _consults(one):
+    if one.shows("text_work") and not one.file:
+        return SentenceIntent(one, "act", False, "the text to work on stands in the message")
+    chinese = one.text.startswith(("把", "给", "请把", "请给", "帮我把", "帮我给")) and one.shows("in_chinese_act")
+    change = one.begins_itself(["change_it"]) or (chinese and one.shows("change_it")) or one.shows("added")
+    if not change and (one.begins_itself(["act"]) or one.shows("anywhere") or chinese):
+        return SentenceIntent(one, "act", False, "something to note or to do")
+    if not change and not one.begins_itself(["make"]) and not one.shows("make_anywhere"):
+        return None
+    if one.shows("recall") and not one.file:
         return SentenceIntent(one, "act", False, "it is made from what was said")
-    if (
-        one.file
-        or _consults(one)
-        or (one.shows("modify") and (_is_of_a_thing(one) or one.shows("doc") or one.shows("code")))
-    ):
+    if one.file or one.consults or (change and (_is_of_a_thing(one) or one.shows("doc"))):
         return SentenceIntent(one, "act", True, "what is to be worked on stands in a file or document")
     return SentenceIntent(one, "act", False, "something to make, from what is said")
 
 
 def _small_talk(one: Sentence) -> SentenceIntent | None:
-    if one.shows("chat") and not _consults(one) and not one.shows("how_to"):
+    if one.shows("chat") and not one.consults and not one.shows("how_to"):
         return SentenceIntent(one, "chat", False, "small talk")
-    if not one.shows("question") and not one.shows("how_to") and not one.shows("advise"):
-        if one.shows("gist") and not one.shows("mine") and (one.shows("doc") or one.file):
-            return SentenceIntent(one, "lookup", True, "what a document says is asked for")
-        if one.file_alone:
-            return SentenceIntent(one, "lookup", True, "a file or address is given")
-        return SentenceIntent(one, "chat", False, "something is told")
-    return None
+    if one.asks or one.shows("how_to") or one.shows("advise"):
+        return None
+    if one.file_alone:
+        return SentenceIntent(one, "lookup", True, "a file or address is given")
+    return SentenceIntent(one, "chat", False, "something is told")
 
 
 def _personal(one: Sentence) -> SentenceIntent | None:
     """Judge a sentence about the user and the assistant: it needs a document only if one is consulted too."""
     if not one.shows("recall"):
         return None
-    if one.shows("doc_in") and not (one.shows("doc_thing") and not one.file):
+    if one.consults:
         return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is asked beside what was said")
-    if one.shows("how_to") and (one.shows("tech") or one.shows("rule")) and not one.shows("mine"):
+    if one.shows("how_to") and (one.shows("tech") or one.shows("rule")) and not one.mine:
         return None
     return SentenceIntent(one, _wanted(one, "recall"), False, "it asks what was said or done")
 
 
 def _document(one: Sentence) -> SentenceIntent | None:
-    if _consults(one):
+    if one.consults:
         return SentenceIntent(one, _wanted(one, "lookup"), True, "a document, file or address is asked")
-    if one.shows("doc") and not one.shows("doc_thing"):
+    if one.shows("doc") and not one.shows("thing"):
         return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is named")
     return None
 
@@ -327,18 +362,18 @@ def _technical(one: Sentence) -> SentenceIntent | None:
     of_things = one.shows("tech") or one.identifier
     if one.shows("life") and not of_things:
         return None
-    if of_things and (not one.shows("mine") or one.shows("how_to") or one.shows("fault")):
+    if of_things and (not one.mine or one.shows("how_to") or one.shows("fault")):
         return SentenceIntent(
             one, _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents"
         )
-    if one.shows("rule") and (not one.shows("mine") or one.shows("how_to")):
+    if one.shows("rule") and (not one.mine or one.shows("how_to")):
         return SentenceIntent(one, _wanted(one, "lookup"), True, "rules and procedures stand in documents")
     return None
 
 
 def _private(one: Sentence) -> SentenceIntent | None:
     named = one.names_somebody and not one.shows("how_to")
-    if named or one.shows("mine") or one.shows("person") or one.shows("life"):
+    if named or one.mine or one.shows("life"):
         return SentenceIntent(one, _wanted(one, "recall"), False, "it is about the user and those around")
     if one.shows("advise") and not one.shows("how_to"):
         return SentenceIntent(one, "advise", False, "counsel on what is no matter of documents")
@@ -351,7 +386,7 @@ def _wanted(one: Sentence, otherwise: Intent) -> Intent:
         return "change"
     if one.shows("fault") and otherwise != "recall" and (one.shows("advise") or one.shows("how_to")):
         return "how_to"
-    if one.shows("advise") and not (otherwise == "recall" and one.shows("behind")):
+    if one.shows("advise") and not (otherwise == "recall" and one.looks_back):
         return "advise"
     if one.shows("how_to") and otherwise != "recall":
         return "how_to"

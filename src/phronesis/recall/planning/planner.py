@@ -26,7 +26,7 @@ from phronesis.recall.planning.wordings import KnownNames, candidates, distinct,
 
 ROLE: Final = "plan"
 PROMPT_VERSION: Final = "plan/1"
-RULES_VERSION: Final = "plan-rules/1"
+RULES_VERSION: Final = "plan-rules/2"
 
 MAX_MESSAGE: Final = 4_000
 MAX_RECENT: Final = 4

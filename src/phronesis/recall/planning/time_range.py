@@ -184,7 +184,7 @@ def window_of(decided: MessageIntent, now: datetime) -> TimeWindow | None:
     if not text:
         return None
     ahead = not decided.needs and any(one.sentence.shows("ahead") for one in asked)
-    ahead = ahead and not any(one.sentence.shows("behind") for one in asked)
+    ahead = ahead and not any(one.sentence.looks_back for one in asked)
     window = read_window(text, now, ahead=ahead)
     if window is not None and decided.intent == "act" and window.since > now:
         return None  # a deadline, not a search criterion
@@ -209,4 +209,4 @@ def _dated(one: SentenceIntent, decided: MessageIntent) -> Sequence[str]:
 
 def _aside(clause: Sentence) -> bool:
     """Return whether a clause tells something about the user and nothing about where the answer is."""
-    return clause.shows("mine") and not any(clause.shows(name) for name in ("told", "question", "doc"))
+    return clause.mine and not (clause.asks or clause.shows("told") or clause.shows("doc"))

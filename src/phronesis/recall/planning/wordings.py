@@ -164,7 +164,7 @@ def sub_plan(store: str, queries: Sequence[SubQuery], limit: int, share: float) 
 def _parts(decided: MessageIntent) -> list[tuple[SubQuery, bool]]:
     asked = [one for one in decided.sentences if one.asked]
     if len(asked) == 1:
-        clauses = [part for part in asked[0].sentence.clauses if part.shows("question")]
+        clauses = [part for part in asked[0].sentence.clauses if part.asks]
         found = [(part.text, judge(part).needs) for part in clauses]
     else:
         found = [(one.sentence.text, one.needs) for one in asked]

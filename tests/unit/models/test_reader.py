@@ -1,0 +1,103 @@
+"""The reader's parts: places of tokens, windows of a text, and what the heads' scores come to."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phronesis.models.lesson_encoder import Vocabulary
+from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
+from phronesis.models.reader.reader import load_reader
+from phronesis.models.reader.sentences import MAX_WINDOW, sentence_at, sentences, windows, without_code
+from phronesis.models.reader.token_encoder import Tokenizer, Tokens
+
+TEXTS = st.one_of(
+    st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join)
+)
+NONE = np.zeros(2, np.float32)
+LABELS = Labels(["profile/job", "fact/attribute", "#S", "#K", "#R"], ["question"], ["health"])
+
+
+def tokenizer() -> Tokenizer:
+    pieces = ["<s>", "</s>", "<unk>", "▁", "a", "b", "ab", "▁ab", "住", "住在"]
+    scores = np.array([0, 0, 0, -3, -4, -4, -5, -4, -4, -5], np.float32)
+    written = {"Ａ": "a", "\t": " ", "\u200b": ""}
+    return Tokenizer(Vocabulary(pieces, scores, 0, 1, 2, written))
+
+
+def test_a_text_is_parted_into_its_likeliest_pieces_with_their_places() -> None:
+    text = "ab  住在Ａb?"
+    tokens = tokenizer()(text)
+    read = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    assert (read, list(tokens.ids)) == (["ab", "", "住在", "Ａb", "?"], [7, 3, 9, 6, 2])
+
+
+@given(TEXTS)
+def test_tokens_stand_in_order_within_the_text(text: str) -> None:
+    tokens = tokenizer()(text)
+    places = [place for pair in zip(tokens.starts, tokens.ends, strict=True) for place in pair]
+    assert places == sorted(places)
+    assert not places or (places[0] >= 0 and places[-1] <= len(text))
+
+
+@settings(max_examples=200)
+@given(st.one_of(TEXTS, st.just("a " * 900), st.just("我" * 1000)))
+def test_windows_hold_every_word_once_and_are_short(text: str) -> None:
+    spans = list(windows(text))
+    assert "".join("".join(text[slice(*span)].split()) for span in spans) == "".join(text.split())
+    assert all(0 < end - start <= MAX_WINDOW for start, end in spans)
+    assert all(sentence_at(text, *span)[0] <= span[0] for span in spans)
+
+
+def test_sentences_end_at_marks_and_not_at_abbreviations() -> None:
+    text = 'I saw Dr. Lind. "Why?" Go!  好。对\nend'
+    assert [text[slice(*span)] for span in sentences(text)] == ["I saw Dr. Lind.", '"Why?"', "Go!", "好。", "对", "end"]
+    assert without_code("a ```x = 1``` b") == "a" + " " * 13 + "b"
+
+
+def found(
+    tags: list[str], *, whose: dict[int, int] | None = None, word: dict[int, int] | None = None
+) -> list[FoundValue]:
+    """Decode scores that say plainly which tags there are, of a text of one letter a token."""
+    count = len(tags)
+    scores = np.full((count, LABELS.tags), -9.0, np.float32)
+    for n, tag in enumerate(tags):
+        part, _, name = tag.partition("-")
+        scores[n, LABELS.tag(part, name) if name else 0] = -0.01
+    pointers = {name: np.zeros((count, count + 1), np.float32) for name in ("whose", "word", "old")}
+    for name, targets in (("whose", whose), ("word", word), ("old", None)):
+        pointers[name][:, 0] = 5.0
+        for n, target in (targets or {}).items():
+            pointers[name][n, 1 + target] = 9.0
+    text = "a b c d e f"
+    tokens = Tokens(range(count), range(0, 2 * count, 2), range(1, 2 * count + 1, 2))
+    all_scores = Scores(scores, np.zeros((count, 2), np.float32), pointers, 1.0, NONE, NONE)
+    return Heads(LABELS, {}).values(text, tokens, all_scores)
+
+
+def test_values_are_spans_of_one_name_with_whom_they_are_of() -> None:
+    (one,) = found(["", "B-profile/job", "I-profile/job", ""])
+    assert (one.kind, one.key, one.subject, one.start, one.end) == ("profile", "job", None, 2, 5)
+    assert one.confidence > 0.9
+    (one,) = found(["B-#S", "", "B-profile/job"], whose={2: 0})
+    assert (one.subject, one.start) == ("a", 4)
+
+
+def test_a_family_needs_its_word_and_what_goes_on_follows_what_began() -> None:
+    assert found(["", "B-fact/attribute"]) == []
+    (one,) = found(["B-#K", "", "B-fact/attribute"], word={2: 0})
+    assert one.key == "attribute.a"
+    assert found(["I-profile/job", ""]) == []
+
+
+@pytest.mark.encoder
+def test_the_installed_reader_reads_both_languages() -> None:
+    reader = load_reader()
+    assert reader is not None
+    for text, key, value in (("I live in Lyon.", "home_city", "Lyon"), ("我对花生过敏。", "allergy", "花生")):
+        (one,) = reader(text).values
+        assert (one.key, text[one.start : one.end], one.subject) == (key, value, None)
+        assert one.confidence >= 0.8
+    assert [one for one in reader("Does anybody live in Lyon?").values if one.confidence >= 0.8] == []
+    (one,) = reader("Shellfish.", "Do you have any allergies?").values
+    assert one.key == "allergy"
