@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -11,13 +11,23 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.plugin import EngineSet, OpenEngine
+from phronesis.engine.plugin import EngineSet, OpenPart
 from phronesis.engine.writer import WriteResult
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
 from phronesis.wiring.engines import find_engines
 
 USER = LaneName("user", "alice")
+
+
+@dataclass(frozen=True)
+class _MoreHandlers(EngineSet):
+    """Engines, with handlers that take the place of theirs."""
+
+    given: Mapping[str, Handler]
+
+    def handlers(self, opened: Iterable[OpenPart]) -> Mapping[str, Handler]:
+        return {**super().handlers(opened), **self.given}
 
 
 @contextmanager
@@ -27,16 +37,8 @@ def registered(handlers: Iterable[Handler]) -> Iterator[None]:
     Without folds: what a test's handler says of an item stands, whatever evidence it has.
     """
     given = {handler.verb: handler for handler in handlers}
-    make = EngineSet.handlers
-
-    def chosen(engines: EngineSet, opened: Mapping[str, OpenEngine]) -> list[Handler]:
-        return list({**{handler.verb: handler for handler in make(engines, opened)}, **given}.values())
-
-    plain = EngineSet(tuple(replace(engine, folds={}) for engine in find_engines()))
-    with (
-        mock.patch.object(EngineSet, "handlers", chosen),
-        mock.patch.object(wiring, "find_engines", return_value=plain),
-    ):
+    plain = tuple(replace(engine, folds={}) for engine in find_engines())
+    with mock.patch.object(wiring, "find_engines", return_value=_MoreHandlers(plain, given)):
         yield
 
 

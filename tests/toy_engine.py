@@ -15,7 +15,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Check
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
 from phronesis.index.projections import in_words
 from phronesis.store.lane_view import LaneView
 from phronesis.wiring.engines import find_engines
@@ -66,6 +66,29 @@ ENGINE = Engine(
     projections={KIND: lambda item: in_words(f"a cup of {item.content}")},
 )
 CLASH = Engine(name="clash", open=lambda _: OpenEngine(handlers=[Handler(verb="turn", apply=apply_sip)]))
+OPENED: list[str] = []
+"""The parts of the engine ``lazy`` that were opened."""
+
+
+def _open_sips(_platform: Platform) -> OpenEngine:
+    OPENED.append("sips")
+    return OpenEngine(handlers=[Handler(verb=VERB, apply=apply_sip)])
+
+
+def _open_pot(_platform: Platform) -> OpenEngine:
+    OPENED.append("pot")
+    return OpenEngine(components={"pot": "pot"})
+
+
+LAZY = Engine(
+    name="lazy",
+    parts=[
+        Part(open=_open_sips, verbs=[VERB]),
+        Part(open=_open_pot, components=["pot"]),
+        Part(open=_open_pot, components=["odd"]),
+    ],
+    folds=ENGINE.folds,
+)
 NO_ENGINE = "green"
 
 

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
+import toy_engine
 from custom_store import USER, write
 from phronesis.core.items import Item
 from phronesis.errors import HandlerMissing, InputError, MissingExtra, PluginBroken
+from phronesis.experience.laws.evidence_fold import STANDINGS
 from phronesis.experience.sources.chat import tool_outcome
 from phronesis.memory import Memory
+from phronesis.reasoning import handlers
 from phronesis.store.items import read_where
 from phronesis.store.lanes import find_lane
+from phronesis.traits import contradictions, reflection
 from phronesis.wiring.engines import find_engines
 from toy_engine import KIND, VERB, installed, without
 
@@ -36,6 +40,42 @@ def drink(memory: Memory) -> Item:
     for tea in ("oolong", "sencha", "oolong"):
         write(memory, VERB, {"tea": tea})
     return next(tea for tea in teas(memory) if tea.content == "oolong")
+
+
+def test_the_parts_of_every_engine_bring_what_they_name(database_url: str) -> None:
+    with Memory.open(database_url, policy=PLAIN) as memory:
+        brought = [name for engine in find_engines() for part in engine.parts for name in part.components]
+        assert all(getattr(memory.admin.components, name) is not None for name in brought)
+        registry = memory.admin.components.replayer.stepper.registry
+        assert {handler.verb for handler in registry} >= {
+            verb for engine in find_engines() for part in engine.parts for verb in (*part.verbs, *part.decorated)
+        }
+
+
+def test_every_engine_names_all_its_kinds() -> None:
+    named = {engine.name: engine for engine in find_engines()}
+    for engine in named.values():
+        for by_kind in (engine.folds, engine.projections, engine.forms, engine.indexed_members):
+            assert all(by_kind.values())
+    assert set(named["experience"].folds) == set(STANDINGS)
+    assert set(named["traits"].folds) == set(reflection.FOLDS)
+    assert set(named["traits"].forms) == set(contradictions.FORMS)
+    assert set(named["reasoning"].folds) == set(handlers.FOLDS)
+    assert set(named["reasoning"].forms) == set(handlers.FORMS)
+
+
+def test_a_part_is_opened_at_its_first_use_and_brings_what_it_names(database_url: str, tmp_path: Path) -> None:
+    lazy = installed(tmp_path / "teapot", engines="lazy = toy_engine:LAZY")
+    with lazy, Memory.open(database_url, policy=PLAIN) as memory:
+        toy_engine.OPENED.clear()
+        memory.add("I live in Oslo", user_id="alice")
+        assert toy_engine.OPENED == []
+        write(memory, VERB, {"tea": "oolong"})
+        assert toy_engine.OPENED == ["sips"]
+        assert memory.admin.components.extensions["pot"] == "pot"
+        assert toy_engine.OPENED == ["sips", "pot"]
+        with pytest.raises(PluginBroken, match=r"the engine lazy names .* and brings"):
+            _ = memory.admin.components.extensions["odd"]
 
 
 @pytest.mark.usefixtures("teapot")
@@ -83,6 +123,16 @@ def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path:
         assert memory.admin.jobs().pending == 0
         assert memory.add("I like tea", user_id="alice").items
         assert memory.erase(user_id="alice").clean
+
+
+def test_a_store_without_one_of_our_engines_refuses_what_is_its_own(database_url: str) -> None:
+    with without("traits"), Memory.open(database_url, policy=PLAIN) as memory:
+        memory.add("I live in Oslo", user_id="alice")
+        assert memory.get_all(user_id="alice").items
+        with pytest.raises(PluginBroken, match="no installed engine brings 'reflector'"):
+            memory.should_reflect("alice")
+        with pytest.raises(HandlerMissing, match="'reflect'"):
+            write(memory, "reflect", {})
 
 
 def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) -> None:

@@ -145,7 +145,7 @@ def test_the_other_figures_are_the_codes() -> None:
         assert text in " ".join(PAGE.split()), text
     listed = re.search(r"of the kinds ([\w, \n]+) and (\w+)\nthat were learned", PAGE)
     assert listed is not None
-    assert (*re.findall(r"\w+", listed[1]), listed[2]) == records.MEMORY_KINDS
+    assert (*re.findall(r"\w+", listed[1]), listed[2]) == strength.MEMORY_KINDS
     assert all(context in PAGE for context in records.CONTEXTS)
 
 

@@ -1,6 +1,7 @@
 """The command as a process: codes, pipes, start-up."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,38 @@ def test_help_loads_nothing_heavy() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert shown.stderr.split() == []
+
+
+ROOMS = ("conversation", "experience", "forgetting", "reasoning", "resources", "traits")
+RECORDS = re.compile(r"engine|laws(\..*)?|catalysis(\.plugin)?")
+"""What every store loads of an engine: its record, and laws that others use."""
+
+
+@pytest.mark.parametrize(
+    ("call", "rooms", "packages"),
+    [
+        (("due", "--user", "u"), (), ("numpy", "yaml")),
+        (("list", "--user", "u"), (), ("numpy", "yaml")),
+        (("search", "Where do I live?", "--user", "u"), (), ("alembic",)),
+        (("add", "I live in Lyon.", "--kind", "fact", "--user", "u"), ("conversation",), ("alembic",)),
+    ],
+)
+def test_a_call_loads_the_engines_that_it_needs(
+    sqlite_url: str, call: tuple[str, ...], rooms: tuple[str, ...], packages: tuple[str, ...]
+) -> None:
+    code = (
+        f"import sys; from phronesis.interfaces.cli.exit_codes import run; run({[*call, '--url', sqlite_url]!r});"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    start("add", "I am Ada.", "--kind", "fact", "--user", "u", "--url", sqlite_url)
+    encoder = {} if "yaml" in packages else {"PHRONESIS_EMBEDDER": "none"}  # a variable is read as a brain.yml is
+    env = {**{name: value for name, value in uncounted().items() if name != "PHRONESIS_EMBEDDER"}, **encoder}
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True, env=env)
+    loaded = shown.stderr.split()
+    assert [name for name in packages if name in loaded] == []
+    inside = [name.split(".", 2)[1:] for name in loaded if name.startswith("phronesis.") and name.count(".") > 1]
+    opened = {(room, name) for room, name in inside if room in ROOMS and not RECORDS.fullmatch(name)}
+    assert {room for room, _ in opened} <= set(rooms), opened
 
 
 @pytest.mark.encoder

@@ -13,6 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.results import Evidence
 from phronesis.recall.scoring import packed_features, weights
+from phronesis.recall.scoring.feature_names import FEATURE_NAMES
 from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.lane_arrays import make_layout
 from phronesis.recall.scoring.ranking import at_the_time, coarse_scores, rank, supported_places
@@ -341,3 +342,7 @@ def test_what_the_scope_does_not_know_is_missing_from_the_question() -> None:
     signals, _ = ranked(Question([9, 99]))
     assert signals.known == pytest.approx(RARE / (RARE + UNKNOWN), rel=1e-4)
     assert ranked(Question([9]))[0].known == 1.0
+
+
+def test_every_feature_has_its_name() -> None:
+    assert tuple(FEATURES) == FEATURE_NAMES

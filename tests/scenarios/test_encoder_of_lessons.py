@@ -7,7 +7,6 @@ import pytest
 
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
-from phronesis import wiring
 from phronesis.experience import event_embeddings
 from phronesis.experience.event_embeddings import whole_text
 from phronesis.experience.laws.records import Pattern
@@ -15,6 +14,7 @@ from phronesis.experience.lesson_map import PARTS, TEXTS
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
+from phronesis.wiring import searching
 
 LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "The disk was full", "source_ref": "a"},
@@ -53,7 +53,7 @@ class Taught:
 def taught(monkeypatch: pytest.MonkeyPatch) -> Taught:
     one = Taught()
     own, beside = HashingEmbedder(), Backwards()
-    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside, of_lessons=[one]))
+    monkeypatch.setattr(searching, "load_embedders", lambda _: Embedders(own, beside=beside, of_lessons=[one]))
     return one
 
 
@@ -93,7 +93,7 @@ def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeyp
         for line, said in enumerate(["type mismatch", "maximum recursion depth has been reached"] * 2, start=14)
     )
     embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=[Lean()])
-    monkeypatch.setattr(wiring, "load_embedders", lambda _: embedders)
+    monkeypatch.setattr(searching, "load_embedders", lambda _: embedders)
     with Memory.open("sqlite://") as memory:
         kind = {event.id: event.result for event, _ in memory.resources.ingest_source(log, source_type="lean")}
         memory.flush()
@@ -129,7 +129,7 @@ class ByResult:
 @pytest.fixture
 def fitted(monkeypatch: pytest.MonkeyPatch) -> ByResult:
     own, beside = HashingEmbedder(), Backwards()
-    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside))
+    monkeypatch.setattr(searching, "load_embedders", lambda _: Embedders(own, beside=beside))
     one = ByResult(own)
     monkeypatch.setattr(event_embeddings, "map_for", lambda names: one if names == [own.name, beside.name] else None)
     return one

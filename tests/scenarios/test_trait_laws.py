@@ -25,7 +25,6 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane
 from phronesis.traits.laws.records import (
     CONTEXTS,
-    MEMORY_KINDS,
     Action,
     Facet,
     NewBehavior,
@@ -38,7 +37,7 @@ from phronesis.traits.laws.records import (
     TraitSide,
     Upgrade,
 )
-from phronesis.traits.laws.strength import stage_at, strength_of
+from phronesis.traits.laws.strength import MEMORY_KINDS, stage_at, strength_of
 from phronesis.traits.strategies import StrategyResult
 from plain_mind import PlainMind, reflecting
 

@@ -21,9 +21,10 @@ from phronesis.core.retrieval_plan import Store
 from phronesis.core.statements import plain_form
 from phronesis.index.tokens import tokenize
 from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
-from phronesis.recall.fusion import FLOOR, RELEVANCE
+from phronesis.recall.fusion import RELEVANCE
 from phronesis.recall.hits import CROWDED
-from phronesis.recall.scoring.features import FEATURES
+from phronesis.recall.scoring.feature_names import FEATURE_NAMES
+from phronesis.recall.scoring.fusion_rules import FLOOR
 from phronesis.recall.scoring.packed_features import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of
@@ -65,7 +66,7 @@ NOTHING_NEW: Final = "nothing new"
 """The reason for leaving out a result that adds nothing."""
 
 _Measure = Literal["shares", "support", "relevance"]
-_SHARES: Final = frozenset({*FEATURES, *BONUSES, FURTHER, CROWDED})
+_SHARES: Final = frozenset({*FEATURE_NAMES, *BONUSES, FURTHER, CROWDED})
 _TOOL_ROLES: Final = frozenset({"tool", "function"})
 _ENDS: Final = ".!。！\n"
 """Characters that end a sentence."""

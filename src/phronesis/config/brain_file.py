@@ -19,7 +19,7 @@ from phronesis.config.policy import ROLES, Policy, unknown_gateway
 from phronesis.config.policy_errors import FieldPath, Mistake, Origin, describe_value
 from phronesis.core.context import Budget
 from phronesis.errors import InputError
-from phronesis.recall.scoring.features import FEATURES
+from phronesis.recall.scoring.feature_names import FEATURE_NAMES
 
 # Validating plain values against the policy; errors name the expected value and the closest field name.
 
@@ -129,7 +129,7 @@ def known_fields(path: FieldPath) -> Iterable[str]:
         case ("privacy", "kinds"):
             return PRIVATE_KINDS
         case ("ranking", _, "weights"):
-            return FEATURES
+            return FEATURE_NAMES
     found: list[Any] = [Policy]
     for name in path:
         found = [kind for one in found for kind in _kinds(_member(one, name))]

@@ -10,8 +10,8 @@ from pydantic_core import PydanticCustomError
 from phronesis.config.model_roles import Part
 from phronesis.config.policy_sections import SENSITIVE_TOPICS, ForgetRules, Phrase, SensitiveRules, SensitiveTopic
 from phronesis.core.items import DEFAULT_IMPORTANCE, KINDS
+from phronesis.core.private_kinds import NUMBERS, SECRETS
 from phronesis.core.proposals import Conflict, Retention
-from phronesis.core.redaction import NUMBERS, SECRETS
 from phronesis.core.statements import STATED
 from phronesis.core.values import FAMILY, KEYS, is_known
 from phronesis.forgetting.laws import CONVERSATION, Law, Rule

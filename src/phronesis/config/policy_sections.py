@@ -1,15 +1,20 @@
 """Policy sections of the claim index, fusion, ranking, experience, resources and traits."""
 
-from typing import Annotated, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 
 import pydantic
 from pydantic_core import PydanticCustomError
 
 from phronesis.config.model_roles import VARIABLE, Part, plain_url, variable_name
-from phronesis.recall.fusion import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAIN, FusionRules
-from phronesis.recall.scoring.features import FEATURES
-from phronesis.recall.scoring.weights import Formula
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.recall.scoring.feature_names import FEATURE_NAMES
+from phronesis.recall.scoring.fusion_rules import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAIN, FusionRules
+
+if TYPE_CHECKING:
+    from phronesis.recall.scoring import weights as fitted
+else:
+    fitted = lazy_module("phronesis.recall.scoring.weights")
 
 # Claim index: search claims in the database, or in an external index.
 
@@ -101,7 +106,7 @@ class FusionPolicy(Part):
 
 
 def _is_feature(value: str) -> str:
-    if value not in FEATURES:
+    if value not in FEATURE_NAMES:
         raise PydanticCustomError("extra_forbidden", "unknown feature")
     return value
 
@@ -112,17 +117,17 @@ class Weighing(Part):
     name: str = pydantic.Field(default="own", description="What searches call it when they explain.")
     provenance: str = pydantic.Field(description="What the weights were fitted on, and how.")
     weights: dict[Annotated[str, pydantic.AfterValidator(_is_feature)], pydantic.FiniteFloat] = pydantic.Field(
-        description="By feature: " + ", ".join(FEATURES) + ".",
-        json_schema_extra={"propertyNames": {"enum": list(FEATURES)}},
+        description="By feature: " + ", ".join(FEATURE_NAMES) + ".",
+        json_schema_extra={"propertyNames": {"enum": list(FEATURE_NAMES)}},
     )
 
     crowding: Annotated[pydantic.FiniteFloat, pydantic.Field(ge=0)] = pydantic.Field(
         default=0.0, description="What a result loses for each better one of its session or document; 0: nothing."
     )
 
-    def formula(self, *, dense: bool) -> Formula:
+    def formula(self, *, dense: bool) -> "fitted.Formula":
         """Return the formula."""
-        return Formula(self.name, self.weights, self.provenance, dense=dense, crowding=self.crowding)
+        return fitted.Formula(self.name, self.weights, self.provenance, dense=dense, crowding=self.crowding)
 
 
 class Ranking(Part):

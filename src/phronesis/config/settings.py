@@ -5,16 +5,21 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 from urllib.parse import urlsplit
 
 import pydantic
 
-from phronesis.config.brain_file import make_policy, read_brain_file
 from phronesis.config.policy import EmbedderName, Policy
 from phronesis.config.policy_errors import Origin, describe_value
+from phronesis.core.lazy_loading import lazy_module, load_once
 from phronesis.core.text import check_id
 from phronesis.errors import InputError
+
+if TYPE_CHECKING:
+    from phronesis.config import brain_file
+else:
+    brain_file = lazy_module("phronesis.config.brain_file")
 
 DEFAULT_TENANT: Final = "default"
 _TENANT_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
@@ -87,19 +92,25 @@ def _load_policy(given: object) -> tuple[Policy, Origin]:
             )
         values = {**values, "embedder": embedder}
         origin = replace(origin, variables={("embedder",): "PHRONESIS_EMBEDDER"})
-    return make_policy(values, origin), origin
+    return brain_file.make_policy(values, origin) if values else _usual_policy(), origin
+
+
+@load_once
+def _usual_policy() -> Policy:
+    """Return the policy of a store without a brain.yml."""
+    return Policy()
 
 
 def _policy_values(given: object) -> tuple[Mapping[str, Any], Origin]:
     if given is None:
         named = os.environ.get("PHRONESIS_POLICY")
-        return read_brain_file(Path(named)) if named else ({}, Origin())
+        return brain_file.read_brain_file(Path(named)) if named else ({}, Origin())
     if isinstance(given, Mapping):
         return dict(given), Origin()
     if isinstance(given, Path):
-        return read_brain_file(given)
+        return brain_file.read_brain_file(given)
     if isinstance(given, str) and given.endswith(_FILE_ENDINGS):
-        return read_brain_file(Path(given))
+        return brain_file.read_brain_file(Path(given))
     what = "another text" if isinstance(given, str) else type(given).__name__
     raise InputError(f"policy must be a mapping, a Policy or the path of a brain.yml, not {what}", field="policy")
 

@@ -1,50 +1,61 @@
 """The conversation engine: messages, what they state, and the names in them."""
 
-from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.conversation import handlers, typed_items
-from phronesis.conversation.entity_resolution import with_names
-from phronesis.conversation.retention_policy import terms_of
-from phronesis.conversation.value_reextraction import with_values
-from phronesis.core.results import Check
-from phronesis.engine.edits import UPDATE
-from phronesis.engine.plugin import DoctorCheck, Engine, OpenEngine, Platform
-from phronesis.models.lesson_encoder import is_installed
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def _open(platform: Platform) -> OpenEngine:
-    prepare = handlers.prepare_turns(platform.models, platform.policy)
-    return OpenEngine(
-        handlers=(*handlers.handlers(prepare), *typed_items.handlers(terms_of(platform.policy))),
-        decorations={UPDATE: with_values},
-        checks=(_extraction_check(platform),),
+    from phronesis.conversation import (
+        entity_resolution,
+        handlers,
+        reader_check,
+        retention_policy,
+        typed_items,
+        value_reextraction,
     )
+    from phronesis.core.changes import Changes
+    from phronesis.core.entries import Entry
+    from phronesis.core.items import Item
+    from phronesis.store.lane_view import LaneView
+else:
+    entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
+    handlers = lazy_module("phronesis.conversation.handlers")
+    reader_check = lazy_module("phronesis.conversation.reader_check")
+    retention_policy = lazy_module("phronesis.conversation.retention_policy")
+    typed_items = lazy_module("phronesis.conversation.typed_items")
+    value_reextraction = lazy_module("phronesis.conversation.value_reextraction")
 
 
-def _extraction_check(platform: Platform) -> DoctorCheck:
-    """Return the check that says by what messages are read."""
-
-    def extraction(_tenant: str) -> Iterable[Check]:
-        yield _check(platform)
-
-    return extraction
+def _open_messages(platform: Platform) -> OpenEngine:
+    return OpenEngine(handlers=handlers.handlers(handlers.prepare_turns(platform.models, platform.policy)))
 
 
-def _check(platform: Platform) -> Check:
-    model = platform.models.asker("extract")
-    if not platform.policy.extraction:
-        return Check("extraction", ok=True, detail="off: messages are kept word for word alone (extraction: false)")
-    if model is not None:
-        return Check("extraction", ok=True, detail=f"messages are read by {model.name}")
-    if is_installed():
-        return Check("extraction", ok=True, detail="messages are read by the learned reader, in English and Chinese")
-    return Check(
-        "extraction",
-        ok=True,
-        detail="without an encoder only plain sentences are understood; all messages are kept word for word",
-        remedy='pip install "phronesis[embed]"',
-    )
+def _open_items(platform: Platform) -> OpenEngine:
+    return OpenEngine(handlers=typed_items.handlers(retention_policy.terms_of(platform.policy)))
 
 
-ENGINE: Final = Engine(name="conversation", open=_open, consequences=(with_names,))
+def _open_updates(_platform: Platform) -> OpenEngine:
+    return OpenEngine(decorations={"update": value_reextraction.with_values})
+
+
+def _open_checks(platform: Platform) -> OpenEngine:
+    return OpenEngine(checks=(reader_check.extraction_check(platform),))
+
+
+def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
+    return entity_resolution.with_names(view, entry, changes, held)
+
+
+ENGINE: Final = Engine(
+    name="conversation",
+    parts=(
+        Part(open=_open_messages, verbs=("turn", "add")),
+        Part(open=_open_items, verbs=("item",)),
+        Part(open=_open_updates, decorated=("update",)),
+        Part(open=_open_checks),
+    ),
+    consequences=(_with_names,),
+)

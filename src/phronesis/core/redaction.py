@@ -4,17 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.core import credential_fields, personal_numbers, secret_formats
-from phronesis.core.credential_fields import find_fields, named_kind
+from phronesis.core.credential_fields import LITERALS, find_fields, named_kind
 from phronesis.core.personal_numbers import find_numbers
+from phronesis.core.private_kinds import NUMBERS, SECRETS
 from phronesis.core.secret_formats import Span, find_formats, lower_in_place
-
-NUMBERS: Final = tuple(sorted({*personal_numbers.KINDS, *credential_fields.NUMBER_KINDS, "card_code"}))
-"""Kinds of personal numbers: cards, accounts and papers."""
-
-SECRETS: Final = tuple(sorted({*secret_formats.KINDS, *credential_fields.SECRET_KINDS} - {"card_code"}))
-"""Kinds of secrets: keys, tokens, passwords."""
-
 
 _MARKER: Final = re.compile(
     rf"\[(?:(?:secret: )?(?:{'|'.join(one.replace('_', ' ') for one in (*SECRETS, *NUMBERS))}))\]"
@@ -44,7 +37,7 @@ def find_private(text: str) -> list[Span]:
     low = lower_in_place(text)
     found = find_formats(text, low)
     found += find_numbers(text)
-    if any(one in low for one in credential_fields.LITERALS):
+    if any(one in low for one in LITERALS):
         found += find_fields(text, low)
     if len(found) < 2:  # noqa: PLR2004 - nothing to join
         return found

@@ -6,21 +6,28 @@ One thread makes vectors and interprets pending entries; another looks up modifi
 import logging
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from phronesis.core.entries import Entry, is_erased
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Job
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE
-from phronesis.engine.rollback import is_made_good, stands_for_another
 from phronesis.errors import PhronesisError
-from phronesis.log.reader import load_entry
-from phronesis.models.embedders import Embedders
 from phronesis.store.database import Unit
 from phronesis.store.documents import count_without_vector
 from phronesis.store.lanes import Lane, active_model, get_lane, list_behind
 from phronesis.store.log import find_failure, read_entries
 from phronesis.store.overview import entries_with_outcome
+
+if TYPE_CHECKING:
+    from phronesis.engine import rollback
+    from phronesis.log import reader
+    from phronesis.models import embedders
+else:
+    embedders = lazy_module("phronesis.models.embedders")
+    reader = lazy_module("phronesis.log.reader")
+    rollback = lazy_module("phronesis.engine.rollback")
 
 PAUSE_SECONDS: Final = 0.2
 """Seconds without writes before vectors are made, so that a conversation added message by message is embedded in one
@@ -129,11 +136,13 @@ class Background:
 
 def failed_entries(unit: Unit) -> list[Entry]:
     """Return the entries that were set aside as failed and not made good since."""
-    found = [load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
+    found = [reader.load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
     return [
         entry
         for entry in found
-        if not stands_for_another(entry) and not is_erased(entry.payload) and not is_made_good(unit, entry)
+        if not rollback.stands_for_another(entry)
+        and not is_erased(entry.payload)
+        and not rollback.is_made_good(unit, entry)
     ]
 
 
@@ -167,7 +176,7 @@ def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
     return jobs, sum(lane.head_seq - lane.applied_seq for lane in behind)
 
 
-def without_vector(unit: Unit, embedders: Embedders) -> int:
+def without_vector(unit: Unit, embedders: "embedders.Embedders") -> int:
     """Count the documents that have no vector of the tenant's encoder; 0 without an encoder."""
     active, default = active_model(unit), embedders.default
     model = active[0] if active is not None else default.name if default is not None else None

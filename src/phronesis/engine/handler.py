@@ -122,21 +122,20 @@ must be quick where nothing follows.
 
 
 class Registry:
-    """Handlers by verb, folds by kind, and the consequences of changes."""
+    """Handlers by verb, folds by kind, and the consequences of changes.
+
+    A mapping of handlers may make each at its first use (`LazyMapping`).
+    """
 
     def __init__(
         self,
-        handlers: Iterable[Handler],
+        handlers: Iterable[Handler] | Mapping[str, Handler],
         folds: Mapping[str, Fold] | None = None,
         consequences: Sequence[Consequence] = (),
     ) -> None:
-        self.folds: Mapping[str, Fold] = dict(folds or {})
+        self.folds: Mapping[str, Fold] = {} if folds is None else folds
         self.consequences = tuple(consequences)
-        self._handlers: dict[str, Handler] = {}
-        for handler in handlers:
-            if handler.verb in self._handlers:
-                raise PhronesisError(f"two handlers for the verb '{handler.verb}'")
-            self._handlers[handler.verb] = handler
+        self._handlers = handlers if isinstance(handlers, Mapping) else _by_verb(handlers)
 
     def __getitem__(self, verb: str) -> Handler:
         """Return a verb's handler; an error asks to upgrade when there is none."""
@@ -156,6 +155,15 @@ class Registry:
 
     def __iter__(self) -> Iterator[Handler]:
         return iter(self._handlers.values())
+
+
+def _by_verb(handlers: Iterable[Handler]) -> Mapping[str, Handler]:
+    found: dict[str, Handler] = {}
+    for handler in handlers:
+        if handler.verb in found:
+            raise PhronesisError(f"two handlers for the verb '{handler.verb}'")
+        found[handler.verb] = handler
+    return found
 
 
 def by_role(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:

@@ -1,55 +1,68 @@
-"""An engine: one object that says what a room brings to a store, and the engines of a store together."""
+"""An engine: one object that says what a room brings to a store, and the engines of a store together.
+
+An engine's object is light: it names what the engine brings, and imports the modules that do it at the first use. So a
+store is opened, and a call answered, without the engines that have no part in it.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from phronesis.config import Policy, Settings
-from phronesis.core.changes import Fold
-from phronesis.core.results import Check
-from phronesis.engine import edits, erasure_effect
-from phronesis.engine.edits import Form
-from phronesis.engine.entry_applier import EntryApplier, without_second_names
-from phronesis.engine.handler import Consequence, Handler, Registry
-from phronesis.engine.replay import rederive_handler
-from phronesis.engine.rollback import retry_handler, undo_handler
+from phronesis.core.lazy_loading import LazyMapping, LazyMembers, lazy_module
 from phronesis.errors import PluginBroken
-from phronesis.index.projections import Projection, Projector
-from phronesis.log.redaction import Redactor
-from phronesis.models.embedders import Embedders
-from phronesis.models.model_registry import ModelRegistry
-from phronesis.recall.reranking import Search
-from phronesis.recall.scope_index import ScopeIndexes
-from phronesis.store.database import Database
-from phronesis.store.usage import Usage
+
+if TYPE_CHECKING:
+    from phronesis.config import Policy, Settings
+    from phronesis.core.changes import Changes, Fold
+    from phronesis.core.items import Item
+    from phronesis.core.results import Check
+    from phronesis.engine import edits, entry_applier, erasure_effect, handler, replay, rollback
+    from phronesis.engine.edits import Form
+    from phronesis.engine.handler import Consequence, Handler, Registry
+    from phronesis.index import projections
+    from phronesis.index.projections import Projection, Projector
+    from phronesis.log.redaction import Redactor
+    from phronesis.models.embedders import Embedders
+    from phronesis.models.model_registry import ModelRegistry
+    from phronesis.recall.reranking import Search
+    from phronesis.recall.scope_index import ScopeIndexes
+    from phronesis.store.database import Database
+    from phronesis.store.usage import Usage
+else:
+    edits = lazy_module("phronesis.engine.edits")
+    entry_applier = lazy_module("phronesis.engine.entry_applier")
+    erasure_effect = lazy_module("phronesis.engine.erasure_effect")
+    handler = lazy_module("phronesis.engine.handler")
+    projections = lazy_module("phronesis.index.projections")
+    replay = lazy_module("phronesis.engine.replay")
+    rollback = lazy_module("phronesis.engine.rollback")
 
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Platform:
+class Platform(LazyMembers):
     """What an open store offers to its engines."""
 
-    database: Database
-    settings: Settings
+    database: "Database"
+    settings: "Settings"
     clock: Callable[[], datetime]
-    embedders: Embedders
-    models: ModelRegistry
-    search: Search
-    indexes: ScopeIndexes
-    redactor: Redactor
-    usage: Usage
+    embedders: "Embedders"
+    models: "ModelRegistry"
+    search: "Search"
+    indexes: "ScopeIndexes"
+    redactor: "Redactor"
+    usage: "Usage"
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> "Policy":
         """The policy in force."""
         return self.settings.policy
 
 
-DoctorCheck = Callable[[str], Iterable[Check]]
+DoctorCheck = Callable[[str], "Iterable[Check]"]
 """A read-only health check of a tenant; its name is reported when it raises."""
 
 
@@ -58,31 +71,83 @@ class OpenEngine:
     """What an engine brings to one open store.
 
     ``decorations`` replace handlers of the spine and of other engines, by verb. ``components`` are what `Memory`
-    delegates to: by the names of `phronesis.memory.runtime.Components`, others under ``extensions``.
+    delegates to: by the names of `phronesis.memory.components.Components`, others under ``extensions``.
     """
 
-    handlers: Sequence[Handler] = ()
-    decorations: Mapping[str, Callable[[Handler], Handler]] = field(default_factory=dict)
+    handlers: "Sequence[Handler]" = ()
+    decorations: "Mapping[str, Callable[[Handler], Handler]]" = field(default_factory=dict)
     components: Mapping[str, Any] = field(default_factory=dict)
     checks: Sequence[DoctorCheck] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of an engine: it is opened at the first use of a verb or a component that it names.
+
+    It brings exactly what it names. ``decorated`` are the verbs of its decorations.
+    """
+
+    open: Callable[[Platform], OpenEngine]
+    verbs: Sequence[str] = ()
+    decorated: Sequence[str] = ()
+    components: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     """An engine, as a distribution registers it under the entry-point group ``phronesis.engines``.
 
-    ``folds``, ``projections`` and ``forms`` (the update rules of its items) are by kind of item; ``indexed_members``
-    are those of `Projector`. The consequences of the engines named in ``after`` run before its own.
+    ``parts`` are opened when they are needed; what ``open`` returns is opened with the store. ``folds``,
+    ``projections`` and ``forms`` (the update rules of its items) are by kind of item (`by_kind` loads them when they
+    are needed); ``indexed_members`` are those of `Projector`. The consequences of the engines named in ``after`` run
+    before its own.
     """
 
     name: str
-    open: Callable[[Platform], OpenEngine]
-    folds: Mapping[str, Fold] = field(default_factory=dict)
-    projections: Mapping[str, Projection] = field(default_factory=dict)
+    open: Callable[[Platform], OpenEngine] | None = None
+    parts: Sequence[Part] = ()
+    folds: "Mapping[str, Fold]" = field(default_factory=dict)
+    projections: "Mapping[str, Projection]" = field(default_factory=dict)
     indexed_members: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    forms: Mapping[str, Form] = field(default_factory=dict)
-    consequences: Sequence[Consequence] = ()
+    forms: "Mapping[str, Form]" = field(default_factory=dict)
+    consequences: "Sequence[Consequence]" = ()
     after: Sequence[str] = ()
+
+
+class OpenPart(LazyMembers):
+    """A part of an engine over one store; ``opened`` is what it brings, PluginBroken if that is not what it names."""
+
+    engine: str
+    part: Part
+    opened: OpenEngine
+
+    def __init__(self, engine: str, part: Part, platform: Platform) -> None:
+        super().__init__({"engine": engine, "part": part}, {"opened": partial(_opened, engine, part, platform)})
+
+    def component(self, name: str) -> Any:
+        """Return a component."""
+        return self.opened.components[name]
+
+
+def _opened(engine: str, part: Part, platform: Platform) -> OpenEngine:
+    opened = part.open(platform)
+    brought = ({one.verb for one in opened.handlers}, {*opened.decorations}, {*opened.components})
+    named = ({*part.verbs}, {*part.decorated}, {*part.components})
+    if brought != named:
+        raise PluginBroken(
+            f"the engine {engine} names {sorted(set().union(*named))} and brings {sorted(set().union(*brought))};"
+            " repair it, or uninstall it"
+        )
+    return opened
+
+
+def _all_at_once(engine: Engine, platform: Platform) -> list[Part]:
+    """Return what an engine opens with the store, as a part."""
+    if engine.open is None:
+        return []
+    opened = engine.open(platform)
+    verbs = [one.verb for one in opened.handlers]
+    return [Part(open=lambda _: opened, verbs=verbs, decorated=[*opened.decorations], components=[*opened.components])]
 
 
 @dataclass(frozen=True)
@@ -105,55 +170,107 @@ class EngineSet:
         return iter(self.engines)
 
     @cached_property
-    def folds(self) -> Mapping[str, Fold]:
+    def folds(self) -> "Mapping[str, Fold]":
         """The folds by kind."""
         return merge_parts((one.name, one.folds) for one in self)
 
     @cached_property
-    def forms(self) -> Mapping[str, Form]:
+    def forms(self) -> "Mapping[str, Form]":
         """The update rules by kind."""
         return merge_parts((one.name, one.forms) for one in self)
 
     @cached_property
-    def consequences(self) -> tuple[Consequence, ...]:
+    def consequences(self) -> "tuple[Consequence, ...]":
         """The consequences of changes, whatever verb made them; that of the spine comes last."""
-        return (*(rule for one in self for rule in one.consequences), without_second_names)
+        return (*(rule for one in self for rule in one.consequences), entry_applier.without_second_names)
 
     @cached_property
-    def projector(self) -> Projector:
+    def projector(self) -> "Projector":
         """The projections of all kinds."""
-        return Projector(
+        return projections.Projector(
             merge_parts((one.name, one.projections) for one in self),
             merge_parts((one.name, one.indexed_members) for one in self),
         )
 
-    def handlers(self, opened: Mapping[str, OpenEngine]) -> list[Handler]:
+    def opened_on(self, platform: Platform) -> list[OpenPart]:
+        """Return the engines' parts over a store; PluginBroken if two engines bring the same verb or component."""
+        parts = [
+            OpenPart(one.name, part, platform) for one in self for part in (*one.parts, *_all_at_once(one, platform))
+        ]
+        merge_parts((one.engine, dict.fromkeys(one.part.verbs)) for one in parts)
+        merge_parts((one.engine, dict.fromkeys(one.part.components)) for one in parts)
+        return parts
+
+    def handlers(self, opened: Iterable[OpenPart]) -> "Mapping[str, Handler]":
         """Return the handlers of all verbs, except those that are made of others."""
         own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_effect.HANDLERS)
-        brought = [("spine", own), *((name, one.handlers) for name, one in opened.items())]
-        found = merge_parts((name, {handler.verb: handler for handler in handlers}) for name, handlers in brought)
-        for one in opened.values():
-            for verb, decorate in one.decorations.items():
-                if verb in found:
-                    found[verb] = decorate(found[verb])
-        return list(found.values())
+        parts = list(opened)
+        found = merge_parts(
+            [
+                ("spine", {one.verb: one for one in own}),
+                *((one.engine, by_kind(partial(_handlers, one), *one.part.verbs)) for one in parts),
+            ]
+        )
+        decorating = [one for one in parts if one.part.decorated]
+        return LazyMapping({verb: partial(_decorated, verb, found, decorating) for verb in found})
 
-    def registry(self, handlers: Iterable[Handler]) -> Registry:
+    def registry(self, handlers: "Mapping[str, Handler]") -> "Registry":
         """Return a registry of ``handlers`` and of the verbs that are made of them: rollback, retry and rederive."""
-        undoing = [*handlers, undo_handler(self.folds)]
-        retrying = [*undoing, retry_handler(Registry(undoing, self.folds))]
-        again = EntryApplier(Registry(retrying, self.folds, self.consequences), self.projector)
-        return Registry([*retrying, rederive_handler(again)], self.folds, self.consequences)
+        undoing = _and_one(handlers, rollback.undo_handler(self.folds))
+        retrying = _and_one(undoing, rollback.retry_handler(handler.Registry(undoing, self.folds)))
+        again = entry_applier.EntryApplier(handler.Registry(retrying, self.folds, self.consequences), self.projector)
+        return handler.Registry(_and_one(retrying, replay.rederive_handler(again)), self.folds, self.consequences)
 
 
-def merge_parts(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> dict[str, _T]:
-    """Join what engines bring by name; PluginBroken if two bring the same."""
-    found: dict[str, _T] = {}
+def _handlers(part: OpenPart) -> "Mapping[str, Handler]":
+    return {one.verb: one for one in part.opened.handlers}
+
+
+def _decorated(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
+    decorated = found[verb]
+    for one in decorating:
+        if verb in one.part.decorated:
+            decorated = one.opened.decorations[verb](decorated)
+    return decorated
+
+
+def _and_one(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":
+    return merge_parts([("an installed distribution", handlers), ("spine", {one.verb: one})])
+
+
+def merge_parts(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> Mapping[str, _T]:
+    """Join what engines bring by name, without loading it; PluginBroken if two bring the same."""
+    found: dict[str, Callable[[], _T]] = {}
     owners: dict[str, str] = {}
     for engine, brought in parts:
-        for name, one in brought.items():
+        for name in brought:
             other = owners.setdefault(name, engine)
             if name in found:
                 raise PluginBroken(f"the engines {other} and {engine} both bring '{name}'; uninstall one of them")
-            found[name] = one
-    return found
+            found[name] = partial(brought.__getitem__, name)
+    return LazyMapping(found)
+
+
+# What the engines' objects are made of.
+
+
+def by_kind(load: Callable[[], Mapping[str, _T]], *kinds: str) -> Mapping[str, _T]:
+    """Return a mapping with the names ``kinds``, whose values ``load`` gives at the first use of one."""
+    return LazyMapping({kind: partial(_loaded, load, kind) for kind in kinds})
+
+
+def _loaded(load: Callable[[], Mapping[str, _T]], name: str) -> _T:
+    return load()[name]
+
+
+def touches(changes: "Changes", held: "Mapping[str, Item]", *kinds: str) -> bool:
+    """Return whether some changes patch an item of certain kinds; ``held`` are the items that they touch."""
+    return any(patch.item_id in held and held[patch.item_id].kind in kinds for patch in changes.patches)
+
+
+def withdraws(changes: "Changes") -> bool:
+    """Return whether some changes archive or retract an item."""
+    return any(
+        patch.fields.get("status") == "archived" or patch.fields.get("ended") == "retracted"
+        for patch in changes.patches
+    )

@@ -1,55 +1,82 @@
 """The experience engine: attempts and their events, the patterns of events, and the principles of patterns."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.config import Policy
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
-from phronesis.experience import event_handlers, feedback, pattern_handlers, principle_handlers
-from phronesis.experience.abstraction import AbstractionPreparer
-from phronesis.experience.aggregation import AggregationPreparer
-from phronesis.experience.event_embeddings import project_event, project_learned
-from phronesis.experience.laws.evidence_fold import STANDINGS
-from phronesis.experience.laws.principles import PrincipleThresholds
-from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
-from phronesis.experience.maintenance_schedule import MaintenanceSchedule, MaintenanceScheduler
-from phronesis.experience.query import ExperienceSearch
-from phronesis.experience.query_answer import ExperienceBook
-from phronesis.experience.sources.registry import SOURCES
-from phronesis.experience.watermarks import KIND as MARK
-from phronesis.index.projections import no_parts
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, by_kind, touches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phronesis.core.changes import Changes
+    from phronesis.core.entries import Entry
+    from phronesis.core.items import Item
+    from phronesis.experience import event_embeddings, event_handlers, opening, query, query_answer
+    from phronesis.experience.laws import evidence_fold
+    from phronesis.experience.sources import registry
+    from phronesis.index import projections
+    from phronesis.index.projections import Projection
+    from phronesis.store.lane_view import LaneView
+else:
+    event_embeddings = lazy_module("phronesis.experience.event_embeddings")
+    event_handlers = lazy_module("phronesis.experience.event_handlers")
+    evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
+    opening = lazy_module("phronesis.experience.opening")
+    projections = lazy_module("phronesis.index.projections")
+    query = lazy_module("phronesis.experience.query")
+    query_answer = lazy_module("phronesis.experience.query_answer")
+    registry = lazy_module("phronesis.experience.sources.registry")
 
 
-def _open(platform: Platform) -> OpenEngine:
-    database, embedders, policy = platform.database, platform.embedders, platform.policy
-    abstracting = AbstractionPreparer(embedders, platform.models.asker("abstract"), _worth(policy))
-    own = policy.experience
-    schedule = MaintenanceSchedule(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
-    return OpenEngine(
-        handlers=(
-            *event_handlers.handlers(event_handlers.SourcePreparer(SOURCES)),
-            *pattern_handlers.handlers(AggregationPreparer(embedders)),
-            *principle_handlers.handlers(abstracting),
-            *feedback.HANDLERS,
-        ),
-        components={
-            "sources": SOURCES,
-            "experience": ExperienceBook(database),
-            "asking": ExperienceSearch(database, embedders, platform.indexes, platform.clock),
-            "keeper": MaintenanceScheduler(database, schedule, background=own.background),
-        },
+def _open_learning(platform: Platform) -> OpenEngine:
+    return opening.open_learning(platform)
+
+
+def _open_reading(platform: Platform) -> OpenEngine:
+    return OpenEngine(components={"experience": query_answer.ExperienceBook(platform.database)})
+
+
+def _open_asking(platform: Platform) -> OpenEngine:
+    asking = query.ExperienceSearch(platform.database, platform.embedders, platform.indexes, platform.clock)
+    return OpenEngine(components={"asking": asking})
+
+
+def _open_sources(_platform: Platform) -> OpenEngine:
+    return OpenEngine(components={"sources": registry.SOURCES})
+
+
+def _projections() -> "Mapping[str, Projection]":
+    learned = event_embeddings.project_learned
+    return {
+        "l1": event_embeddings.project_event,
+        "pattern": learned,
+        "principle": learned,
+        "mark": projections.no_parts,
+    }
+
+
+def _without_unheld(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
+    return (
+        event_handlers.without_unheld(view, entry, changes, held)
+        if touches(changes, held, "l1", "pattern")
+        else changes
     )
-
-
-def _worth(policy: Policy) -> PrincipleThresholds:
-    own = policy.experience.abstract
-    return PrincipleThresholds(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
 
 
 ENGINE: Final = Engine(
     name="experience",
-    open=_open,
-    folds=STANDINGS,
-    projections={L1: project_event, PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts},
-    consequences=(event_handlers.without_unheld,),
+    parts=(
+        Part(
+            open=_open_learning,
+            verbs=("experience", "source", "aggregate", "abstract", "feedback"),
+            components=("keeper",),
+        ),
+        Part(open=_open_reading, components=("experience",)),
+        Part(open=_open_asking, components=("asking",)),
+        Part(open=_open_sources, components=("sources",)),
+    ),
+    folds=by_kind(lambda: evidence_fold.STANDINGS, "l1", "pattern", "principle"),
+    projections=by_kind(_projections, "l1", "pattern", "principle", "mark"),
+    consequences=(_without_unheld,),
     after=("traits",),
 )

@@ -1,19 +1,41 @@
 """The forgetting engine: archiving and expiry by age and usage, and the end of requests to forget that are met."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.config.conversation_sections import law_of
-from phronesis.conversation.forget_requests import with_requests_met
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
-from phronesis.forgetting.handler import HANDLERS, Forgetter
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, withdraws
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phronesis.config import conversation_sections
+    from phronesis.conversation import forget_requests
+    from phronesis.core.changes import Changes
+    from phronesis.core.entries import Entry
+    from phronesis.core.items import Item
+    from phronesis.forgetting import handler
+    from phronesis.store.lane_view import LaneView
+else:
+    conversation_sections = lazy_module("phronesis.config.conversation_sections")
+    forget_requests = lazy_module("phronesis.conversation.forget_requests")
+    handler = lazy_module("phronesis.forgetting.handler")
 
 
 def _open(platform: Platform) -> OpenEngine:
     policy = platform.policy
     own = policy.forgetting
-    law = law_of(own, policy.experience.forget, pinned=policy.core.pin)
-    forgetter = Forgetter(platform.database, platform.usage, law, background=own.background, hours=own.hours)
-    return OpenEngine(handlers=HANDLERS, components={"forgetter": forgetter})
+    law = conversation_sections.law_of(own, policy.experience.forget, pinned=policy.core.pin)
+    forgetter = handler.Forgetter(platform.database, platform.usage, law, background=own.background, hours=own.hours)
+    return OpenEngine(handlers=handler.HANDLERS, components={"forgetter": forgetter})
 
 
-ENGINE: Final = Engine(name="forgetting", open=_open, consequences=(with_requests_met,), after=("resources",))
+def _with_requests_met(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
+    return forget_requests.with_requests_met(view, entry, changes, held) if withdraws(changes) else changes
+
+
+ENGINE: Final = Engine(
+    name="forgetting",
+    parts=(Part(open=_open, verbs=("forget",), components=("forgetter",)),),
+    consequences=(_with_requests_met,),
+    after=("resources",),
+)

@@ -21,8 +21,7 @@ from phronesis.recall.scoring.packed_features import (
     Marks,
     stage_number,
 )
-from phronesis.traits.laws.records import MEMORY_KINDS
-from phronesis.traits.laws.strength import TRAIT
+from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT
 
 _NOTE: Final = re.compile(r"(?<!\s)\s*+\[[^\[\]\n]{1,600}\]\s*\Z")
 """A note in brackets at the end of a message, as chats show attachments."""

@@ -25,13 +25,19 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import numpy.typing as npt
 from Stemmer import Stemmer
 
-from phronesis.core import lexical_index
+from phronesis.core.lazy_loading import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from phronesis.core import lexical_index
+else:
+    lexical_index = lazy_module("phronesis.core.lexical_index")
 
 _ENGLISH: Final = """
 a an and are as at be but by for if in into is it its no not of on or such that the their then there these they this
@@ -238,6 +244,6 @@ def pack_terms(tokens: Sequence[str]) -> bytes:
     return b"".join([record(term, counts[term]) for term in sorted(counts)])
 
 
-def unpack_terms(blob: bytes) -> npt.NDArray[np.void]:
+def unpack_terms(blob: bytes) -> "npt.NDArray[np.void]":
     """Return the records of :func:`pack_terms` (``term`` u8, ``tf`` u2), read-only; InputError for a torn blob."""
     return lexical_index.unpack_terms(blob)

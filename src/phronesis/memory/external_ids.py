@@ -2,19 +2,24 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.scope import LaneName
-from phronesis.engine.entry_applier import SUPERSEDES, name_taken
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.log.reader import message_text
-from phronesis.memory.runtime import Components
+from phronesis.memory.components import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_named
 from phronesis.store.lanes import find_lane
+
+if TYPE_CHECKING:
+    from phronesis.engine import entry_applier
+else:
+    entry_applier = lazy_module("phronesis.engine.entry_applier")
 
 
 def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> list[dict[str, Any]]:
@@ -61,10 +66,10 @@ class Names:
             if lane is not None:
                 found = [item for name in texts for item in read_named(unit, lane, name) if item.keeps_name]
         for item in found:
-            replaced = item.id in self.payload.get(SUPERSEDES, ())
+            replaced = item.id in self.payload.get(entry_applier.SUPERSEDES, ())
             if not replaced and (item.kind, item.content) != (kind, texts[str(item.external_id)]):
-                raise name_taken(item)
-        return [item for item in found if item.id not in self.payload.get(SUPERSEDES, ())]
+                raise entry_applier.name_taken(item)
+        return [item for item in found if item.id not in self.payload.get(entry_applier.SUPERSEDES, ())]
 
     def _given(self) -> bool:
         messages = self.payload.get("messages") or ()

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from phronesis.core.items import KINDS, Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import RECORDED_KINDS, Dispute, Overview, UserInfo
 from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, isoformat
-from phronesis.experience.laws.records import PRINCIPLE, Principle
-from phronesis.experience.query_answer import as_records
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ItemPosition, ReadConditions, newest_items
@@ -19,7 +18,15 @@ from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane, list_lanes
 from phronesis.store.overview import count_quarantined, counts_by_lane
 from phronesis.store.relations import contradicting_pairs
-from phronesis.traits.laws.strength import is_recalled
+
+if TYPE_CHECKING:
+    from phronesis.experience import query_answer
+    from phronesis.experience.laws import records
+    from phronesis.traits.laws import strength
+else:
+    query_answer = lazy_module("phronesis.experience.query_answer")
+    records = lazy_module("phronesis.experience.laws.records")
+    strength = lazy_module("phronesis.traits.laws.strength")
 
 LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KINDS)
 
@@ -40,7 +47,7 @@ class OverviewBook:
             counts: Counter[str] = Counter()
             for kinds in held.values():
                 counts.update(kinds)
-            proving = [lane for lane in lanes if held.get(lane.lane_id, {}).get(PRINCIPLE)]
+            proving = [lane for lane in lanes if held.get(lane.lane_id, {}).get(records.PRINCIPLE)]
             return Overview(
                 since=since,
                 counts=dict(sorted(counts.items())),
@@ -85,7 +92,9 @@ def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
     for lane in lanes:
         pairs = {frozenset((one, other)) for one, other, _ in contradicting_pairs(unit, lane.lane_id) if one != other}
         named = sorted({one for pair in pairs for one in pair})
-        live = {item.id: item for item in read_items(unit, lane, named).values() if item.live and is_recalled(item)}
+        live = {
+            item.id: item for item in read_items(unit, lane, named).values() if item.live and strength.is_recalled(item)
+        }
         for pair in pairs:
             both = sorted((live[one] for one in pair if one in live), key=ItemPosition.of, reverse=True)
             if len(both) == 2:  # noqa: PLR2004 - a pair
@@ -94,6 +103,8 @@ def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
 
 
 def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:
-    wanted = ReadConditions(kinds=(PRINCIPLE,))
-    records = [one for lane in lanes for one in as_records(unit, newest_items(unit, lane, wanted, limit=None))]
-    return [one for one in records if isinstance(one, Principle) and one.needs_validation][:limit]
+    wanted = ReadConditions(kinds=(records.PRINCIPLE,))
+    learned = [
+        one for lane in lanes for one in query_answer.as_records(unit, newest_items(unit, lane, wanted, limit=None))
+    ]
+    return [one for one in learned if isinstance(one, records.Principle) and one.needs_validation][:limit]

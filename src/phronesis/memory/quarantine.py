@@ -1,16 +1,23 @@
 """The group memory.quarantine: list, release or reject items that look like prompt injection."""
 
+from typing import TYPE_CHECKING
+
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import (
     EditResult,
 )
 from phronesis.core.scope import make_scope
-from phronesis.engine.edits import REJECT, RELEASE, Call, in_quarantine
 from phronesis.errors import Conflict
 from phronesis.log import inputs
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
+
+if TYPE_CHECKING:
+    from phronesis.engine import edits
+else:
+    edits = lazy_module("phronesis.engine.edits")
 
 MAX_LISTED = 10_000
 """Maximum number of items in one answer."""
@@ -33,7 +40,7 @@ class Quarantine(Verbs):
         Nothing is extracted from it by this. NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(self._held(id, call), RELEASE, {}, reason, call)
+        return self._runtime.edit(self._held(id, call), edits.RELEASE, {}, reason, call)
 
     def reject(
         self,
@@ -49,12 +56,12 @@ class Quarantine(Verbs):
         NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(self._held(id, call), REJECT, {}, reason, call)
+        return self._runtime.edit(self._held(id, call), edits.REJECT, {}, reason, call)
 
-    def _held(self, given: str, call: Call) -> str:
+    def _held(self, given: str, call: "edits.Call") -> str:
         """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
         item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), ReadConditions())
-        if not in_quarantine(item) and call.idempotency_key is None:
+        if not edits.in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(
                 f"item {item.id} is not in quarantine; quarantine.list shows what is",
                 field="id",

@@ -3,32 +3,43 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.compose.assembly import Request, scale_budget
-from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.prospective import COMING
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
-from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
 from phronesis.log import inputs
-from phronesis.log.reader import fit
-from phronesis.memory.external_ids import item_named
 from phronesis.memory.runtime import Verbs
-from phronesis.reasoning.laws.item_records import reasoning_item
-from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.hits import drop_below
-from phronesis.recall.prospective import asked_at, due_items
-from phronesis.recall.search import Query
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
+
+if TYPE_CHECKING:
+    from phronesis.compose import assembly
+    from phronesis.core import context, retrieval_plan
+    from phronesis.log import reader
+    from phronesis.memory import external_ids
+    from phronesis.reasoning.laws import item_records, records
+    from phronesis.recall import hits, prospective
+    from phronesis.recall import search as searching
+else:
+    assembly = lazy_module("phronesis.compose.assembly")
+    context = lazy_module("phronesis.core.context")
+    external_ids = lazy_module("phronesis.memory.external_ids")
+    hits = lazy_module("phronesis.recall.hits")
+    item_records = lazy_module("phronesis.reasoning.laws.item_records")
+    prospective = lazy_module("phronesis.recall.prospective")
+    reader = lazy_module("phronesis.log.reader")
+    records = lazy_module("phronesis.reasoning.laws.records")
+    retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
+    searching = lazy_module("phronesis.recall.search")
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
@@ -89,15 +100,15 @@ class ReadVerbs(Verbs):
         )
         text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
         shares = inputs.flag(explain, field="explain")
-        asked = Query(text, scope, wanted, count, shares, zone=self._runtime.zone(time_zone))
+        asked = searching.Query(text, scope, wanted, count, shares, zone=self._runtime.zone(time_zone))
         if exclude_session is not None:
             left_out = Exclusion(sessions=frozenset([check_id(exclude_session, field="exclude_session")]))
             asked = replace(asked, wanted=replace(wanted, exclude=left_out))
         least = None if min_score is None else inputs.share(min_score, field="min_score")
-        if wanted.kinds == [REASONING]:
-            return drop_below(self._runtime.search_claims(asked), least)
+        if wanted.kinds == [records.REASONING]:
+            return hits.drop_below(self._runtime.search_claims(asked), least)
         components = self._runtime.components
-        result = drop_below(components.searcher.search(self._runtime.tenant, asked), least)
+        result = hits.drop_below(components.searcher.search(self._runtime.tenant, asked), least)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
         if traits and scope.user_id is not None:  # the next reflection counts them
             components.shown.note_search(self._runtime.tenant, scope.write_lane, item_ids=traits)
@@ -117,11 +128,11 @@ class ReadVerbs(Verbs):
         namespace: str | None = None,
         token_budget: int | None = None,
         time_zone: str | None = None,
-        plan: RetrievalPlan | Mapping[str, Any] | None = None,
+        plan: "retrieval_plan.RetrievalPlan | Mapping[str, Any] | None" = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         dry_run: bool = False,
-    ) -> ContextPackage:
+    ) -> "context.ContextPackage":
         """Return the smallest context that lets an agent answer ``user_message``, each memory in it cited.
 
         Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and due items; a summary of the
@@ -141,24 +152,24 @@ class ReadVerbs(Verbs):
         components = self._runtime.components
         budget = components.budget
         if token_budget is not None:
-            budget = scale_budget(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
+            budget = assembly.scale_budget(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
         wanted = self._runtime.wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
-        request = Request(
+        request = assembly.Request(
             session_id=session,
             message=check_text(user_message, field="user_message"),
             scope=scope,
             budget=budget,
-            agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
+            agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
-            plan=None if plan is None else plan_of(plan),
+            now=prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)
         if not looked_at:
             self._note_context(request, package, stood)
         return package
 
-    def _note_context(self, request: Request, package: ContextPackage, seq: int) -> None:
+    def _note_context(self, request: "assembly.Request", package: "context.ContextPackage", seq: int) -> None:
         """Note which items a session was shown; it is written asynchronously, while the agent replies."""
         shown = package.shown_ids()
         if shown:
@@ -193,9 +204,9 @@ class ReadVerbs(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
-        now = asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        now = prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with components.database.transaction(self._runtime.tenant, "read") as unit:
-            return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
+            return prospective.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
     def get(
         self,
@@ -223,11 +234,11 @@ class ReadVerbs(Verbs):
         if external_id is not None:
             lane = make_scope(user_id=user_id, namespace=namespace).write_lane
             name = check_id(external_id, field="external_id")
-            item = item_named(self._runtime.components, self._runtime.tenant, lane, name, wanted)
+            item = external_ids.item_named(self._runtime.components, self._runtime.tenant, lane, name, wanted)
         else:
             item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), wanted)
-        if item.kind == REASONING:
-            return reasoning_item(item)
+        if item.kind == records.REASONING:
+            return item_records.reasoning_item(item)
         if item.kind == TRAIT:
             return self._runtime.components.traits.as_trait(self._runtime.tenant, item, wanted.as_of)
         return self._runtime.components.experience.record(self._runtime.tenant, item, wanted.as_of)

@@ -1,6 +1,9 @@
 """Verbs of the reasoning bank: search claims, and the group memory.reasoning, which stores and checks them."""
 
+from typing import TYPE_CHECKING
+
 from phronesis.core.ids import parse_id
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import ClaimIndexResult, SearchResult
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
@@ -8,14 +11,21 @@ from phronesis.errors import NotFound, Violation
 from phronesis.log import inputs
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
-from phronesis.reasoning import handlers
-from phronesis.reasoning.documents import CLAIM
-from phronesis.reasoning.laws.claim_status import written_block
-from phronesis.reasoning.laws.item_records import ReasoningItem, pending_item, reasoning_item
-from phronesis.reasoning.laws.records import REASONING
-from phronesis.recall.search import Query
 from phronesis.store.eligible import ReadConditions
-from phronesis.store.usage import WHOLE_ITEM, Use
+
+if TYPE_CHECKING:
+    from phronesis.reasoning import documents, handlers
+    from phronesis.reasoning.laws import claim_status, item_records, records
+    from phronesis.recall import search as searching
+    from phronesis.store import usage
+else:
+    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
+    documents = lazy_module("phronesis.reasoning.documents")
+    handlers = lazy_module("phronesis.reasoning.handlers")
+    item_records = lazy_module("phronesis.reasoning.laws.item_records")
+    records = lazy_module("phronesis.reasoning.laws.records")
+    searching = lazy_module("phronesis.recall.search")
+    usage = lazy_module("phronesis.store.usage")
 
 
 class ReasoningVerbs(Verbs):
@@ -43,14 +53,14 @@ class ReasoningVerbs(Verbs):
         """
         inputs.no_pages(cursor=cursor, offset=offset)
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
-        wanted = ReadConditions(kinds=[REASONING], attributes=scoped)
+        wanted = ReadConditions(kinds=[records.REASONING], attributes=scoped)
         count = inputs.limit(limit, most=MAX_LIMIT)
         text = storable(check_text(query, field="query"))
-        asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
+        asked = searching.Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
         result = self._runtime.search_claims(asked)
         if run_id is not None:
             uses = [
-                Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
+                usage.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
                 for one in result
                 for match in one.matched_claims
             ]
@@ -72,7 +82,7 @@ class Reasoning(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> ReasoningItem:
+    ) -> "item_records.ReasoningItem":
         """Store a block of claims (``RBMEM_CLAIMS_V1``, docs/reasoning-bank.md) in a user's lane or a namespace.
 
         Facts, support and contra are kept as written. ``update`` replaces the block. ClaimsRefused, with every
@@ -84,9 +94,11 @@ class Reasoning(Verbs):
         written = self._runtime.write(call, scope.write_lane, handlers.ADD, payload)
         made = handlers.made_id(written.entry)
         if not written.pending:
-            return reasoning_item(self._runtime.components.browser.get(self._runtime.tenant, made, ReadConditions()))
-        block = written_block(payload)
-        return pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
+            return item_records.reasoning_item(
+                self._runtime.components.browser.get(self._runtime.tenant, made, ReadConditions())
+            )
+        block = claim_status.written_block(payload)
+        return item_records.pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
 
     def check(self, content: str, status: str = "active") -> list[Violation]:
         """Return every rule that a block of claims breaks: ``rule message line key claim_id``; empty if it is valid.
@@ -103,14 +115,14 @@ class Reasoning(Verbs):
         run_id: str | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
-    ) -> ReasoningItem:
+    ) -> "item_records.ReasoningItem":
         """Return a reasoning item, whatever its status; NotFound if there is none of that id.
 
         ``run_id`` notes that this run saw it; ``user_id`` or ``namespace`` name the run's lane, if it is not the item's
         own.
         """
         item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), ReadConditions())
-        if item.kind != REASONING:
+        if item.kind != records.REASONING:
             raise NotFound(f"item {item.id} is of kind {item.kind}, not reasoning; get shows it", field="id")
         if run_id is not None:
             own = user_id is None and namespace is None
@@ -118,9 +130,12 @@ class Reasoning(Verbs):
                 user_id=item.user_id if own else user_id, namespace=item.namespace if own else namespace
             ).write_lane
             self._runtime.components.used.note(
-                self._runtime.tenant, lane, check_id(run_id, field="run_id"), [Use(item.id, WHOLE_ITEM, "mem_get")]
+                self._runtime.tenant,
+                lane,
+                check_id(run_id, field="run_id"),
+                [usage.Use(item.id, usage.WHOLE_ITEM, "mem_get")],
             )
-        return reasoning_item(item)
+        return item_records.reasoning_item(item)
 
     def rebuild_index(self) -> ClaimIndexResult:
         """Rebuild the search documents of every reasoning item of the tenant from the items and their history.
@@ -130,7 +145,7 @@ class Reasoning(Verbs):
         """
         components = self._runtime.components
         self._runtime.drain()
-        done = components.reindexer.run(self._runtime.tenant, REASONING, counted=CLAIM)
+        done = components.reindexer.run(self._runtime.tenant, records.REASONING, counted=documents.CLAIM)
         self._runtime.wake(pending=False)
         outside = components.mirror.repair(self._runtime.tenant) if components.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)

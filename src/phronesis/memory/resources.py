@@ -4,37 +4,43 @@ import base64
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.documents import DOCUMENT, SECTION
 from phronesis.core.ids import parse_id
 from phronesis.core.items import SUSPECT_WORDS, Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import Gated
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment, isoformat, parse_past
-from phronesis.engine.untrusted_content import QUARANTINED
-from phronesis.engine.writer import WriteResult
 from phronesis.errors import InputError, NotFound
-from phronesis.experience.laws.input import MAX_SEQ, SOURCE
-from phronesis.experience.laws.records import (
-    L1,
-    Episode,
-    EventSource,
-    Ingested,
-    L1Event,
-    event_of,
-)
-from phronesis.experience.sources.port import RawText, refuse_unsupported
 from phronesis.log import inputs
-from phronesis.memory.experience import ingested
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
-from phronesis.resources.handlers import RESOURCE
-from phronesis.resources.ingestion import SUMMARY
-from phronesis.resources.laws.records import IngestedResource, Resource, ResourcePayload
-from phronesis.resources.readers.decoding import decoded
-from phronesis.resources.readers.port import RawDocument
+
+if TYPE_CHECKING:
+    from phronesis.engine import untrusted_content, writer
+    from phronesis.experience.laws import input as given_events
+    from phronesis.experience.laws import records
+    from phronesis.experience.sources import port as source_port
+    from phronesis.memory import experience
+    from phronesis.resources import handlers, ingestion
+    from phronesis.resources.laws import records as documents
+    from phronesis.resources.readers import decoding
+    from phronesis.resources.readers import port as reader_port
+else:
+    decoding = lazy_module("phronesis.resources.readers.decoding")
+    documents = lazy_module("phronesis.resources.laws.records")
+    experience = lazy_module("phronesis.memory.experience")
+    given_events = lazy_module("phronesis.experience.laws.input")
+    handlers = lazy_module("phronesis.resources.handlers")
+    ingestion = lazy_module("phronesis.resources.ingestion")
+    reader_port = lazy_module("phronesis.resources.readers.port")
+    records = lazy_module("phronesis.experience.laws.records")
+    source_port = lazy_module("phronesis.experience.sources.port")
+    untrusted_content = lazy_module("phronesis.engine.untrusted_content")
+    writer = lazy_module("phronesis.engine.writer")
 
 _OFF: Final = "off"
 
@@ -63,7 +69,7 @@ class Resources(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> IngestedResource:
+    ) -> "documents.IngestedResource":
         """Ingest a document in sections: a ``text``, the file at ``path``, or the page at ``url`` (by policy).
 
         Plain text, Markdown, reStructuredText, HTML, source code, notebooks; PDF and Office files with the extra
@@ -93,7 +99,7 @@ class Resources(Verbs):
         if uri is not None:
             payload["uri"] = _uri(uri)
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._taken_in(self._runtime.write(call, scope.write_lane, RESOURCE, payload))
+        return self._taken_in(self._runtime.write(call, scope.write_lane, handlers.RESOURCE, payload))
 
     def get(
         self,
@@ -101,7 +107,7 @@ class Resources(Verbs):
         *,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
-    ) -> Resource:
+    ) -> "documents.Resource":
         """Return a document with its versions and its sections in reading order, or as it was ``as_of`` a time.
 
         Versions that were rolled back are included. NotFound: no such document.
@@ -111,7 +117,7 @@ class Resources(Verbs):
 
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
-    ) -> ResourcePayload:
+    ) -> "documents.ResourcePayload":
         """Return the payload members that hold the document, after parsing it: an unreadable one is not recorded."""
         taking_in = self._runtime.components.documents
         if url is not None:
@@ -124,16 +130,16 @@ class Resources(Verbs):
                     " raise the limit",
                     field="text",
                 )
-            payload = _holding(RawDocument(media_type=media_type, text=words))
+            payload = _holding(reader_port.RawDocument(media_type=media_type, text=words))
         else:
             file = Path(path)
             body = _bytes_of(file, taking_in.max_bytes)
-            payload = _holding(RawDocument(name=file.name, media_type=media_type, data=body))
+            payload = _holding(reader_port.RawDocument(name=file.name, media_type=media_type, data=body))
             payload["uri"] = file.absolute().as_uri()
         taking_in.reader(taking_in.raw(payload))
         return payload
 
-    def _page(self, url: str) -> ResourcePayload:
+    def _page(self, url: str) -> "documents.ResourcePayload":
         components = self._runtime.components
         if components.documents.urls == _OFF:
             raise InputError(
@@ -143,14 +149,14 @@ class Resources(Verbs):
             )
         page = components.documents.fetch(url)
         found = components.documents.reader(page)
-        if components.documents.urls == SUMMARY:
+        if components.documents.urls == ingestion.SUMMARY:
             short = components.documents.summarise(found)
             return {"uri": url, "name": url, "media_type": short.media_type, "text": short.text, "title": short.title}
         return {**_holding(page), "uri": url}
 
-    def _taken_in(self, written: WriteResult) -> IngestedResource:
+    def _taken_in(self, written: "writer.WriteResult") -> "documents.IngestedResource":
         if written.pending:
-            return IngestedResource(written.entry.id, pending=True, gated=written.redacted)
+            return documents.IngestedResource(written.entry.id, pending=True, gated=written.redacted)
         browser = self._runtime.components.browser
         changed = [item for _, item in browser.changed_by(self._runtime.tenant, written.entry)]
         document = next((item for item in changed if item.kind == DOCUMENT), None)
@@ -158,7 +164,7 @@ class Resources(Verbs):
         made = {item.id: item for item in sections if item.entry_id == written.entry.id}
         over = [item for item in sections if item.entry_id != written.entry.id and item.ended is not None]
         listed: Sequence[str] = () if document is None else document.data.get("sections", ())
-        return IngestedResource(
+        return documents.IngestedResource(
             entry_id=written.entry.id,
             document=document,
             number=0 if document is None else document.data["number"],
@@ -181,7 +187,7 @@ class Resources(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> Ingested:
+    ) -> "records.Ingested":
         """Extract attempts from a source: ``text``, or the file at ``path``.
 
         ``source_type``: lean, math_proof, chat, log, manual or run. Each event's ``source_ref`` is that of the whole
@@ -205,15 +211,18 @@ class Resources(Verbs):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
-        raw = RawText(text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock())
-        refuse_unsupported(sources[source_type], raw)
+        raw = source_port.RawText(
+            text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock()
+        )
+        source_port.refuse_unsupported(sources[source_type], raw)
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")
         if occurred_at is not None:
             at = parse_past(occurred_at, field="occurred_at", now=self._runtime.components.clock())
             payload["occurred_at"] = isoformat(at)
-        return ingested(
-            self._runtime, self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, SOURCE, payload)
+        return experience.ingested(
+            self._runtime,
+            self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, given_events.SOURCE, payload),
         )
 
     def get_source(
@@ -222,7 +231,7 @@ class Resources(Verbs):
         *,
         user_id: str | None = None,
         namespace: str | None = None,
-    ) -> EventSource:
+    ) -> "records.EventSource":
         """Return the source of an event as it was submitted: the raw text and the event's lines, payload, hints.
 
         ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of an unnamed text, or the given
@@ -243,30 +252,30 @@ class Resources(Verbs):
         namespace: str | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
-    ) -> Episode:
+    ) -> "records.Episode":
         """Return the attempts of an episode in order, with their common goal and situation.
 
         NotFound: the scope sees no event of that episode.
         """
         episode_id = check_id(id, field="id")
         scope = make_scope(user_id=user_id, namespace=namespace, run_id=episode_id)
-        wanted = self._runtime.wanted(kinds=[L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
-        browser, found, cursor = self._runtime.components.browser, list[L1Event](), None
+        wanted = self._runtime.wanted(kinds=[records.L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
+        browser, found, cursor = self._runtime.components.browser, list[records.L1Event](), None
         while True:
             page = browser.list_items(self._runtime.tenant, scope, wanted, limit=MAX_LIMIT, cursor=cursor)
-            found += [event_of(item) for item in page]
+            found += [records.event_of(item) for item in page]
             cursor = page.next_cursor
             if cursor is None:
                 break
         if not found:
             raise NotFound(f"there is no episode {episode_id!r:.80} in this scope", field="id")
-        return Episode.of(episode_id, sorted(found, key=_place))
+        return records.Episode.of(episode_id, sorted(found, key=_place))
 
 
 def _gated(item: Item) -> Gated:
     words = str(item.data.get(SUSPECT_WORDS, item.content))
     why = f"it reads like an order to a model ({item.quarantine}); it is in quarantine until somebody releases it"
-    return Gated(words, QUARANTINED, why)
+    return Gated(words, untrusted_content.QUARANTINED, why)
 
 
 def _uri(value: object, *, field: str = "uri") -> str:
@@ -276,9 +285,9 @@ def _uri(value: object, *, field: str = "uri") -> str:
     return uri
 
 
-def _holding(raw: RawDocument) -> ResourcePayload:
+def _holding(raw: "reader_port.RawDocument") -> "documents.ResourcePayload":
     """Return the payload members of a document: as text if possible, so that its lines can be cited."""
-    payload: ResourcePayload = {}
+    payload: documents.ResourcePayload = {}
     if raw.name:
         payload["name"] = raw.name
     if raw.media_type:
@@ -310,9 +319,9 @@ def _bytes_of(path: Path, most: int) -> bytes:
     return body
 
 
-def _place(event: L1Event) -> tuple[int, datetime, str]:
+def _place(event: "records.L1Event") -> tuple[int, datetime, str]:
     """Return the sort key of an event in its episode: its position, then its time."""
-    last = MAX_SEQ if event.seq is None else event.seq
+    last = given_events.MAX_SEQ if event.seq is None else event.seq
     return last, event.occurred_at or event.recorded_at, event.id
 
 
@@ -322,7 +331,7 @@ def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
     InputError if it is not text, or its encoding cannot be detected.
     """
     try:
-        return decoded(body)
+        return decoding.decoded(body)
     except InputError as error:
         raise InputError(f"{name} is no text whose encoding can be told; convert it to UTF-8", field=field) from error
 

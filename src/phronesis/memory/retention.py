@@ -3,7 +3,9 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import (
     ErasureCertificate,
     ExportResult,
@@ -11,15 +13,23 @@ from phronesis.core.results import (
 )
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
-from phronesis.engine.erasure import Target
-from phronesis.experience.laws.records import ForgetResult, Forgotten
-from phronesis.forgetting.handler import FORGET
-from phronesis.forgetting.planning import ForgetPayload
 from phronesis.log import inputs
-from phronesis.log.export import write_export
-from phronesis.log.import_log import Importer
 from phronesis.log.inputs import flag
 from phronesis.memory.runtime import Verbs
+
+if TYPE_CHECKING:
+    from phronesis.engine import erasure
+    from phronesis.experience.laws import records
+    from phronesis.forgetting import handler, planning
+    from phronesis.log import export as exporting
+    from phronesis.log import import_log
+else:
+    erasure = lazy_module("phronesis.engine.erasure")
+    exporting = lazy_module("phronesis.log.export")
+    handler = lazy_module("phronesis.forgetting.handler")
+    import_log = lazy_module("phronesis.log.import_log")
+    planning = lazy_module("phronesis.forgetting.planning")
+    records = lazy_module("phronesis.experience.laws.records")
 
 
 class StoreVerbs(Verbs):
@@ -37,7 +47,7 @@ class StoreVerbs(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> ForgetResult:
+    ) -> "records.ForgetResult":
         """Archive items with low retention, and end long-archived ones; experience is downweighted first.
 
         Retention decays with the days since an item was last shown or reinforced; use, importance, usefulness and a
@@ -55,7 +65,7 @@ class StoreVerbs(Verbs):
         forgetting.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        narrowing: ForgetPayload = {}
+        narrowing: planning.ForgetPayload = {}
         if session_id is not None:
             narrowing["session_id"] = check_id(session_id, field="session_id")
         if agent_id is not None:
@@ -68,18 +78,25 @@ class StoreVerbs(Verbs):
         if flag(dry_run, field="dry_run"):
             rows, kept = components.forgetter.would_do(self._runtime.tenant, lane, payload, components.clock())
             return self._forgotten(None, rows, kept, dry_run=True)
-        written = self._runtime.write(call, lane, FORGET, payload)
+        written = self._runtime.write(call, lane, handler.FORGET, payload)
         if written.pending:
-            return ForgetResult(written.entry.id, pending=True)
+            return records.ForgetResult(written.entry.id, pending=True)
         return self._forgotten(
             written.entry.id, components.forgetter.did(components.browser, self._runtime.tenant, written.entry)
         )
 
     def _forgotten(
-        self, entry_id: str | None, rows: Sequence[Forgotten], kept: Sequence[Forgotten] = (), *, dry_run: bool = False
-    ) -> ForgetResult:
+        self,
+        entry_id: str | None,
+        rows: "Sequence[records.Forgotten]",
+        kept: "Sequence[records.Forgotten]" = (),
+        *,
+        dry_run: bool = False,
+    ) -> "records.ForgetResult":
         counts, most = dict(Counter(row.action for row in rows)), self._runtime.components.forgetter.law.most
-        return ForgetResult(entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most)
+        return records.ForgetResult(
+            entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most
+        )
 
     def erase(
         self,
@@ -104,7 +121,9 @@ class StoreVerbs(Verbs):
         an ``id`` and is not the item's version: nothing is erased then.
         """
         version = inputs.version(expected_version)
-        target = Target.of(item_id=id, session_id=session_id, user_id=user_id, namespace=namespace, version=version)
+        target = erasure.Target.of(
+            item_id=id, session_id=session_id, user_id=user_id, namespace=namespace, version=version
+        )
         said = None if reason is None else check_text(reason, field="reason")
         call = self._runtime.call(actor, None, True)
         self._runtime.components.shown.settle(self._runtime.tenant)  # otherwise it would be written after the erasure
@@ -119,7 +138,7 @@ class StoreVerbs(Verbs):
         """
         components = self._runtime.components
         self._runtime.drain()
-        return write_export(components.database, self._runtime.tenant, path, components.clock())
+        return exporting.write_export(components.database, self._runtime.tenant, path, components.clock())
 
     def import_(self, path: str | os.PathLike[str]) -> ImportResult:
         """Import a file written by ``export`` (entries, outcomes, failures) and interpret its entries.
@@ -129,7 +148,7 @@ class StoreVerbs(Verbs):
         other entries than the file.
         """
         components = self._runtime.components
-        taken = Importer(components.database, self._runtime.tenant, components.clock).run(path)
+        taken = import_log.Importer(components.database, self._runtime.tenant, components.clock).run(path)
         self._runtime.wake(pending=True)
         self._runtime.drain()
         return taken

@@ -2,25 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.compose.assembly import RECENT
-from phronesis.compose.session_history import recent_turns
-from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
-from phronesis.log.reader import fit
 from phronesis.memory.runtime import Verbs
-from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.planning.planner import PlanRequest
-from phronesis.recall.prospective import asked_at
-from phronesis.recall.scoring.weights import at_least
 from phronesis.store.eligible import ReadConditions
 from phronesis.traits.laws.strength import TRAIT
+
+if TYPE_CHECKING:
+    from phronesis.compose import assembly, session_history
+    from phronesis.core import evidence_pack, retrieval_plan
+    from phronesis.log import reader
+    from phronesis.recall import as_of as held
+    from phronesis.recall import prospective
+    from phronesis.recall.planning import planner as planning
+    from phronesis.recall.scoring import weights
+else:
+    assembly = lazy_module("phronesis.compose.assembly")
+    evidence_pack = lazy_module("phronesis.core.evidence_pack")
+    held = lazy_module("phronesis.recall.as_of")
+    planning = lazy_module("phronesis.recall.planning.planner")
+    prospective = lazy_module("phronesis.recall.prospective")
+    reader = lazy_module("phronesis.log.reader")
+    retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
+    session_history = lazy_module("phronesis.compose.session_history")
+    weights = lazy_module("phronesis.recall.scoring.weights")
 
 MAX_EVIDENCE: Final = 1_000
 """Maximum pieces of evidence of one plan."""
@@ -42,7 +53,7 @@ class RetrievalVerbs(Verbs):
         valid_at: Moment | None = None,
         limit: int | None = None,
         time_zone: str | None = None,
-    ) -> RetrievalPlan:
+    ) -> "retrieval_plan.RetrievalPlan":
         """Return the query plan for a message: intent, queries, names, time, and whether resources are needed.
 
         By rules, or by the model of the role ``plan``. With ``session_id``, "it" and 那个 refer to what that session
@@ -58,15 +69,15 @@ class RetrievalVerbs(Verbs):
         session = None if session_id is None else check_id(session_id, field="session_id")
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         components = self._runtime.components
-        asked = PlanRequest(
+        asked = planning.PlanRequest(
             message=text,
             scope=scope,
             recent=self._said_before(scope, session, wanted),
-            agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
+            agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
             valid_at=optional_moment(wanted.valid_at),
-            now=asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
         )
         return components.planner.plan(self._runtime.tenant, asked)
 
@@ -75,11 +86,13 @@ class RetrievalVerbs(Verbs):
         if session_id is None:
             return ()
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
-            lanes = visible_lanes(unit, scope)
-            turns = recent_turns(unit, lanes, session_id, last=RECENT, as_of=wanted.as_of)
+            lanes = held.visible_lanes(unit, scope)
+            turns = session_history.recent_turns(unit, lanes, session_id, last=assembly.RECENT, as_of=wanted.as_of)
         return tuple(block.text for block in turns.blocks if not block.fenced)
 
-    def retrieve(self, plan: RetrievalPlan | Mapping[str, Any], *, min_score: float | None = None) -> EvidencePack:
+    def retrieve(
+        self, plan: "retrieval_plan.RetrievalPlan | Mapping[str, Any]", *, min_score: float | None = None
+    ) -> "evidence_pack.EvidencePack":
         """Execute a plan: return evidence of conversation memory and of resources as one list, best first.
 
         ``plan`` is a result of ``plan``, perhaps changed, or the same as a mapping; its ``scope`` says whose memory is
@@ -90,12 +103,12 @@ class RetrievalVerbs(Verbs):
 
         InputError names the wrong field of the plan.
         """
-        checked = plan_of(plan)
+        checked = retrieval_plan.plan_of(plan)
         least = None if min_score is None else share(min_score, field="min_score")
         components = self._runtime.components
         pack = components.retrieving.retrieve(self._runtime.tenant, checked)
         if least is not None:
-            kept = at_least(pack.evidence, least)
+            kept = weights.at_least(pack.evidence, least)
             pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)
         traits = [one.item.id for one in pack if one.item.kind == TRAIT]
         if traits and checked.scope.user_id is not None:  # the next reflection counts them, as after a search

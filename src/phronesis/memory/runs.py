@@ -2,31 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
-from phronesis.engine.edits import Call
-from phronesis.engine.writer import WriteResult
 from phronesis.errors import Conflict, IdempotencyConflict, MissingExtra
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
-from phronesis.reasoning import handlers
-from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
-from phronesis.reasoning.laws.records import Review, Run
-from phronesis.reasoning.learning import LEARN
+
+if TYPE_CHECKING:
+    from phronesis.engine import edits, writer
+    from phronesis.reasoning import handlers, learning
+    from phronesis.reasoning.laws import item_records, records
+else:
+    edits = lazy_module("phronesis.engine.edits")
+    handlers = lazy_module("phronesis.reasoning.handlers")
+    item_records = lazy_module("phronesis.reasoning.laws.item_records")
+    learning = lazy_module("phronesis.reasoning.learning")
+    records = lazy_module("phronesis.reasoning.laws.records")
+    writer = lazy_module("phronesis.engine.writer")
 
 
 class _RunVerbs(Verbs):
     """What learn and the group share: finding a run."""
 
     def _about(
-        self, run_id: str, user_id: str | None, namespace: str | None, call: Call
-    ) -> tuple[LaneName, Call, dict[str, Any]]:
+        self, run_id: str, user_id: str | None, namespace: str | None, call: "edits.Call"
+    ) -> "tuple[LaneName, edits.Call, dict[str, Any]]":
         """Return the lane of a run, the call, and the payload members that identify the run."""
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         components = self._runtime.components
@@ -51,7 +58,7 @@ class LearnVerbs(_RunVerbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> LearnResult:
+    ) -> "item_records.LearnResult":
         """Learn from a run: evaluate every claim of the items that it used or resembles, and add new claims.
 
         Each claim that the run's FACTS support or contradict counts it once; hypotheses become conclusions and can fall
@@ -68,26 +75,26 @@ class LearnVerbs(_RunVerbs):
         if model is not None:
             payload["model"] = components.roster.reference("learn", check_id(model, field="model"))
         try:
-            written = self._runtime.write(call, lane, LEARN, {**payload, "read": read})
+            written = self._runtime.write(call, lane, learning.LEARN, {**payload, "read": read})
         except IdempotencyConflict as conflict:
             return self._same_learn(conflict, payload)
         return self._learn_result(written, payload["run_id"])
 
-    def _learn_result(self, written: WriteResult, run_id: str) -> LearnResult:
+    def _learn_result(self, written: "writer.WriteResult", run_id: str) -> "item_records.LearnResult":
         if written.pending:
-            return LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
+            return item_records.LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
         if written.applied is None:
             return self._runtime.components.runs.learned(self._runtime.tenant, written.entry.id)
         return self._runtime.components.runs.just_learned(self._runtime.tenant, written.entry, written.applied)
 
-    def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> LearnResult:
+    def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> "item_records.LearnResult":
         """Return the learn recorded under a key, if it was of this run.
 
         What the run had read by then is not part of the call.
         """
         known = self._runtime.components.runs.entry(self._runtime.tenant, str(conflict.details["entry_id"]))
         same = all(known.payload.get(name) == payload.get(name) for name in ("item_id", "model"))
-        if known.verb != LEARN or not same:
+        if known.verb != learning.LEARN or not same:
             raise conflict
         return self._runtime.components.runs.learned(self._runtime.tenant, known.id)
 
@@ -124,7 +131,7 @@ class Runs(_RunVerbs):
         told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
         reviews = self._runtime.components.reviews
         if reviews is not None:
-            reviews.recorded(self._runtime.tenant, lane, Run(run_id=run_id, **told))
+            reviews.recorded(self._runtime.tenant, lane, records.Run(run_id=run_id, **told))
         return run_id
 
     def feedback(
@@ -153,7 +160,7 @@ class Runs(_RunVerbs):
         )
         return EditResult(written.entry.id, changed, pending=written.pending, gated=written.redacted)
 
-    def get(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
+    def get(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> "item_records.RunRecord":
         """Return a run with its feedback, FACTS, what it read, and its learns; NotFound if there is none.
 
         ``review`` is what is already known of its modifier: no server is asked.
@@ -173,7 +180,7 @@ class Runs(_RunVerbs):
         namespace: str | None = None,
         refresh: bool = False,
         wait: bool = True,
-    ) -> Review:
+    ) -> "records.Review":
         """Return the small molecule that a run names as its modifier, and whether it has a free –COOH.
 
         The modifier's name is looked up at PubChem (`PHRONESIS_PUBCHEM_URL`), unless it was within the last 30 days, or
@@ -207,7 +214,7 @@ class Runs(_RunVerbs):
 
     def list(
         self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None
-    ) -> Page[RunRecord]:
+    ) -> "Page[item_records.RunRecord]":
         """Return the runs of a user, or of a namespace, newest first, without archived ones.
 
         Pass the page's ``next_cursor`` as ``cursor`` for the next page (`get_all`).
@@ -217,5 +224,5 @@ class Runs(_RunVerbs):
         return self._runtime.components.runs.listed(self._runtime.tenant, lane, limit=count, cursor=after)
 
 
-def _as_run(record: RunRecord) -> Run:
-    return Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)
+def _as_run(record: "item_records.RunRecord") -> "records.Run":
+    return records.Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)

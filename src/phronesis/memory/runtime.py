@@ -3,109 +3,48 @@
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from phronesis.compose.assembly import Assembler
-from phronesis.core.changes import Delta
-from phronesis.core.context import Budget
 from phronesis.core.ids import parse_id
 from phronesis.core.items import KINDS, Item
-from phronesis.core.proposals import Gated
-from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, ReferenceResult, SearchResult
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
 from phronesis.engine.background import Background
-from phronesis.engine.doctor import Doctor
-from phronesis.engine.edits import Call, ItemEditor
-from phronesis.engine.erasure import Eraser
-from phronesis.engine.replay import Replayer
-from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import Closed, PhronesisError
-from phronesis.experience.maintenance_schedule import MaintenanceScheduler
-from phronesis.experience.query import ExperienceSearch
-from phronesis.experience.query_answer import ExperienceBook
-from phronesis.experience.sources.port import Sources
-from phronesis.forgetting.handler import Forgetter
-from phronesis.index.reindexing import Reindexer
-from phronesis.index.vectorizer import Vectorizer
 from phronesis.log.inputs import flag
-from phronesis.log.reader import load_entry
-from phronesis.memory.overview import OverviewBook
-from phronesis.models.model_registry import ModelRegistry
-from phronesis.reasoning.documents import CLAIM
-from phronesis.reasoning.external_mirror import Mirror
-from phronesis.reasoning.laws.claim_status import status_of
-from phronesis.reasoning.migration import Migrator
-from phronesis.reasoning.run_reader import RunReader
-from phronesis.reasoning.run_reviews import RunReviews
-from phronesis.recall.browse import Browser, gated_in
-from phronesis.recall.planning.planner import Planner
-from phronesis.recall.reranking import Search
-from phronesis.recall.retrieval import PlanExecutor
-from phronesis.recall.search import Query
-from phronesis.resources.ingestion import TakingIn
-from phronesis.resources.references import referred_in
-from phronesis.resources.search import ResourceBook
-from phronesis.store.context_impressions import ShownContexts
-from phronesis.store.database import Database
+from phronesis.memory.components import Components
 from phronesis.store.eligible import ReadConditions, check_kinds
 from phronesis.store.filters import compile_filters, scoped_filters
 from phronesis.store.lanes import list_behind
-from phronesis.store.model_calls import StoredLedger
-from phronesis.store.usage import Usage, UsedMemories
-from phronesis.traits.reflector import Reflector
-from phronesis.traits.search import TraitBook
 
-
-@dataclass(frozen=True, slots=True)
-class Components:
-    """The components that a Memory delegates to; ``wiring`` builds them."""
-
-    database: Database
-    writer: Writer
-    editor: ItemEditor
-    browser: Browser
-    overviews: OverviewBook
-    searcher: Search
-    retrieving: PlanExecutor
-    assembler: Assembler
-    planner: Planner
-    budget: Budget
-    replayer: Replayer
-    eraser: Eraser
-    shown: ShownContexts
-    used: UsedMemories
-    usage: Usage
-    runs: RunReader
-    doctor: Doctor
-    vectorizer: Vectorizer
-    reindexer: Reindexer
-    mirror: Mirror | None
-    migrator: Migrator
-    reflector: Reflector
-    traits: TraitBook
-    sources: Sources
-    documents: TakingIn
-    resources: ResourceBook
-    experience: ExperienceBook
-    asking: ExperienceSearch
-    forgetter: Forgetter
-    keeper: MaintenanceScheduler
-    roster: ModelRegistry
-    ledger: StoredLedger
-    clock: Callable[[], datetime]
-    zone: tzinfo
-    extensions: Mapping[str, Any]
-    """Components of engines whose verbs are not those of Memory, by name."""
-    reviews: RunReviews | None = None
-    """None: no installed plug-in brings reviews."""
-
-    def count_tokens(self, text: str) -> int:
-        """Return the number of tokens of a text, by the policy's counter."""
-        return self.assembler.counter().count(text)
+if TYPE_CHECKING:
+    from phronesis.core import results
+    from phronesis.core.changes import Delta
+    from phronesis.core.proposals import Gated
+    from phronesis.core.results import Degraded, EditResult, Evidence, ReferenceResult, SearchResult
+    from phronesis.engine import edits
+    from phronesis.engine.edits import Call
+    from phronesis.engine.writer import WriteResult
+    from phronesis.log import reader
+    from phronesis.reasoning import documents
+    from phronesis.reasoning.external_mirror import Mirror
+    from phronesis.reasoning.laws import claim_status
+    from phronesis.recall import browse
+    from phronesis.recall.search import Query
+    from phronesis.resources import references
+    from phronesis.store.context_impressions import ShownContexts
+else:
+    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
+    results = lazy_module("phronesis.core.results")
+    browse = lazy_module("phronesis.recall.browse")
+    documents = lazy_module("phronesis.reasoning.documents")
+    edits = lazy_module("phronesis.engine.edits")
+    reader = lazy_module("phronesis.log.reader")
+    references = lazy_module("phronesis.resources.references")
 
 
 class Runtime:
@@ -139,24 +78,36 @@ class Runtime:
         if not self._closed:
             self._closed = True
             if self._host is None:
-                self._components.roster.close()  # otherwise the thread would wait for a model's answer
-                if self._components.reviews is not None:
-                    self._components.reviews.close()
-                self._components.retrieving.close()
+                # First the models: otherwise the thread would wait for an answer.
+                for name in ("roster", "reviews", "retrieving"):
+                    self._close_made(name)
             self._background.stop()
             self._notes.stop()
-            self._components.shown.settle(self.tenant, patient=False)
+            self._settle_shown(patient=False)
             with self._coming:
                 guests = list(self._guests)
             for guest in guests:
                 guest.close()
             if self._host is None:
-                self._components.shown.close()  # impressions of Memories that were dropped without being closed
-                if self._components.mirror is not None:
-                    self._components.mirror.index.close()
-                self._components.usage.close()
+                self._close_made("shown")  # impressions of Memories that were dropped without being closed
+                mirror: Mirror | None = self._components.if_made("mirror")
+                if mirror is not None:
+                    mirror.index.close()
+                self._close_made("usage")
                 self._components.ledger.settle()
                 self._components.database.close()
+
+    def _close_made(self, name: str) -> None:
+        """Close a component if it was made."""
+        made = self._components.if_made(name)
+        if made is not None:
+            made.close()
+
+    def _settle_shown(self, *, patient: bool) -> None:
+        """Write the impressions of this process, if there are any."""
+        shown: ShownContexts | None = self._components.if_made("shown")
+        if shown is not None:
+            shown.settle(self.tenant, patient=patient)
 
     def for_tenant(self, name: str) -> "Runtime":
         """Return the state of another tenant's Memory over the same components; closed with this one."""
@@ -172,7 +123,7 @@ class Runtime:
         """Write the impressions of reads, which do not wait for that."""
         if not self._components.ledger.settle(patient=False):
             self._notes.wake()  # another process is writing: retry soon
-        self._components.shown.settle(self.tenant, patient=False)
+        self._settle_shown(patient=False)
         if self._counts_due:
             self._counts_due = False
             self._components.usage.settle(self.tenant, patient=False)
@@ -183,21 +134,21 @@ class Runtime:
             self._counts_due = True
             self._notes.wake(pressing=True)
 
-    def search_claims(self, asked: Query) -> SearchResult:
+    def search_claims(self, asked: "Query") -> "SearchResult":
         """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
-        narrowed = replace(asked, wanted=replace(asked.wanted, parts=CLAIM))
+        narrowed = replace(asked, wanted=replace(asked.wanted, parts=documents.CLAIM))
         found = self.components.searcher.search(self.tenant, narrowed)
         return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
 
-    def call(self, actor: str, idempotency_key: str | None, wait: bool) -> Call:
+    def call(self, actor: str, idempotency_key: str | None, wait: bool) -> "Call":
         """Return the checked common arguments of a verb that writes."""
         key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
-        return Call(self.tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
+        return edits.Call(self.tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
 
-    def write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> WriteResult:
+    def write(self, call: "Call", lane: Any, verb: str, payload: Mapping[str, Any]) -> "WriteResult":
         """Append an entry and, if the call waits, interpret it; empty members of the payload are left out."""
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
-        self.components.shown.settle(self.tenant)
+        self._settle_shown(patient=True)
         written = self._components.writer.write(
             self.tenant,
             lane,
@@ -218,8 +169,8 @@ class Runtime:
         verb: str,
         payload: Mapping[str, Any],
         reason: str | None,
-        call: Call,
-    ) -> EditResult:
+        call: "Call",
+    ) -> "EditResult":
         """Append an entry that edits one item."""
         given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
         given = {name: value for name, value in given.items() if value is not None}
@@ -234,7 +185,7 @@ class Runtime:
         if pending or self._components.vectorizer.serves(self.tenant):
             self._background.wake(pressing=pending)
 
-    def learned(self, written: WriteResult) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    def learned(self, written: "WriteResult") -> tuple[tuple[Item, ...], tuple[Item, ...]]:
         """Return the items that an entry made or refined, and those that it ended."""
         if written.pending:
             return (), ()
@@ -254,7 +205,7 @@ class Runtime:
         ]
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
-    def gated(self, written: WriteResult) -> tuple[Gated, ...]:
+    def gated(self, written: "WriteResult") -> "tuple[Gated, ...]":
         """Return what was removed before recording, and what produced no item."""
         if written.pending:
             return written.redacted
@@ -263,9 +214,9 @@ class Runtime:
         settled = written.applied.settled
         rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
         made = {item.id for item in settled.created}
-        return (*written.redacted, *gated_in(written.entry, rows, made, written.applied.refusals))
+        return (*written.redacted, *browse.gated_in(written.entry, rows, made, written.applied.refusals))
 
-    def degraded(self, written: WriteResult) -> tuple[Degraded, ...]:
+    def degraded(self, written: "WriteResult") -> "tuple[Degraded, ...]":
         """Return the models and servers that were unavailable while an entry was prepared."""
         if written.pending:
             return ()
@@ -273,9 +224,9 @@ class Runtime:
             return tuple(written.applied.degraded)
         return self._components.writer.interpreter.degraded(self.tenant, written.entry.id)
 
-    def referred(self, written: WriteResult) -> tuple[ReferenceResult, ...]:
+    def referred(self, written: "WriteResult") -> "tuple[ReferenceResult, ...]":
         """Return what became of each reference of a turn."""
-        return () if written.pending else referred_in(self._components.database, self.tenant, written.entry)
+        return () if written.pending else references.referred_in(self._components.database, self.tenant, written.entry)
 
     def zone(self, name: str | None) -> tzinfo:
         """Return the time zone of a call: the one it names, else the policy's."""
@@ -326,7 +277,7 @@ class Runtime:
         """Write soon what reads have noted: impressions and uses."""
         self._notes.wake(pressing=True)
 
-    def recorded_payload(self, call: Call) -> Mapping[str, Any] | None:
+    def recorded_payload(self, call: "Call") -> Mapping[str, Any] | None:
         """Return the payload recorded under a call's idempotency key, which a repeated call reuses."""
         if call.idempotency_key is None:
             return None
@@ -334,7 +285,7 @@ class Runtime:
         if known is None:
             return None
         with self.components.database.transaction(self.tenant, "read") as unit:
-            return load_entry(unit, known).payload
+            return reader.load_entry(unit, known).payload
 
     def _work(self, stopped: Callable[[], bool]) -> None:
         try:
@@ -367,19 +318,25 @@ class Verbs:
         self._runtime = runtime
 
 
-def _said_again(delta: Delta) -> bool:
+def _said_again(delta: "Delta") -> bool:
     """Return whether a change counts one more mention of an item."""
     return any(row["polarity"] == "support" for row in delta.evidence_added)
 
 
-def _by_claims(found: Evidence) -> Evidence:
+def _by_claims(found: "Evidence") -> "Evidence":
     item = found.item
     claims = []
     for match in found.matched:
         claim_id = match.part.partition(":")[2]
         claims.append(
-            ClaimMatch(
-                match.id, match.part, match.snippet, match.distance, item.id, claim_id, status_of(item, claim_id)
+            results.ClaimMatch(
+                match.id,
+                match.part,
+                match.snippet,
+                match.distance,
+                item.id,
+                claim_id,
+                claim_status.status_of(item, claim_id),
             )
         )
     return replace(found, matched=tuple(claims))

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
@@ -16,17 +17,26 @@ from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
-from phronesis.traits.contradictions import CORRECT, correction_payload
-from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence, not_due
-from phronesis.traits.laws.strength import TRAIT, ReflectionTrigger
-from phronesis.traits.reflection import REFLECT
-from phronesis.traits.search import DEFAULT_STAGE, Filter
+
+if TYPE_CHECKING:
+    from phronesis.traits import contradictions, reflection
+    from phronesis.traits import search as trait_search
+    from phronesis.traits.laws import records, strength
+else:
+    contradictions = lazy_module("phronesis.traits.contradictions")
+    records = lazy_module("phronesis.traits.laws.records")
+    reflection = lazy_module("phronesis.traits.reflection")
+    strength = lazy_module("phronesis.traits.laws.strength")
+    trait_search = lazy_module("phronesis.traits.search")
+
+DEFAULT_STAGE: Final = "emerging"
+"""The lowest stage of the traits that a call lists by default; that of `phronesis.traits.search` is the same."""
 
 
 class TraitVerbs(Verbs):
     """The verbs should_reflect, reflect and get_user_traits."""
 
-    def should_reflect(self, user_id: str) -> ReflectionTrigger:
+    def should_reflect(self, user_id: str) -> "strength.ReflectionTrigger":
         """Return whether a reflection on a user is due: truthy or falsy, with the reason and the figures.
 
         It is due when the importance of new memories sums to 30, when the last reflection was 24 hours ago, or when
@@ -45,7 +55,7 @@ class TraitVerbs(Verbs):
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
-    ) -> ReflectionCycle:
+    ) -> "records.ReflectionCycle":
         """Reflect on what was learned of a user since the last time: trends, behaviours, preferences, core traits.
 
         Returns at once with status ``not_due`` if no reflection is due; ``force`` and ``session_ended`` reflect anyway.
@@ -73,7 +83,7 @@ class TraitVerbs(Verbs):
             found = components.reflector.due(self._runtime.tenant, lane, components.clock(), **asked)
             if not found and key is None:
                 done = components.reflector.since(self._runtime.tenant, lane, seen)
-                return done or replace(not_due(found.reason, found.value), user_id=user_id)
+                return done or replace(records.not_due(found.reason, found.value), user_id=user_id)
             if call.wait:
                 components.vectorizer.run(self._runtime.tenant)  # new memories are compared by similarity too
             return self._reflected(call, lane, payload)
@@ -87,7 +97,7 @@ class TraitVerbs(Verbs):
         *,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
-    ) -> list[Trait]:
+    ) -> "list[records.Trait]":
         """Return a user's live traits, highest stage first, then highest confidence.
 
         ``min_stage``: trend, candidate, emerging (default), established or core; ``subtype``: behavior, preference or
@@ -95,13 +105,15 @@ class TraitVerbs(Verbs):
         the last reflection. ``as_of`` returns the traits as they were known then.
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
-        which = Filter.of(min_stage, subtype, context)
+        which = trait_search.Filter.of(min_stage, subtype, context)
         return self._runtime.components.traits.listed(self._runtime.tenant, _lane(user_id), wanted, which)
 
-    def _reflected(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> ReflectionCycle:
-        written = self._runtime.write(call, lane, REFLECT, payload)
+    def _reflected(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> "records.ReflectionCycle":
+        written = self._runtime.write(call, lane, reflection.REFLECT, payload)
         if written.pending:
-            return ReflectionCycle(id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True)
+            return records.ReflectionCycle(
+                id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True
+            )
         return self._runtime.components.reflector.came_to(self._runtime.tenant, written.entry)
 
     def _catch_up(self, lane: LaneName) -> None:
@@ -120,7 +132,7 @@ class Traits(Verbs):
         id: str,  # noqa: A002 - the contract's name
         *,
         as_of: Moment | None = None,
-    ) -> list[TraitEvidence]:
+    ) -> "list[records.TraitEvidence]":
         """Return the memories for and against a trait, oldest first, each with its quality and text.
 
         NotFound: there is no such item. InputError: it is not a trait.
@@ -146,13 +158,15 @@ class Traits(Verbs):
         Later reflections do not overwrite a correction. ``traits.delete`` removes a trait; the same memories do not
         bring it back. InputError: nothing to correct, a wrong value, or not a trait.
         """
-        payload = correction_payload(content=content, context=context, facet=facet)
+        payload = contradictions.correction_payload(content=content, context=context, facet=facet)
         if not payload:
             raise InputError("give content, context or facet: there is nothing to correct", field="content")
         self._trait(id, ReadConditions())
         if expected_version is not None:
             payload["expected_version"] = inputs.version(expected_version)
-        return self._runtime.edit(id, CORRECT, payload, reason, self._runtime.call(actor, idempotency_key, wait))
+        return self._runtime.edit(
+            id, contradictions.CORRECT, payload, reason, self._runtime.call(actor, idempotency_key, wait)
+        )
 
     def delete(
         self,
@@ -173,14 +187,14 @@ class Traits(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         return self._runtime.edit(id, "retract", payload, reason, call)
 
-    def reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
+    def reflections(self, user_id: str, *, limit: int = 20) -> "list[records.ReflectionCycle]":
         """Return the reflections on a user, newest first, each with its trigger, result and cost."""
         count = inputs.limit(limit, most=MAX_LIMIT)
         return self._runtime.components.traits.cycles(self._runtime.tenant, _lane(user_id), limit=count)
 
     def _trait(self, item_id: str, wanted: ReadConditions) -> Item:
         found = self._runtime.components.browser.get(self._runtime.tenant, parse_id(item_id, field="id"), wanted)
-        if found.kind != TRAIT:
+        if found.kind != strength.TRAIT:
             raise InputError(f"{found.id} is a {found.kind}, not a trait", field="id")
         return found
 

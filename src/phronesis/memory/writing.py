@@ -1,24 +1,32 @@
 """Verbs that record: add, commit_turn, update, delete and rollback. Each appends an entry to the log first."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import parse_id
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import AddResult, CommitResult, EditResult
 from phronesis.core.scope import Scope, make_scope
 from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment
-from phronesis.engine.edits import Call
-from phronesis.engine.entry_applier import SUPERSEDES
 from phronesis.errors import InputError, NotFound
 from phronesis.log import inputs
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.memory.external_ids import Names, name_messages
 from phronesis.memory.runtime import Verbs
-from phronesis.resources.references import at_hand
-from phronesis.store.items import read_items
 from phronesis.store.lanes import find_lane
+
+if TYPE_CHECKING:
+    from phronesis.engine import edits, entry_applier
+    from phronesis.memory import external_ids
+    from phronesis.resources import references
+    from phronesis.store import items as item_rows
+else:
+    edits = lazy_module("phronesis.engine.edits")
+    entry_applier = lazy_module("phronesis.engine.entry_applier")
+    external_ids = lazy_module("phronesis.memory.external_ids")
+    item_rows = lazy_module("phronesis.store.items")
+    references = lazy_module("phronesis.resources.references")
 
 MAX_REPLACED: Final = 100
 """Maximum number of items that one call may supersede."""
@@ -79,18 +87,18 @@ class WriteVerbs(Verbs):
         } | inputs.zone(time_zone)
         if kind is None:
             inputs.refuse_without_kind(subject=subject, key=key, value=value, due=due, expires=expires)
-            payload["messages"] = name_messages(inputs.messages(content, now=now), own_name)
+            payload["messages"] = external_ids.name_messages(inputs.messages(content, now=now), own_name)
             payload["infer"] = inputs.flag(infer, field="infer")
         else:
             payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
             payload |= inputs.times_to_do(kind, due=due, expires=expires) | {EXTERNAL_ID: own_name}
         if supersedes is not None:
-            payload[SUPERSEDES] = self._replaceable(supersedes, scope, again=idempotency_key is not None)
+            payload[entry_applier.SUPERSEDES] = self._replaceable(supersedes, scope, again=idempotency_key is not None)
         return self._remember(self._runtime.call(actor, idempotency_key, wait), scope, payload)
 
-    def _remember(self, call: Call, scope: Scope, payload: Mapping[str, Any]) -> AddResult:
+    def _remember(self, call: "edits.Call", scope: Scope, payload: Mapping[str, Any]) -> AddResult:
         """Record a call of `add`, unless an item with its external id has the same text."""
-        names = Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload)
+        names = external_ids.Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload)
         held = [] if call.idempotency_key is not None else names.held()
         if held and len(held) == len(payload.get("messages", held)):
             return AddResult(held[0].entry_id, tuple(held))
@@ -111,21 +119,23 @@ class WriteVerbs(Verbs):
         """Return the ids of the items to supersede; ``again``: a repeated call, whose items may have ended already."""
         named = [given] if isinstance(given, str) else given
         if not isinstance(named, list | tuple) or not named or not all(isinstance(one, str) for one in named):
-            raise InputError("supersedes must be an item's id, or a list of ids", field=SUPERSEDES)
-        ids = list(dict.fromkeys(parse_id(one, field=SUPERSEDES) for one in named))
-        inputs.limit(len(ids), most=MAX_REPLACED, field=SUPERSEDES)
+            raise InputError("supersedes must be an item's id, or a list of ids", field=entry_applier.SUPERSEDES)
+        ids = list(dict.fromkeys(parse_id(one, field=entry_applier.SUPERSEDES) for one in named))
+        inputs.limit(len(ids), most=MAX_REPLACED, field=entry_applier.SUPERSEDES)
         components = self._runtime.components
         with components.database.transaction(self._runtime.tenant, "read") as unit:
             lane = find_lane(unit, scope.write_lane)
-            held = {} if lane is None else read_items(unit, lane, ids)
+            held = {} if lane is None else item_rows.read_items(unit, lane, ids)
         for one in ids:
             if one not in held:
                 raise NotFound(
                     f"supersedes: no item {one} in this user_id or namespace, and an item replaces those of its own",
-                    field=SUPERSEDES,
+                    field=entry_applier.SUPERSEDES,
                 )
             if not held[one].live and not again:
-                raise InputError(f"supersedes: item {one} has ended or is archived already", field=SUPERSEDES)
+                raise InputError(
+                    f"supersedes: item {one} has ended or is archived already", field=entry_applier.SUPERSEDES
+                )
         return ids
 
     def commit_turn(
@@ -164,9 +174,9 @@ class WriteVerbs(Verbs):
             payload["context_id"] = check_id(context_id, field="context_id")
         call = self._runtime.call(actor, idempotency_key, wait)
         if call.idempotency_key is None:
-            Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload).held()
+            external_ids.Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload).held()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
-        if call.wait and written.applied is not None and at_hand(written.applied.children):
+        if call.wait and written.applied is not None and references.at_hand(written.applied.children):
             self._runtime.components.writer.follow(self._runtime.tenant, written)
         made, ended = self._runtime.learned(written)
         return CommitResult(

@@ -1,42 +1,42 @@
 """The reasoning engine: agents' runs, the claims learned from them, and old memories rewritten as claims."""
 
-from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
-from phronesis.index.projections import no_parts
-from phronesis.reasoning import handlers, learning, migration
-from phronesis.reasoning.documents import PROJECTED, project_reasoning
-from phronesis.reasoning.fields import find_builder
-from phronesis.reasoning.laws.records import REASONING
-from phronesis.reasoning.learn_candidates import Candidates, RunFacts
-from phronesis.reasoning.run_reader import RunReader
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, by_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from phronesis.index import projections
+    from phronesis.index.projections import Projection
+    from phronesis.reasoning import documents, handlers, opening
+else:
+    documents = lazy_module("phronesis.reasoning.documents")
+    handlers = lazy_module("phronesis.reasoning.handlers")
+    opening = lazy_module("phronesis.reasoning.opening")
+    projections = lazy_module("phronesis.index.projections")
 
 
 def _open(platform: Platform) -> OpenEngine:
-    own, models = platform.policy.reasoning, platform.models
-    facts = RunFacts(find_builder(own.facts), own.products)
-    candidates = Candidates(platform.search, own.candidates, own.top_k)
-    rewriter = migration.Rewriter(models.asker("migrate") or models.asker("learn"))
-    return OpenEngine(
-        handlers=(
-            *handlers.REASONING_HANDLERS,
-            *handlers.RUN_HANDLERS,
-            *learning.handlers(learning.LearnPreparer(facts, candidates, partial(models.asker, "learn"))),
-            *migration.handlers(rewriter),
-        ),
-        components={
-            "runs": RunReader(platform.database, facts),
-            "migrator": migration.Migrator(platform.database, rewriter),
-        },
-    )
+    return opening.open_bank(platform)
+
+
+def _projections() -> "Mapping[str, Projection]":
+    return {"reasoning": documents.project_reasoning, "run": projections.no_parts}
 
 
 ENGINE: Final = Engine(
     name="reasoning",
-    open=_open,
-    folds=handlers.FOLDS,
-    projections={REASONING: project_reasoning, handlers.RUN: no_parts},
-    indexed_members={REASONING: PROJECTED},
-    forms=handlers.FORMS,
+    parts=(
+        Part(
+            open=_open,
+            verbs=("reasoning", "update_reasoning", "verdict", "run", "run_feedback", "learn", "migrate"),
+            components=("runs", "migrator"),
+        ),
+    ),
+    folds=by_kind(lambda: handlers.FOLDS, "reasoning"),
+    projections=by_kind(_projections, "reasoning", "run"),
+    indexed_members=by_kind(lambda: {"reasoning": documents.PROJECTED}, "reasoning"),
+    forms=by_kind(lambda: handlers.FORMS, "reasoning"),
 )

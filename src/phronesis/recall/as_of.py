@@ -17,7 +17,7 @@ from phronesis.store.lanes import ActiveModel, Lane, active_model, find_lane, fi
 from phronesis.store.log import find_entries, find_entry
 from phronesis.store.named_items import EVERY, NamedRow, RowPage, heads_between, row_named, rows_between
 from phronesis.store.relations import read_evidence
-from phronesis.traits.laws.records import RANKS
+from phronesis.traits.laws.strength import RANKS
 
 
 class EntryRecord(Protocol):

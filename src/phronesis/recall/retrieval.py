@@ -11,9 +11,10 @@ from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.errors import ModelError
 from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.deduplication import Candidate, candidates_of, reranked
-from phronesis.recall.fusion import FusedEvidence, FusionRules, fill_places, fuse
+from phronesis.recall.fusion import FusedEvidence, fill_places, fuse
 from phronesis.recall.reranking import FUSION, Search, shown_text
 from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever, RetrieverResult
+from phronesis.recall.scoring.fusion_rules import FusionRules
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search_options import Encodings
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion

@@ -5,15 +5,24 @@ Vectors are ``halfvec`` under PostgreSQL (pgvector) and little-endian bytes unde
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 from pydantic_core import from_json
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+
+from phronesis.core.lazy_loading import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+    Halves = NDArray[np.float16]
+else:
+    np = lazy_module("numpy")
+    Vector = Halves = Any
 
 # A JSON column that keeps its text verbatim.
 
@@ -46,10 +55,6 @@ class Json(sa.JSON):
 @compiles(Json, "sqlite")
 def _text(_kind: Json, _compiler: Any, **_options: Any) -> str:
     return "TEXT"
-
-
-Vector = NDArray[np.float32]
-Halves = NDArray[np.float16]
 
 
 class HalfVector(sa.types.TypeDecorator[Vector]):
@@ -138,7 +143,7 @@ def halves(sent: Sequence[bytes], dialect: str) -> Halves:
 # Column constructors for the schema.
 
 # The same order as SQLite's, on every server; an index does not break when the operating system's collation moves.
-TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+TEXT: Final = sa.Text().with_variant(sa.TEXT(collation="C"), "postgresql")
 
 
 def tenant() -> sa.Column[str]:

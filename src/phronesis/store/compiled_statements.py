@@ -10,13 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.store.columns import SELDOM
 from phronesis.store.database import Unit
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+else:
+    postgresql = lazy_module("sqlalchemy.dialects.postgresql")
+    sqlite = lazy_module("sqlalchemy.dialects.sqlite")
 
 _FLOAT8: Final = 701  # pg_type.oid of double precision
 _Make = Callable[[Any], Any]
@@ -189,7 +195,6 @@ def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Seque
 # Statements whose form differs between the two databases, and reads of many ids at once.
 
 _T = TypeVar("_T")
-_TEXTS: Final = postgresql.ARRAY(sa.Text)
 
 BATCH: Final = 500
 """Ids bound in one statement: SQLite allows 32,766 variables, PostgreSQL 65,535; one size keeps plans cached."""
@@ -239,8 +244,8 @@ def in_list(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> s
     if dialect == "postgresql":
         # Selected, so that its plan does not know how long it is: of a list that it takes for long beside what it
         # guesses of the tenant, it walks the tenant instead, and it guesses low.
-        given: sa.Select[Any] = sa.select(sa.bindparam(name, type_=_TEXTS))
-        return column == sa.func.any(sa.cast(given.scalar_subquery(), _TEXTS))
+        given: sa.Select[Any] = sa.select(sa.bindparam(name, type_=postgresql.ARRAY(sa.Text)))
+        return column == sa.func.any(sa.cast(given.scalar_subquery(), postgresql.ARRAY(sa.Text)))
     return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
 
 
@@ -250,7 +255,7 @@ def in_subquery(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.
     PostgreSQL would join with the subquery and scan the tenant; an array's values are looked up.
     """
     if dialect == "postgresql":
-        return column == sa.func.any(sa.func.array(values.scalar_subquery(), type_=_TEXTS))
+        return column == sa.func.any(sa.func.array(values.scalar_subquery(), type_=postgresql.ARRAY(sa.Text)))
     return column.in_(values)
 
 

@@ -5,16 +5,21 @@ Writes and queries by kind go to the tables of that kind; queries by id take the
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
 import sqlalchemy as sa
 
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.store.columns import Vector, half_bytes
 from phronesis.store.compiled_statements import batches, fetch, in_list, insert, list_value, run_one, upsert
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home, by_home, home_of
 from phronesis.store.schema import items
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 ASIDE: Final = "~"
 """The prefix of the name of a part that has a vector and no terms (`index.projections`)."""

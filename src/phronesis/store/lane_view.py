@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -12,15 +12,21 @@ from phronesis.core.changes import Delta
 from phronesis.core.documents import DocumentRow, SectionRow
 from phronesis.core.entries import SessionRow, SummaryRow, TurnRow
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import Edge, Entity, EvidenceRow
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store import conversations, deltas, erasure_queries, relations, resources
+from phronesis.store import conversations, deltas, relations, resources
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
 from phronesis.store.lanes import Lane
 from phronesis.store.log import entries_of_verb, find_entry, read_outcomes
 from phronesis.store.schema import items
+
+if TYPE_CHECKING:
+    from phronesis.store import erasure_queries
+else:
+    erasure_queries = lazy_module("phronesis.store.erasure_queries")
 
 
 @dataclass(frozen=True)

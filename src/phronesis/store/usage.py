@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from phronesis.core.ids import derived_id
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import StorageBusy, StorageError
@@ -26,6 +26,12 @@ from phronesis.store.context_impressions import WriteBehind
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import items
 from phronesis.store.side_tables import usage, used_memories
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+else:
+    postgresql = lazy_module("sqlalchemy.dialects.postgresql")
+    sqlite = lazy_module("sqlalchemy.dialects.sqlite")
 
 WRITTEN_AT: Final = 512
 """Number of waiting items at which the counts are written."""

@@ -20,8 +20,8 @@ from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
 from phronesis.store.lane_view import LaneView
-from phronesis.traits.laws.records import CONTEXTS, MEMORY_KINDS, TraitContradiction, TraitRevision, TraitSide
-from phronesis.traits.laws.strength import SIDE_OF, TRAIT, confidence_at
+from phronesis.traits.laws.records import CONTEXTS, TraitContradiction, TraitRevision, TraitSide
+from phronesis.traits.laws.strength import MEMORY_KINDS, SIDE_OF, TRAIT, confidence_at
 from phronesis.traits.reflection_state import (
     MAX_CONTENT,
     NO_NEW_EVIDENCE,

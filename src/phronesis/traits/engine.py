@@ -1,60 +1,58 @@
 """The traits engine: reflection on memories, and the traits that it draws."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.core.scope import make_scope
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
-from phronesis.engine.sensitive_topics.guard import Guard
-from phronesis.index.projections import no_parts
-from phronesis.recall.search import Query
-from phronesis.store.eligible import ReadConditions
-from phronesis.traits import contradictions, reflection
-from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS
-from phronesis.traits.laws.strength import TRAIT, Thresholds
-from phronesis.traits.llm_reflection import FOUND, ModelStrategy
-from phronesis.traits.reflector import Reflector
-from phronesis.traits.search import TraitBook, project_trait
-from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy
-from phronesis.traits.text_similarity import TextSimilarity
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, by_kind, withdraws
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def _open(platform: Platform) -> OpenEngine:
-    own, database = platform.policy.traits, platform.database
-    thresholds = Thresholds(importance=own.importance, hours=own.hours)
-    guard, similarity = Guard(own.sensitive), TextSimilarity(platform.embedders)
-    prepare = reflection.ReflectionPreparer(_strategy(platform, guard, similarity), guard, similarity, thresholds)
-    return OpenEngine(
-        handlers=(*contradictions.HANDLERS, *reflection.handlers(prepare)),
-        components={
-            "reflector": Reflector(database, thresholds, background=own.background),
-            "traits": TraitBook(database),
-        },
-    )
+    from phronesis.core.changes import Changes
+    from phronesis.core.entries import Entry
+    from phronesis.core.items import Item
+    from phronesis.index import projections
+    from phronesis.index.projections import Projection
+    from phronesis.store.lane_view import LaneView
+    from phronesis.traits import contradictions, opening, reflection, search
+else:
+    contradictions = lazy_module("phronesis.traits.contradictions")
+    opening = lazy_module("phronesis.traits.opening")
+    projections = lazy_module("phronesis.index.projections")
+    reflection = lazy_module("phronesis.traits.reflection")
+    search = lazy_module("phronesis.traits.search")
 
 
-def _strategy(platform: Platform, guard: Guard, similarity: TextSimilarity) -> ReflectionStrategy:
-    """Return the reflection strategy: the role's model, with or without questions, or rules."""
-    models, search = platform.models, platform.search
-    asker = models.asker("reflect")
-    if asker is None:
-        return RuleStrategy(similarity, guard)
+def _open_reflection(platform: Platform) -> OpenEngine:
+    return opening.open_reflection(platform)
 
-    def look(bench: PrepareContext, question: str) -> list[str]:
-        with bench.view() as view:
-            scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
-        found = search.search(bench.tenant, Query(question, scope, ReadConditions(kinds=MEMORY_KINDS), FOUND))
-        return [one.item.id for one in found]
 
-    return ModelStrategy(asker, models.asker("questions"), models.asker("special_reflection"), look)
+def _open_corrections(_platform: Platform) -> OpenEngine:
+    return OpenEngine(handlers=contradictions.HANDLERS)
+
+
+def _open_reading(platform: Platform) -> OpenEngine:
+    return OpenEngine(components={"traits": search.TraitBook(platform.database)})
+
+
+def _projections() -> "Mapping[str, Projection]":
+    return {"cycle": projections.no_parts, "trait": search.project_trait}
+
+
+def _without_withdrawn(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
+    return contradictions.without_withdrawn(view, entry, changes, held) if withdraws(changes) else changes
 
 
 ENGINE: Final = Engine(
     name="traits",
-    open=_open,
-    folds=reflection.FOLDS,
-    projections={CYCLE: no_parts, TRAIT: project_trait},
-    forms=contradictions.FORMS,
-    consequences=(contradictions.without_withdrawn,),
+    parts=(
+        Part(open=_open_reflection, verbs=("reflect",), components=("reflector",)),
+        Part(open=_open_corrections, verbs=("correct_trait",)),
+        Part(open=_open_reading, components=("traits",)),
+    ),
+    folds=by_kind(lambda: reflection.FOLDS, "trait"),
+    projections=by_kind(_projections, "cycle", "trait"),
+    forms=by_kind(lambda: contradictions.FORMS, "trait"),
+    consequences=(_without_withdrawn,),
     after=("conversation",),
 )

@@ -22,8 +22,8 @@ from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes, seqs_of_entries
-from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, ReflectionCycle, cycle_of, not_due
-from phronesis.traits.laws.strength import TRAIT, NewMemories, ReflectionTrigger, Thresholds, due
+from phronesis.traits.laws.records import CYCLE, ReflectionCycle, cycle_of, not_due
+from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT, NewMemories, ReflectionTrigger, Thresholds, due
 from phronesis.traits.reflection import REFLECT, TRIGGER
 from phronesis.traits.scan import failed_since, last_cycle
 

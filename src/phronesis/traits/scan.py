@@ -14,8 +14,8 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.relations import EvidenceRow
 from phronesis.engine.handler import evidence_before, items_before
 from phronesis.store.lane_view import LaneView
-from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, MemoryInput, TraitInput
-from phronesis.traits.laws.strength import TRAIT, TREND, NewMemories, confidence_at
+from phronesis.traits.laws.records import CYCLE, MemoryInput, TraitInput
+from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT, TREND, NewMemories, confidence_at
 
 SIDES: Final = "sides"
 """Member of a trait's ``data`` that holds the ids of its sides."""

@@ -23,7 +23,6 @@ from phronesis.store.schema import items
 from phronesis.traits.laws.records import (
     CONTEXTS,
     CYCLE,
-    RANKS,
     ReflectionCycle,
     Trait,
     TraitEvidence,
@@ -31,7 +30,7 @@ from phronesis.traits.laws.records import (
     evidence_record,
     trait_of,
 )
-from phronesis.traits.laws.strength import TRAIT, is_recalled
+from phronesis.traits.laws.strength import RANKS, TRAIT, is_recalled
 
 # Projection of a trait: its text, while it may be recalled.
 

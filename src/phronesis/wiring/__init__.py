@@ -1,58 +1,65 @@
-"""The composition root: the only place where the parts are joined into a `Memory`."""
+"""The composition root: the only place where the parts are joined into a `Memory`.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+A part is made at its first use, and its modules are imported then: `searching` joins what searches, `answering` what
+composes, `interpreting` what writes. A store whose policy names what may be missing, such as a model, is opened whole
+(`_may_fail`), so that a mistake is an error of ``Memory.open``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.compose.assembly import Assembler, EvidencePlanner
-from phronesis.compose.core_memory import CorePolicy
-from phronesis.compose.session_history import SummaryPolicy
-from phronesis.config import Policy, PolicySource, Settings, api_keys, effective_policy, index_key, load_settings
-from phronesis.config.policy_sections import Ranking
-from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.config import Policy, PolicySource, Settings, api_keys, load_settings
+from phronesis.core.lazy_loading import LazyMapping, lazy_module
 from phronesis.core.results import Check, DoctorReport
 from phronesis.core.timestamps import parse_moment, parse_zone
-from phronesis.engine import erasure_effect
-from phronesis.engine.doctor import Doctor, check_of, writable_again
-from phronesis.engine.edits import ItemEditor
-from phronesis.engine.entry_applier import EntryApplier
-from phronesis.engine.erasure import Eraser
-from phronesis.engine.handler import Registry
-from phronesis.engine.interpreter import Interpreter
-from phronesis.engine.plugin import OpenEngine, Platform, merge_parts
-from phronesis.engine.replay import Replayer
-from phronesis.engine.writer import Writer
-from phronesis.errors import InputError, PhronesisError, StorageReadOnly
-from phronesis.index.chroma import Chroma
-from phronesis.index.external_index import OutsideIndex
-from phronesis.index.reindexing import Reindexer
-from phronesis.index.vectorizer import Vectorizer
-from phronesis.log.recorder import Recorder
-from phronesis.log.redaction import Redactor
+from phronesis.engine.plugin import EngineSet, OpenPart, Platform, merge_parts
+from phronesis.errors import InputError, PhronesisError, PluginBroken, StorageReadOnly
 from phronesis.memory import Memory
-from phronesis.memory.overview import OverviewBook
-from phronesis.memory.runtime import Components, Runtime
-from phronesis.models.embedder import Embedder
-from phronesis.models.embedders import Embedders, load_embedders
-from phronesis.models.model_registry import ModelRegistry
-from phronesis.models.token_counter import CachedCounts, TokenCounter, load_token_counter
-from phronesis.reasoning.external_mirror import Mirror, index_check, outside_eraser
-from phronesis.reasoning.external_search import MirroredSearch
-from phronesis.recall.browse import Browser
-from phronesis.recall.planning.planner import Planner
-from phronesis.recall.planning.wordings import StoredNames
-from phronesis.recall.reranking import RerankedSearch, Search
-from phronesis.recall.retrieval import make_retrieving
-from phronesis.recall.scope_index import ScopeIndexes
-from phronesis.recall.search import Formulas, Searcher
-from phronesis.store.context_impressions import ShownContexts
-from phronesis.store.database import Database, connect
+from phronesis.memory.components import Components
+from phronesis.memory.runtime import Runtime
+from phronesis.store.database import connect
 from phronesis.store.migrate import open_schema
 from phronesis.store.model_calls import StoredLedger
-from phronesis.store.usage import Usage, UsedMemories
 from phronesis.wiring.engines import find_engines
+
+if TYPE_CHECKING:
+    from phronesis.engine import doctor
+    from phronesis.index.external_index import OutsideIndex
+    from phronesis.log import redaction
+    from phronesis.memory import overview
+    from phronesis.models import model_registry, token_counter
+    from phronesis.models.embedder import Embedder
+    from phronesis.models.embedders import Embedders
+    from phronesis.models.model_registry import ModelRegistry
+    from phronesis.models.token_counter import TokenCounter
+    from phronesis.reasoning.external_mirror import Mirror
+    from phronesis.recall import browse, scope_index
+    from phronesis.recall.scope_index import ScopeIndexes
+    from phronesis.store import context_impressions, usage
+    from phronesis.wiring import answering as _answering
+    from phronesis.wiring import interpreting as _interpreting
+    from phronesis.wiring import searching as _searching
+else:
+    _answering = lazy_module("phronesis.wiring.answering")
+    browse = lazy_module("phronesis.recall.browse")
+    context_impressions = lazy_module("phronesis.store.context_impressions")
+    doctor = lazy_module("phronesis.engine.doctor")
+    _interpreting = lazy_module("phronesis.wiring.interpreting")
+    model_registry = lazy_module("phronesis.models.model_registry")
+    overview = lazy_module("phronesis.memory.overview")
+    redaction = lazy_module("phronesis.log.redaction")
+    scope_index = lazy_module("phronesis.recall.scope_index")
+    _searching = lazy_module("phronesis.wiring.searching")
+    token_counter = lazy_module("phronesis.models.token_counter")
+    usage = lazy_module("phronesis.store.usage")
+
+_ALWAYS_KNOWN: Final = ("auto", "generic")
+"""Builders of FACTS that need no plug-in."""
+
+_ALWAYS_THERE: Final = ("auto", "hashing", "none")
+"""Encoders of a policy that need no package."""
 
 
 def open_memory(
@@ -61,205 +68,139 @@ def open_memory(
     policy: PolicySource | None,
     tenant: str | None,
     clock: Callable[[], datetime] | None,
-    embedder: Embedder | Embedders | None = None,
-    index: OutsideIndex | None = None,
+    embedder: "Embedder | Embedders | None" = None,
+    index: "OutsideIndex | None" = None,
 ) -> Memory:
     """Open a store and join the components over it; see ``Memory.open``. ``index`` overrides the policy's."""
-    settings, database = _store(load_settings(url, tenant=tenant, policy=policy))
+    settings = load_settings(url, tenant=tenant, policy=policy)
+    database = connect(settings.url)
+    open_schema(database)
     time = _now if clock is None else _in_utc(clock)
-    counter = _counter(settings.policy)
-    ledger, roster = _roster(settings, database, time, counter)
-    recorder = Recorder(database, time)
-    embedders = _embedders(embedder or roster.embedder(), settings.policy)
-    finding = _finding(embedders, database, settings.policy, time, index)
-    usage, redactor = Usage(database), Redactor(settings.policy.privacy.actions)
+    ledger = StoredLedger(database)
+    # The counter's vocabulary takes half a second to load: not before somebody counts.
+    counter = cache(partial(_load_counter, settings.policy))
+
     platform = Platform(
-        database=database,
-        settings=settings,
-        clock=time,
-        embedders=embedders,
-        models=roster,
-        search=finding.searcher,
-        indexes=finding.indexes,
-        redactor=redactor,
-        usage=usage,
+        {"database": database, "settings": settings, "clock": time},
+        {
+            "embedders": lambda: _searching.make_embedders(embedder, platform),
+            "models": lambda: _make_models(settings, ledger, time, counter),
+            "search": lambda: _searching.make_search(platform, components.mirror),
+            "indexes": _make_indexes,
+            "redactor": lambda: redaction.Redactor(settings.policy.privacy.actions),
+            "usage": lambda: usage.Usage(database),
+        },
     )
     engines = find_engines()
-    opened = {engine.name: engine.open(platform) for engine in engines}
-    stepper = EntryApplier(engines.registry(engines.handlers(opened)), engines.projector)
-    replayer = Replayer(database, stepper)
-    interpreter = Interpreter(database, recorder, stepper, time, erasure_effect.effects(replayer))
-    writer = Writer(recorder, interpreter, finding.vectorizer.written, redactor)
-    browser = Browser(database)
+    parts = engines.opened_on(platform)
+    brought, others = _brought(parts)
     components = Components(
-        database=database,
-        writer=writer,
-        editor=ItemEditor(database, writer, browser, stepper.registry.folds, engines.forms),
-        browser=browser,
-        **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
-        replayer=replayer,
-        doctor=_doctor(platform, stepper.registry, counter, finding.mirror, opened.values()),
-        roster=roster,
-        ledger=ledger,
-        shown=ShownContexts.over(database),
-        used=UsedMemories.over(database),
-        usage=usage,
-        eraser=Eraser(database, recorder, interpreter, finding.indexes, outside_eraser(finding.mirror, database)),
-        vectorizer=finding.vectorizer,
-        reindexer=Reindexer(database, engines.projector),
-        mirror=finding.mirror,
-        **_components(opened),
-        clock=time,
+        {
+            "database": database,
+            "ledger": ledger,
+            "clock": time,
+            "zone": parse_zone(settings.policy.time_zone),
+            "extensions": others,
+        },
+        {
+            **{name: partial(_absent, name) for name in Components.__annotations__},
+            **_reading(platform, counter, lambda: components),
+            **_writing(platform, counter, lambda: components, engines, parts),
+            "mirror": lambda: _make_mirror(platform, components, index),
+            **brought,
+        },
     )
+    if index is not None or _may_fail(settings.policy):
+        platform.make_all()
+        components.make_all()
+        _ = [one.opened for one in parts]
     return Memory(Runtime(components, settings.tenant))
 
 
-def _components(opened: Mapping[str, OpenEngine]) -> dict[str, Any]:
-    """Join what the engines bring for `Memory` to delegate to, by name; others are extensions."""
-    brought = merge_parts((name, engine.components) for name, engine in opened.items())
-    known = {field.name for field in fields(Components)}
-    own = {name: one for name, one in brought.items() if name in known}
-    return {**own, "extensions": {name: one for name, one in brought.items() if name not in known}}
-
-
-def _doctor(
-    platform: Platform,
-    registry: Registry,
-    counter: Callable[[], TokenCounter],
-    mirror: Mirror | None,
-    opened: Iterable[OpenEngine],
-) -> Doctor:
-    settings = platform.settings
-    return Doctor(
-        platform.database,
-        registry,
-        platform.embedders,
-        counter,
-        platform.models,
-        effective_policy(settings.policy, settings.origin),
-        platform.clock,
-        platform.redactor,
-        (index_check(mirror), *(check for engine in opened for check in engine.checks)),
+def _may_fail(policy: Policy) -> bool:
+    """Return whether a policy names what may not be there: a model, a server, an index, a package."""
+    return bool(
+        policy.gateways
+        or policy.embedder not in _ALWAYS_THERE
+        or policy.reasoning.facts not in _ALWAYS_KNOWN
+        or policy.reasoning.index.backend != "native"
+        or policy.resources.remote is not None
     )
 
 
-def _embedders(given: Embedder | Embedders | None, policy: Policy) -> Embedders:
-    if isinstance(given, Embedders):
-        return given
-    return load_embedders(policy.embedder) if given is None else Embedders(given)
+def _brought(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:
+    """Return what makes the components that engines bring for `Memory`, by name; and the other components."""
+    brought = merge_parts((one.engine, dict.fromkeys(one.part.components, one)) for one in parts)
+    makers = {name: partial(part.component, name) for name, part in brought.items()}
+    known = {name: make for name, make in makers.items() if name in Components.__annotations__}
+    return known, LazyMapping({name: make for name, make in makers.items() if name not in known})
 
 
-def _answering(
-    browser: Browser,
-    search: Search,
-    policy: Policy,
-    roster: ModelRegistry,
-    *,
-    counter: Callable[[], TokenCounter],
-    time: Callable[[], datetime],
-) -> dict[str, Any]:
-    """Join the components that answer and compose, by name; ``search`` ranks by its own scores."""
-    database, judge = browser.database, roster.judge()
-    searcher = search if judge is None else RerankedSearch(search, judge)
-    retrieving = make_retrieving(search, policy, judge)
-    planner = Planner(
-        time,
-        roster.asker("plan"),
-        StoredNames(database),
-        limit=policy.budget.evidence_count,
-        share=policy.fusion.memory_share,
-    )
-    finding = EvidencePlanner(planner, retrieving, searcher)
+def _absent(name: str) -> Any:
+    raise PluginBroken(f"no installed engine brings '{name}', which this call needs: install phronesis again")
+
+
+def _reading(
+    platform: Platform, counter: "Callable[[], TokenCounter]", joined: Callable[[], Components]
+) -> Mapping[str, Callable[[], Any]]:
+    """Return what makes the components that read, by name."""
+    database = platform.database
     return {
-        "searcher": searcher,
-        "retrieving": retrieving,
-        "planner": planner,
-        "assembler": Assembler(
-            browser, finding, counter, _core(policy), _summary(policy), masks=policy.privacy.contexts == "mask"
-        ),
-        "budget": policy.budget,
-        "zone": parse_zone(policy.time_zone),
-        "overviews": OverviewBook(database),
+        "browser": lambda: browse.Browser(database),
+        "overviews": lambda: overview.OverviewBook(database),
+        "shown": lambda: context_impressions.ShownContexts.over(database),
+        "used": lambda: usage.UsedMemories.over(database),
+        "usage": lambda: platform.usage,
+        "roster": lambda: platform.models,
+        "searcher": lambda: _searching.make_searcher(platform),
+        "retrieving": lambda: _answering.make_retrieving(platform),
+        "planner": lambda: _answering.make_planner(platform),
+        "assembler": lambda: _answering.make_assembler(platform, joined(), counter),
+        "budget": lambda: platform.policy.budget,
+        "reviews": lambda: None,
     }
 
 
-def _outside(policy: Policy) -> OutsideIndex | None:
-    """Return the external index that the policy names, or None."""
-    named = policy.reasoning.index
-    if named.backend == "native":
+def _writing(
+    platform: Platform,
+    counter: "Callable[[], TokenCounter]",
+    joined: Callable[[], Components],
+    engines: EngineSet,
+    parts: Sequence[OpenPart],
+) -> Mapping[str, Callable[[], Any]]:
+    """Return what makes the components that write, and those that maintain the store, by name."""
+    return {
+        "replayer": lambda: _interpreting.make_replayer(platform, engines, parts),
+        "writer": lambda: _interpreting.make_writer(platform, joined()),
+        "editor": lambda: _interpreting.make_editor(joined(), engines),
+        "eraser": lambda: _interpreting.make_eraser(platform, joined()),
+        "doctor": lambda: _interpreting.make_doctor(platform, joined(), counter, parts),
+        "reindexer": lambda: _interpreting.make_reindexer(platform, engines),
+        "vectorizer": lambda: _interpreting.make_vectorizer(platform),
+    }
+
+
+def _make_mirror(platform: Platform, components: Components, index: "OutsideIndex | None") -> "Mirror | None":
+    """Return what keeps the external index in step: that of the call, else of the policy; None if there is none."""
+    if index is None and platform.policy.reasoning.index.backend == "native":
         return None
-    key = index_key(policy)
-    token = None if key is None else key.get_secret_value()
-    return Chroma(path=named.path, url=named.url, collection=named.collection, token=token, timeout=named.timeout)
+    return _searching.make_mirror(platform, components.vectorizer, index)
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """The components of which vectors and searches are made."""
-
-    indexes: ScopeIndexes
-    vectorizer: Vectorizer
-    mirror: Mirror | None
-    searcher: Search
+def _make_indexes() -> "ScopeIndexes":
+    return scope_index.ScopeIndexes()
 
 
-def _finding(
-    embedders: Embedders,
-    database: Database,
-    policy: Policy,
-    time: Callable[[], datetime],
-    index: OutsideIndex | None,
-) -> _Finding:
-    """Join the components of search: the store's own search, and the external index where there is one."""
-    indexes, vectorizer = ScopeIndexes(), Vectorizer(database, embedders)
-    outside = index or _outside(policy)
-    mirror = None if outside is None else Mirror(database, vectorizer, outside)
-    native = Searcher(database, embedders, indexes, time, _formulas(policy.ranking))
-    searcher = native if mirror is None else MirroredSearch(native, mirror, database, embedders)
-    return _Finding(indexes, vectorizer, mirror, searcher)
+def _load_counter(policy: Policy) -> "TokenCounter":
+    return token_counter.CachedCounts(token_counter.load_token_counter(policy.token_counter))
 
 
-def _store(settings: Settings) -> tuple[Settings, Database]:
-    database = connect(settings.url)
-    open_schema(database)
-    return settings, database
-
-
-def _counter(policy: Policy) -> Callable[[], TokenCounter]:
-    # The counter's vocabulary takes half a second to load: not before somebody counts.
-    return cache(lambda: CachedCounts(load_token_counter(policy.token_counter)))
-
-
-def _roster(
-    settings: Settings, database: Database, time: Callable[[], datetime], counter: Callable[[], TokenCounter]
-) -> tuple[StoredLedger, ModelRegistry]:
-    own, ledger = settings.policy, StoredLedger(database)
-    return ledger, ModelRegistry(own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter)
-
-
-def _core(policy: Policy) -> CorePolicy:
-    own = policy.core
-    return CorePolicy(
-        own.kinds,
-        own.pin,
-        policy.policies,
-        own.items,
-        own.due,
-        policy.conflict.disputes,
-        load_memory_types().keys_of_care(),
-    )
-
-
-def _summary(policy: Policy) -> SummaryPolicy:
-    own = policy.summary
-    return SummaryPolicy(own.noted, own.said, own.opening)
-
-
-def _formulas(own: Ranking) -> Formulas:
-    shipped = Formulas()
-    return Formulas(
-        shipped.words if own.words is None else own.words.formula(dense=False),
-        shipped.dense if own.dense is None else own.dense.formula(dense=True),
+def _make_models(
+    settings: Settings, ledger: StoredLedger, time: Callable[[], datetime], counter: "Callable[[], TokenCounter]"
+) -> "ModelRegistry":
+    own = settings.policy
+    return model_registry.ModelRegistry(
+        own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter
     )
 
 
@@ -292,7 +233,7 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
             raise
         return DoctorReport([_mistaken(str(line)) for line in error.details.get("mistakes", (error.message,))])
     except PhronesisError as error:
-        found = check_of(error, "open", "mend what is told; until then the store cannot be used")
+        found = doctor.check_of(error, "open", "mend what is told; until then the store cannot be used")
         if isinstance(error, StorageReadOnly) and url is not None and url.startswith(_SQLITE):
             found = Check(
                 "open",
@@ -301,7 +242,7 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
                 remedy=found.remedy,
                 level="error",
                 code=found.code,
-                command=writable_again(url.removeprefix(_SQLITE)),
+                command=doctor.writable_again(url.removeprefix(_SQLITE)),
             )
         return DoctorReport([found])
 

@@ -3,7 +3,9 @@
 import pytest
 
 from growth import assert_linear, repeated
-from phronesis.core.redaction import NUMBERS, SECRETS, find_private, mask, mask_value
+from phronesis.core import credential_fields, personal_numbers, secret_formats
+from phronesis.core.private_kinds import NUMBERS, SECRETS
+from phronesis.core.redaction import find_private, mask, mask_value
 
 # Put together here, so that no scanner of this repository takes them for keys that were published.
 ALNUM = "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -196,3 +198,9 @@ def test_members_are_judged_by_their_names() -> None:
         "password": "[secret: password]",
         "token": "swordfish",
     }
+
+
+def test_a_policy_names_the_kinds_that_are_found() -> None:
+    numbers = {*personal_numbers.KINDS, *credential_fields.NUMBER_KINDS, "card_code"}
+    assert tuple(sorted(numbers)) == NUMBERS
+    assert tuple(sorted({*secret_formats.KINDS, *credential_fields.SECRET_KINDS} - {"card_code"})) == SECRETS

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,10 @@ def with_model(memory: Memory, *steps: Any) -> ScriptedModel:
     model = ScriptedModel(list(steps))
     rewriter = Rewriter(asker(model))
     stages = memory.admin.components
-    stages.writer.interpreter.stepper.registry._handlers["migrate"] = handlers(rewriter)[0]
-    memory._runtime._components = dataclasses.replace(
-        stages, migrator=dataclasses.replace(stages.migrator, rewriter=rewriter)
-    )
+    known = stages.writer.interpreter.stepper.registry._handlers
+    assert isinstance(known, MutableMapping)
+    known["migrate"] = handlers(rewriter)[0]
+    stages.migrator = dataclasses.replace(stages.migrator, rewriter=rewriter)
     return model
 
 

@@ -11,10 +11,11 @@ from phronesis.core.proposals import Gated
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import Record, as_json
 from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.kinds import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND
 
-L1: Final = "l1"
-PATTERN: Final = "pattern"
-PRINCIPLE: Final = "principle"
+L1: Final = EVENT_KIND
+PATTERN: Final = PATTERN_KIND
+PRINCIPLE: Final = PRINCIPLE_KIND
 
 MEMBER_OF: Final = "member_of"
 SUPPORTS: Final = "supports"

@@ -1,27 +1,14 @@
 """The command groups, their order in the help, and the examples of each command; a test parses every example."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Final
 
 import click
 
 from phronesis import __version__
-from phronesis.interfaces.cli import (
-    admin,
-    bench,
-    chat,
-    completion,
-    demo,
-    experience,
-    imports,
-    reading,
-    reasoning,
-    resources,
-    runs,
-    servers,
-    traits,
-    writing,
-)
+from phronesis.core.lazy_loading import LazyMapping
 
 ID: Final = "0197d4c0-6d2b-7e11-8f3a-2b6c1d9e5f40"
 """An id that stands for any."""
@@ -122,14 +109,13 @@ def lines_of(path: str) -> tuple[str, ...]:
     return tuple(line if "phronesis " in line else f"phronesis {line}" for line in EXAMPLES.get(path, ()))
 
 
-def with_examples(group: click.Group, path: str = "") -> None:
-    """Put its examples under the help of each command of a group."""
-    for name, command in group.commands.items():
-        here = f"{path} {name}".strip()
-        if isinstance(command, click.Group):
-            with_examples(command, here)
-        elif lines := lines_of(here):
-            command.epilog = "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+def with_examples(command: click.Command, path: str) -> None:
+    """Put its examples under the help of a command, and of each command of a group."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            with_examples(inner, f"{path} {name}")
+    elif lines := lines_of(path):
+        command.epilog = "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
 def every_command(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -141,67 +127,75 @@ def every_command(group: click.Group, path: str = "") -> Iterator[tuple[str, cli
             yield from every_command(command, here)
 
 
-# The commands, in the order in which ``phronesis --help`` lists them.
+# The commands, in the order in which ``phronesis --help`` lists them. A module is imported for its command.
 
-SECTIONS: Final = {
-    "See it work": (demo.demo, bench.bench),
-    "Remember": (
-        writing.add,
-        writing.update,
-        writing.delete,
-        experience.ingest,
-        resources.resource,
-        reasoning.check_claims,
-    ),
-    "Recall": (
-        chat.chat,
-        reading.search,
-        experience.query,
-        reading.get,
-        reading.list_items,
-        reading.due,
-        reading.plan,
-        reading.context,
-        reading.sessions,
-        reading.turns,
-    ),
-    "Learn": (
-        experience.aggregate,
-        experience.abstract,
-        experience.feedback,
-        traits.reflect,
-        traits.traits,
-        runs.runs,
-        runs.learn,
-        imports.batch,
-    ),
-    "Account for it": (
-        reading.explain,
-        experience.source,
-        reading.history,
-        writing.rollback,
-        writing.quarantine,
-    ),
-    "Serve": (servers.serve, servers.mcp, admin.keys),
-    "Keep in order": (
-        admin.doctor,
-        admin.rebuild,
-        admin.rederive,
-        admin.retry,
-        admin.jobs,
-        admin.reembed,
-        reasoning.rebuild_claim_index,
-        reasoning.migrate_memories,
-        writing.forget,
-        writing.unarchive,
-        admin.erase,
-        admin.export,
-        imports.import_,
-        admin.worker,
-        admin.db,
-        completion.completion,
-    ),
+SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "See it work": {
+        "demo": "demo.demo",
+        "bench": "bench.bench",
+    },
+    "Remember": {
+        "add": "writing.add",
+        "update": "writing.update",
+        "delete": "writing.delete",
+        "ingest": "experience.ingest",
+        "resource": "resources.resource",
+        "check-claims": "reasoning.check_claims",
+    },
+    "Recall": {
+        "chat": "chat.chat",
+        "search": "reading.search",
+        "query": "experience.query",
+        "get": "reading.get",
+        "list": "reading.list_items",
+        "due": "reading.due",
+        "plan": "reading.plan",
+        "context": "reading.context",
+        "sessions": "reading.sessions",
+        "turns": "reading.turns",
+    },
+    "Learn": {
+        "aggregate": "experience.aggregate",
+        "abstract": "experience.abstract",
+        "feedback": "experience.feedback",
+        "reflect": "traits.reflect",
+        "traits": "traits.traits",
+        "runs": "runs.runs",
+        "learn": "runs.learn",
+        "batch": "imports.batch",
+    },
+    "Account for it": {
+        "explain": "reading.explain",
+        "source": "experience.source",
+        "history": "reading.history",
+        "rollback": "writing.rollback",
+        "quarantine": "writing.quarantine",
+    },
+    "Serve": {
+        "serve": "servers.serve",
+        "mcp": "servers.mcp",
+        "keys": "admin.keys",
+    },
+    "Keep in order": {
+        "doctor": "admin.doctor",
+        "rebuild": "admin.rebuild",
+        "rederive": "admin.rederive",
+        "retry": "admin.retry",
+        "jobs": "admin.jobs",
+        "reembed": "admin.reembed",
+        "rebuild-claim-index": "reasoning.rebuild_claim_index",
+        "migrate-memories": "reasoning.migrate_memories",
+        "forget": "writing.forget",
+        "unarchive": "writing.unarchive",
+        "erase": "admin.erase",
+        "export": "admin.export",
+        "import": "imports.import_",
+        "worker": "admin.worker",
+        "db": "admin.db",
+        "completion": "completion.completion",
+    },
 }
+"""The commands under their headings, each with its module and its name there."""
 
 
 class Sections(click.Group):
@@ -210,24 +204,30 @@ class Sections(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the headings."""
         _ = ctx
-        return [command.name or "" for commands in SECTIONS.values() for command in commands]
+        return [name for commands in SECTIONS.values() for name in commands]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each heading with its commands."""
         room = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
         for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(command.name or "", command.get_short_help_str(room)) for command in commands])
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(room)) for name in commands])
 
 
-@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
+def _load(name: str, place: str) -> click.Command:
+    """Return a command, with its examples; its module is imported."""
+    module, _, attribute = place.partition(".")
+    command: click.Command = getattr(import_module(f"phronesis.interfaces.cli.{module}"), attribute)
+    with_examples(command, name)
+    return command
+
+
+_COMMANDS: Final = LazyMapping(
+    {name: partial(_load, name, place) for commands in SECTIONS.values() for name, place in commands.items()}
+)
+
+
+@click.group(cls=Sections, commands=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="phronesis", message="%(prog)s %(version)s")
 def cli() -> None:
     """A memory for AI agents: what happened, what was learned from it, and the evidence for every line."""
-
-
-for _commands in SECTIONS.values():
-    for _command in _commands:
-        cli.add_command(_command)
-
-with_examples(cli)

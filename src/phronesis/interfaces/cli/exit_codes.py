@@ -11,7 +11,6 @@ import click
 from phronesis.errors import ClaimsRefused, InputError, PhronesisError
 from phronesis.interfaces.cli.commands import cli
 from phronesis.interfaces.cli.output import on_one_line
-from phronesis.interfaces.cli.reasoning import violation_line
 
 PROGRAM: Final = "phronesis"
 FAILED: Final = 1
@@ -37,6 +36,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = USAGE if isinstance(error, InputError) else FAILED
         lines = error.details.get("mistakes", (error.message,))  # a policy file may hold several
         if isinstance(error, ClaimsRefused):
+            from phronesis.interfaces.cli.reasoning import violation_line  # noqa: PLC0415 - for that command alone
+
             lines = [violation_line(violation) for violation in error.violations]
         for line in lines:
             _say(f"{PROGRAM}: {line} [{error.code}]", code)

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 
 from phronesis.core.items import KINDS, SUSPECT_WORDS, Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.errors import InputError
 from phronesis.interfaces.cli import render
 from phronesis.interfaces.cli.options import (
@@ -24,10 +25,12 @@ from phronesis.interfaces.cli.options import (
 )
 from phronesis.interfaces.cli.output import cut, on_one_line, read_text, say, table, terminal_columns
 from phronesis.interfaces.cli.render import about, say_edited
-from phronesis.reasoning.laws.records import REASONING
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import ForgetResult, Forgotten
+    from phronesis.reasoning.laws import records as reasoning_records
+else:
+    reasoning_records = lazy_module("phronesis.reasoning.laws.records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ def add(
     if (text is None) == (messages is None):
         raise click.UsageError("give TEXT, or '-' to read it from standard input, or --messages FILE, and only one")
     content = _messages(messages) if messages is not None else _text(text or "")
-    if stated.kind == REASONING:
+    if stated.kind == reasoning_records.REASONING:
         _add_reasoning(content, stated, scope, idempotency_key, store)
         return
     with store.open() as memory:

@@ -20,7 +20,7 @@ from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
-    from phronesis.memory.runtime import Components
+    from phronesis.memory.components import Components
 
 
 # Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.

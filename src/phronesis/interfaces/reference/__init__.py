@@ -80,10 +80,9 @@ def commands_page() -> str:
         "",
     ]
     for title, commands in SECTIONS.items():
-        names = {command.name for command in commands}
         lines += [f"## {title}", ""]
         for path, command in every_command(cli):
-            if path.split()[0] in names:
+            if path.split()[0] in commands:
                 lines += _command(path, command)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -1,18 +1,21 @@
 """The catalysis plug-in: reviews of the small-molecule modifiers of runs. It brings no verb to the log."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from phronesis.engine.plugin import Engine, OpenEngine, Platform
-from phronesis.reasoning.catalysis.pubchem import PubChem
-from phronesis.reasoning.catalysis.review import ModifierReviews
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
+
+if TYPE_CHECKING:
+    from phronesis.reasoning.catalysis import pubchem, review
+else:
+    pubchem = lazy_module("phronesis.reasoning.catalysis.pubchem")
+    review = lazy_module("phronesis.reasoning.catalysis.review")
 
 
 def _open(platform: Platform) -> OpenEngine:
-    pubchem = PubChem(platform.settings.pubchem_url)
-    mode = platform.policy.reasoning.review
-    return OpenEngine(
-        components={"reviews": ModifierReviews(platform.database, pubchem, mode=mode, clock=platform.clock)}
-    )
+    asked, mode = pubchem.PubChem(platform.settings.pubchem_url), platform.policy.reasoning.review
+    reviews = review.ModifierReviews(platform.database, asked, mode=mode, clock=platform.clock)
+    return OpenEngine(components={"reviews": reviews})
 
 
-ENGINE: Final = Engine(name="catalysis", open=_open)
+ENGINE: Final = Engine(name="catalysis", parts=(Part(open=_open, components=("reviews",)),))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from phronesis.core.results import Evidence
 from phronesis.errors import InputError
-from phronesis.recall.scoring.features import FEATURES
+from phronesis.recall.scoring.feature_names import FEATURE_NAMES
 
 # Diversity: a penalty for several results of one session or document.
 
@@ -174,9 +174,9 @@ class Formula:
         if not (isfinite(self.crowding) and self.crowding >= 0):
             raise InputError(f"crowding must be 0 or a number above it, not {self.crowding!r:.80}", field="crowding")
         for feature, weight in self.weights.items():
-            if feature not in FEATURES:
+            if feature not in FEATURE_NAMES:
                 raise InputError(
-                    f"weights: {feature!r:.80} is no feature; there are {', '.join(FEATURES)}", field="weights"
+                    f"weights: {feature!r:.80} is no feature; there are {', '.join(FEATURE_NAMES)}", field="weights"
                 )
             if not isfinite(weight):
                 raise InputError(f"weights.{feature} must be a finite number, not {weight!r:.80}", field="weights")

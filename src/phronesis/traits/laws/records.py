@@ -11,13 +11,10 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import Record, as_json
 from phronesis.core.timestamps import parse_moment
-from phronesis.traits.laws.strength import TREND, WINDOW, confidence_at
+from phronesis.traits.laws.strength import WINDOW, confidence_at
 
 CYCLE: Final = "cycle"
 """Kind of the item that records a reflection: its input and its result."""
-
-RANKS: Final = (TREND, "candidate", "emerging", "established", "core")
-"""Stages of a live trait, ascending."""
 
 EvidenceType = Literal["supporting", "contradicting"]
 _TYPES: Final[Mapping[str, EvidenceType]] = {"support": "supporting", "contra": "contradicting"}
@@ -218,22 +215,6 @@ def _moment(given: Any, name: str) -> datetime | None:
 
 
 # Input of a reflection: memories and traits as plain values, the same for rules and models.
-
-MEMORY_KINDS: Final = (
-    "fact",
-    "episodic",
-    "profile",
-    "preference",
-    "task",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
-)
-"""Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
-
-Verbatim messages, runs, claims, experience and documents are excluded.
-"""
 
 CONTEXTS: Final = ("work", "personal", "social", "learning", "general")
 """Contexts in which a trait shows (NM-04)."""

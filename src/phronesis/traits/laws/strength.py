@@ -118,9 +118,28 @@ def due(
     )
 
 
+MEMORY_KINDS: Final = (
+    "fact",
+    "episodic",
+    "profile",
+    "preference",
+    "task",
+    "decision",
+    "event",
+    "intention",
+    "procedure",
+)
+"""Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
+
+Verbatim messages, runs, claims, experience and documents are excluded.
+"""
+
 TRAIT: Final = "trait"
 TREND: Final = "trend"
 """Stage of a recent tendency, before the stages that depend on confidence."""
+
+RANKS: Final = (TREND, "candidate", "emerging", "established", "core")
+"""Stages of a live trait, ascending."""
 
 FIRST_CONFIDENCE: Final = 0.4
 """Confidence of a new behaviour (NM-05)."""

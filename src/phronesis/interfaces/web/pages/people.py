@@ -17,7 +17,8 @@ from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.interfaces.web.words import Words
 from phronesis.traits.contradictions import FACETS
-from phronesis.traits.laws.records import CONTEXTS, RANKS, Trait, TraitEvidence
+from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
+from phronesis.traits.laws.strength import RANKS
 
 # Users: the list, and one user's traits with when and why a reflection is due.
 

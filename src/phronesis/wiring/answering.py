@@ -1,0 +1,65 @@
+"""The components that plan, retrieve and compose, joined."""
+
+from collections.abc import Callable
+
+from phronesis.compose.assembly import Assembler, EvidencePlanner
+from phronesis.compose.core_memory import CorePolicy
+from phronesis.compose.session_history import SummaryPolicy
+from phronesis.config import Policy
+from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.engine.plugin import Platform
+from phronesis.memory.components import Components
+from phronesis.models.token_counter import TokenCounter
+from phronesis.recall import retrieval
+from phronesis.recall.planning.planner import Planner
+from phronesis.recall.planning.wordings import StoredNames
+from phronesis.wiring.searching import judge_of
+
+
+def make_retrieving(platform: Platform) -> retrieval.PlanExecutor:
+    """Return the executor of plans; it reranks the joint candidates itself."""
+    return retrieval.make_retrieving(platform.search, platform.policy, judge_of(platform))
+
+
+def make_planner(platform: Platform) -> Planner:
+    """Return the planner of queries."""
+    policy = platform.policy
+    return Planner(
+        platform.clock,
+        platform.models.asker("plan") if policy.gateways else None,
+        StoredNames(platform.database),
+        limit=policy.budget.evidence_count,
+        share=policy.fusion.memory_share,
+    )
+
+
+def make_assembler(platform: Platform, components: Components, counter: Callable[[], TokenCounter]) -> Assembler:
+    """Return the assembler of contexts."""
+    policy = platform.policy
+    finding = EvidencePlanner(components.planner, components.retrieving, components.searcher)
+    return Assembler(
+        components.browser,
+        finding,
+        counter,
+        _core(policy),
+        _summary(policy),
+        masks=policy.privacy.contexts == "mask",
+    )
+
+
+def _core(policy: Policy) -> CorePolicy:
+    own = policy.core
+    return CorePolicy(
+        own.kinds,
+        own.pin,
+        policy.policies,
+        own.items,
+        own.due,
+        policy.conflict.disputes,
+        load_memory_types().keys_of_care(),
+    )
+
+
+def _summary(policy: Policy) -> SummaryPolicy:
+    own = policy.summary
+    return SummaryPolicy(own.noted, own.said, own.opening)
