@@ -22,6 +22,8 @@ DEV := $(VENV)/.installed-dev
 
 # Hundreds of processes are started: each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# The test processes share the cores: an encoder that takes all of them in each would wait for the others.
+export OPENBLAS_NUM_THREADS := 1
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

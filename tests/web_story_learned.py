@@ -14,7 +14,7 @@ from plain_mind import install
 from pug_server import NAMES, ROWS
 
 RUNNER: Final = "lin"
-RAN: Final = "I went running along the river this morning."
+RAN: Final = "I ran along the river on Monday morning."
 TEA: Final = "我每天早上喝绿茶。"
 BUILD: Final = "The build fails after the compiler was updated"
 CLAIMS: Final = (

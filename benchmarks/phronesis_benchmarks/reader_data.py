@@ -198,10 +198,11 @@ class Augmenter:
                     if turn is not None:
                         yield turn
             for asked, key in self.templates[code]["questions"]:
-                for _ in range(FILLED):
+                for _ in range(FILLED if (code == "zh", key) in self.values else 0):
                     yield self._answered(asked, key, code)
-            for asked in self.templates[code]["quizzes"]:
-                name = self.dice.choice([one for chinese, one in self.values if chinese == (code == "zh")])
+            names = [one for chinese, one in self.values if chinese == (code == "zh")]
+            for asked in self.templates[code]["quizzes"] if names else ():
+                name = self.dice.choice(names)
                 value = self.dice.choice(self.values[code == "zh", name])
                 ending = self.dice.choice(["", "。" if code == "zh" else "."])
                 yield Turn(value + ending, (), "chit_chat", before=asked)

@@ -31,7 +31,7 @@ def say(memory: Memory, clock: Clock, text: str, day: str) -> None:
 
 
 SAID = [
-    (("I work at Siemens.", "I'm starting at Philips next month."), ("siemens", "philips")),
+    (("I work at Siemens.", "I'm starting at Globex next month."), ("siemens", "globex")),
     (("我在华为上班。", "我下个月开始在腾讯上班。"), ("华为", "腾讯")),
 ]
 
@@ -60,7 +60,7 @@ def test_the_present_holds_until_what_is_to_come_begins(
 
 def test_another_plan_takes_the_place_of_the_first(memory: Memory, clock: Clock) -> None:
     say(memory, clock, "I work at Siemens.", "2026-01-10")
-    say(memory, clock, "I'm starting at Philips next month.", "2026-01-12")
+    say(memory, clock, "I'm starting at Globex next month.", "2026-01-12")
     say(memory, clock, "I'm starting at Bosch next month.", "2026-01-14")
     assert held(memory, valid_at="2026-01-20") == ["siemens"]
     assert held(memory, valid_at="2026-02-02") == ["bosch"]

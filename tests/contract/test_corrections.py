@@ -42,9 +42,9 @@ def test_the_old_value_said_again_is_no_confirmation_of_the_corrected_item(memor
 def test_what_the_words_no_longer_say_cannot_be_taken_back(memory: Memory) -> None:
     drink = _learned(memory, "I like tea", "likes")
     memory.update(drink.id, content="I like green coffee")
-    memory.add("I don't like tea anymore", user_id="ada")
+    memory.add("I no longer like tea", user_id="ada")
     assert _held(memory, "likes") == [("I like green coffee", "green coffee")]
-    memory.add("I don't like green coffee anymore", user_id="ada")
+    memory.add("I no longer like green coffee", user_id="ada")
     assert _held(memory, "likes") == []
     assert memory.admin.rebuild(verify=True).equal
 

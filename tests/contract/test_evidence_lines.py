@@ -24,7 +24,7 @@ def test_nothing_is_shown_where_nothing_bears(memory: Memory) -> None:
 
 
 def test_what_somebody_near_the_user_must_not_eat_stands_in_core_memory(memory: Memory) -> None:
-    say(memory, "s", ("user", "My daughter Leo is six. My daughter Leo is allergic to penicillin."))
+    say(memory, "s", ("user", "My daughter Leo is allergic to penicillin. Leo is six."))
     say(memory, "s", ("user", "我女儿朵朵对花生过敏。"))
     text = memory.compose_context("new", "Plan a party.", user_id="lin").render("text")
     assert "Leo · allergy: penicillin" in text

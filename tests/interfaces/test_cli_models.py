@@ -34,7 +34,7 @@ def test_a_model_that_is_away_is_said_on_stderr_and_changes_no_output(call: Any,
     with ModelServer(servers.chat(json.dumps({"names": [], "memories": []}))) as server:
         policy = brain(server.base_url)
         assert call("add", "Alice is here", "--user", "u", "--policy", policy).err == ""
-    told = call("add", "Bob is here", "--user", "u", "--policy", policy)
+    told = call("add", "Good morning, Bob", "--user", "u", "--policy", policy)
     assert told.code == 0
     assert told.out.count("\n") == 1
     assert (

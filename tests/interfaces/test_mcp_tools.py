@@ -431,14 +431,14 @@ def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, t
 
 SAID = [
     (
-        "My name is Ada and I live in Hangzhou.",
+        "My name is Ada. I live in Hangzhou.",
         "I live in Hangzhou",
         "home_city",
         "Forget that I live in Hangzhou.",
         "that I live in Hangzhou",
         "name",
     ),
-    ("我住在杭州，喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
+    ("我住在杭州。我喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
 ]
 
 

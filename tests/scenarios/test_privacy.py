@@ -106,7 +106,7 @@ def test_the_place_is_named_and_the_rest_of_the_text_stays(memory: Memory) -> No
 
 
 def test_nothing_is_learned_from_a_marker_and_the_rest_of_the_message_is(memory: Memory) -> None:
-    done = memory.add(f"I live in Lyon and my wifi password is {PASSWORD}.", user_id="lin")
+    done = memory.add(f"I live in Lyon. My wifi password is {PASSWORD}.", user_id="lin")
     assert [(one.key, one.value) for one in done.items if one.kind != "message"] == [("home_city", "Lyon")]
 
 

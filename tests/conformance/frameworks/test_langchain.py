@@ -20,7 +20,7 @@ from phronesis.adapters.langchain import PhronesisChatMessageHistory, PhronesisR
 
 SAID = [
     SystemMessage("You are kind."),
-    HumanMessage("我叫小明，我喜欢喝茶", name="小明"),
+    HumanMessage("我叫小明。我喜欢喝茶", name="小明"),
     AIMessage("Let me look.", tool_calls=[{"name": "look", "args": {"for": "茶"}, "id": "c1"}]),
     ToolMessage("green tea", tool_call_id="c1"),
     AIMessage(""),

@@ -151,7 +151,7 @@ def test_each_thing_is_looked_up_by_its_old_id(memory: Memory, tmp_path: Path) -
         assert memory.get(external_id=name, user_id="lin").content == words
     assert memory.get(external_id="u1", user_id="lin").session_id == "chatgpt:c-1"
     assert "attempt: " in memory.get(external_id=heads[0], user_id="lin").content
-    held = [item.content for item in memory.get_all(user_id="lin", limit=1_000).items]
+    held = [item.content for item in memory.get_all(user_id="lin", kinds=["message"], limit=1_000).items]
     assert held.count("我住在杭州，对花生过敏。") == 2, "an id that two conversations have loses no message"
     assert memory.admin.rebuild(verify=True).equal
 

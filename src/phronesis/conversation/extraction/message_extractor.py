@@ -51,6 +51,7 @@ _LIMITS_CHINESE: Final = ("前", "之前", "以前")
 _WRITER: Final = frozenset({"i", "me", "my", "we", "us", "our", "我", "我们", "咱", "咱们", "俺"})
 """Words by which a writer is meant."""
 
+_STOPS: Final = " .!。！"
 _EDGES: Final = " \t\n,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）"
 
 
@@ -177,14 +178,14 @@ def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> lis
     """Return the reader's values; those of a plain sentence that the starter knows are sure enough to be kept."""
 
     def stated(one: FoundValue) -> bool:
-        return not (one.retracted or one.done) and any(
-            (one.kind, one.key, one.subject) == (other.kind, other.key, other.subject)
-            and one.start < other.end
-            and other.start < one.end
+        return not one.done and any(
+            (one.kind, one.key, one.subject) == (other.kind, other.key, other.subject) and one.start == other.start
             for other in plain
         )
 
-    return [replace(one, confidence=max(one.confidence, STATED)) if stated(one) else one for one in values]
+    return [
+        replace(one, retracted=False, confidence=max(one.confidence, STATED)) if stated(one) else one for one in values
+    ]
 
 
 def place_proposal(one: Proposal, own: OwnText) -> Proposal:
@@ -204,8 +205,9 @@ def _question_before(entry: Entry, n: int) -> str:
 
 
 def _quotation(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the sentence of a value; of a long one the words around the value."""
+    """Return the sentence of a value without its full stop; of a long one the words around the value."""
     first, last = sentence_at(text, start, end)
+    last = max(end, first + len(text[first:last].rstrip(_STOPS)))
     room = max(0, (MAX_QUOTE - (end - start)) // 2)
     if last - first > MAX_QUOTE:
         first, last = max(first, start - room), min(last, end + room)

@@ -20,6 +20,7 @@ MAX_VALUE: Final = 60
 
 FORGET: Final = "forget"
 
+_CLAUSE: Final = re.compile("[,，] *")
 _MARKS: Final = " .!。！，,~～"
 _APOSTROPHES: Final = str.maketrans("’‘", "''")
 
@@ -83,10 +84,12 @@ def forget_targets(text: str) -> list[tuple[int, int, str]]:
     """Return the requests to forget in a text: where each stands, and what it asks to forget."""
     found = []
     for start, low, language in _sentences(text):
-        match = next((one for line in language.forget if (one := line.fullmatch(low)) is not None), None)
-        if match is not None:
-            first, last = match.span("value")
-            found.append((start, start + len(low), text[start + first : start + last]))
+        for at in (0, *(mark.end() for mark in _CLAUSE.finditer(low))):
+            match = next((one for line in language.forget if (one := line.fullmatch(low, at)) is not None), None)
+            if match is not None and language.excluded.fullmatch(match["value"]) is None:
+                first, last = match.span("value")
+                found.append((start + at, start + len(low), text[start + first : start + last]))
+                break
     return found
 
 

@@ -155,7 +155,7 @@ def search(memory: Memory, stage: DemoNarrator) -> None:
 def _found(evidence: Evidence) -> str:
     item = evidence.item
     place = f"{evidence.score:5.2f}  {item.session_id}, {day(item.occurred_at)}"
-    return f"     {place}  {item.name or item.role}: {on_one_line(item.content)}"
+    return f"     {place}  {item.name or item.role or item.kind}: {on_one_line(item.content)}"
 
 
 def compose(memory: Memory, stage: DemoNarrator) -> None:

@@ -202,7 +202,7 @@ DECISION: Final = {
     "namespace": LAB,
 }
 MORNINGS: Final = {"tom/3": "2025-03-26", "tom/4": "2025-04-02", "tom/5": "2025-04-09", "tom/6": "2025-04-16"}
-RAN: Final = "I went running along the river this morning."
+RAN: Final = "I ran along the river on Monday morning."
 """What Tom says in four more sessions, a week apart, for the step that reflects."""
 
 PRIVATE: Final = "for my sister's wedding"
@@ -227,7 +227,7 @@ class Question:
 QUESTIONS: Final = (
     Question("What can Tom not eat at the group dinner?", TOM, "peanuts"),
     Question("清洗电极请改用什么溶剂？", LIN, "乙醇"),
-    Question("What is the overpotential once the resistance is corrected?", TOM, "276 mV"),
+    Question("Which resistance was forgotten in the correction?", TOM, "276 mV"),
     Question("KOH 的浓度是多少？", LIN, "1 M KOH"),
     Question("Which solvent must I avoid when cleaning electrodes?", LIN, "丙酮", by_meaning=True),
     Question("Who measures while Tom is in Hamburg?", LIN, "Lin Yue measures"),

@@ -113,8 +113,8 @@ class Heads:
         pointers: dict[str, Floats] = {}
         for name in POINTERS:
             likeness = (mixed[own] @ self._weights[f"{name}.from"]) @ (mixed @ self._weights[f"{name}.to"]).T
-            scale = np.float32(math.sqrt(self._weights[f"{name}.from"].shape[1]))
-            pointers[name] = likeness[:, [0, *range(first, len(states) - 1)]] / scale
+            likeness /= math.sqrt(self._weights[f"{name}.from"].shape[1])
+            pointers[name] = likeness[:, [0, *range(first, len(states) - 1)]]
         return Scores(
             tags=log_softmax(self._linear(mixed[own], "tag")),
             signs=sigmoid(self._linear(mixed[own], "sign")),
@@ -179,7 +179,7 @@ class Heads:
 
     def _spans(self, scores: Floats) -> list[_Span]:
         """Return the spans of the likeliest row of tags in which what goes on follows what began so (Viterbi 1967)."""
-        total = np.where(self._goes_on, np.float32(-np.inf), scores[0])
+        total: Floats = np.where(self._goes_on, np.float32(-np.inf), scores[0])
         own = np.arange(self.labels.tags)
         back = []
         for row in scores[1:]:
@@ -227,5 +227,5 @@ def log_softmax(given: Floats) -> Floats:
 
 def sigmoid(given: Floats) -> Floats:
     """Return the chances of log-odds."""
-    out: Floats = 1 / (1 + np.exp(-given))
+    out: Floats = np.reciprocal(1 + np.exp(-given))
     return out

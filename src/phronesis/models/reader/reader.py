@@ -77,11 +77,11 @@ class Reader:
         states = self._encoder([tokenizer.begin, *asked, *tokens.ids, tokenizer.end])
         scores = self._heads.scores(states, 1 + len(asked))
         found = self._heads.values(text, tokens, scores)
-        return [self._calibrated(one, scores.holds) for one in found], scores
+        return [self._calibrated(one) for one in found], scores
 
-    def _calibrated(self, one: FoundValue, holds: float) -> FoundValue:
+    def _calibrated(self, one: FoundValue) -> FoundValue:
         """Return a value with a confidence of .8 where the threshold of precision lies."""
-        raw = one.confidence * holds
+        raw = one.confidence
         limit = self._thresholds.get(one.key.partition(".")[0], self._thresholds[""])
         sure = 0.8 * raw / limit if raw < limit else 0.8 + 0.2 * (raw - limit) / (1 - limit)
         return replace(one, confidence=round(sure, 4))

@@ -11,7 +11,7 @@ MAX_WINDOW: Final = 400
 """Characters that are read at once, at most: what is said further away seldom bears on a sentence."""
 
 _ABBREVIATIONS: Final = frozenset({"dr", "mr", "mrs", "ms", "st", "no", "prof", "e.g", "i.e", "vs", "approx", "etc"})
-_END: Final = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？…；]+[”’」』）]*|;(?=\s)|\n+")
+_END: Final = re.compile(r"[.!?…]{1,9}[\"'”’)\]]{0,3}(?=\s)|[。！？…；]{1,9}[”’」』）]{0,3}|;(?=\s)|\n+")
 
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 

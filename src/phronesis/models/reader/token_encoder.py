@@ -103,6 +103,9 @@ class TokenEncoder:
     def __init__(self, file: WeightFile, updates: Mapping[str, Floats], layers: int) -> None:
         self._file, self._layers = file, layers
         self._weights = [self._merged(n, updates) for n in range(layers)]
+        places = file.tensor("emb.pos").reshape(-1, file.width)[:MAX_TOKENS]
+        self._places = places + file.tensor("emb.type")[: file.width]
+        self._norm = (file.tensor("emb.ln.w"), file.tensor("emb.ln.b"))
 
     def _merged(self, n: int, updates: Mapping[str, Floats]) -> dict[str, Floats]:
         """Return a layer's weights; the lowest layers, for which there are no updates, as they are in the file."""
@@ -124,20 +127,17 @@ class TokenEncoder:
 
     def __call__(self, ids: Sequence[int]) -> Floats:
         """Return the states of the last layer: (tokens, width)."""
-        file, heads = self._file, self._file.heads
-        states = file.rows("emb.word", np.array(ids)) + file.tensor("emb.type")[: file.width]
-        states = _normed(states + self._places(len(ids)), file.tensor("emb.ln.w"), file.tensor("emb.ln.b"))
+        heads, width = self._file.heads, self._file.width
+        states = self._file.rows("emb.word", np.array(ids)) + self._places[: len(ids)]
+        states = _normed(states, *self._norm)
         for layer in self._weights:
             qkv = (states @ layer["qkv.w"] + layer["qkv.b"]).reshape(len(ids), 3, heads, -1).transpose(1, 2, 0, 3)
-            shares = softmax(qkv[0] @ qkv[1].transpose(0, 2, 1) / np.float32(math.sqrt(file.width // heads)))
+            shares = softmax(qkv[0] @ qkv[1].transpose(0, 2, 1) / np.float32(math.sqrt(width // heads)))
             seen = (shares @ qkv[2]).transpose(1, 0, 2).reshape(len(ids), -1)
             states = _normed(states + seen @ layer["ao.w"] + layer["ao.b"], layer["aln.w"], layer["aln.b"])
             dense = gelu(states @ layer["fi.w"] + layer["fi.b"]) @ layer["fo.w"] + layer["fo.b"]
             states = _normed(states + dense, layer["oln.w"], layer["oln.b"])
         return states
-
-    def _places(self, count: int) -> Floats:
-        return self._file.tensor("emb.pos").reshape(-1, self._file.width)[:count]
 
 
 def gelu(given: Floats) -> Floats:

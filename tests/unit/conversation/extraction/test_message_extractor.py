@@ -31,7 +31,7 @@ def said(text: str, **message: Any) -> list[tuple[str, str, str | None]]:
 def test_a_named_speaker_speaks_of_themselves() -> None:
     found, _ = read("Hi all, I live in Bern.", name="Jonas")
     assert [(one.subject, one.value, one.content) for one in found] == [
-        ("Jonas", "Bern", "Jonas: Hi all, I live in Bern.")
+        ("Jonas", "Bern", "Jonas: Hi all, I live in Bern")
     ]
 
 
