@@ -27,5 +27,5 @@ def test_a_conversation_shows_who_said_what_and_what_was_learned(tab: Visit) -> 
     expect(page.locator(".ref")).to_contain_text("logs/pump-2.csv")
     expect(page.get_by_role("region", name="Running summary")).to_contain_text("Where do we stand with pump 2?")
     tab.shot("session")
-    page.get_by_role("list", name="Learned from this turn").get_by_role("link").click()
+    page.get_by_role("list", name="Learned from this turn").get_by_role("link").filter(has_text="Viton").first.click()
     expect(page.get_by_text("Viton").first).to_be_visible()

@@ -146,7 +146,7 @@ def test_a_fact_used_weekly_stays_where_one_that_nobody_asked_for_goes(told: Tol
 
 @pytest.mark.parametrize(
     ("task", "done"),
-    [("I need to renew my passport.", "I've renewed my passport."), ("我得续签护照。", "护照已经续签了。")],
+    [("I need to renew my passport.", "I've renewed my passport."), ("我得续签护照。", "护照办好了。")],
 )
 def test_a_task_that_is_done_has_ended_and_leaves_its_messages_to_fade(told: Told, task: str, done: str) -> None:
     first = told.say(task)

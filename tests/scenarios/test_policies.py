@@ -114,8 +114,8 @@ def test_a_rule_is_that_of_the_nearest_name_and_of_what_a_caller_states_too(open
 @pytest.mark.parametrize(
     ("mine", "theirs", "later"),
     [
-        ("Mei works at Siemens.", "Mei works at Bosch.", "Mei works at Airbus."),
-        ("小芳在华为工作。", "小芳在腾讯工作。", "小芳在小米工作。"),
+        ("My sister Mei works at Siemens.", "My sister Mei works at Bosch.", "My sister Mei works at Airbus."),
+        ("我妹妹小芳在华为工作。", "我妹妹小芳在腾讯工作。", "我妹妹小芳在小米工作。"),
     ],
 )
 @pytest.mark.parametrize("conflict", ["occurred", "trust", "keep_both"])
@@ -230,7 +230,7 @@ def test_core_memory_and_the_summary_have_as_many_lines_as_the_policy_says(openi
     labels = [block.label for block in context.system_blocks]
     assert (labels.count("Preferences"), labels.count("Due")) == (2, 1)
     lines = [block.role for block in context.working_summary]  # what stands in the recent turn is not said again
-    assert (lines.count("system"), lines.count("user")) == (1, 2)
+    assert (lines.count("system"), lines.count("user")) == (1, 1)
     quoted = [block.text for block in context.working_summary if block.role == "user"]
     assert max(map(len, quoted)) <= 21
     memory = opening(core={"due": 0}, summary={"noted": 0, "said": 0}, budgets=budgets)
