@@ -38,7 +38,7 @@ class PlainMind:
         return self.special, StrategyResult(made_by=self.name)
 
 
-NOTHING_GUARDED = Guard(SensitiveRules(topics=()), models={})
+NOTHING_GUARDED = Guard(SensitiveRules(topics=()))
 
 
 def reflecting(mind: PlainMind) -> ReflectionPreparer:

@@ -126,18 +126,18 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 @_labelled("--data", "Labelled texts or users")
 @click.option(
     "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write there what all teach: en.npz, zh.npz, as in engine/sensitive_topics.",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write there what all teach, as engine/sensitive_topics/topics.npz.",
 )
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well sensitive matters are known.
 
-    Recall and false alarms of the tables, and with the model that the other files teach; one file is judged by the
-    installed model. Fitting needs scikit-learn.
+    Recall and false alarms of the plain words, and of the classifier that the other files teach; one file is judged by
+    the installed classifier. Fitting needs jax.
     """
-    from phronesis_benchmarks.sensitive import run_sensitive  # noqa: PLC0415 - numpy and the tables: not for --help
+    from phronesis_benchmarks.sensitive import run_sensitive  # noqa: PLC0415 - numpy: not for --help
 
     report = run_sensitive(data, out=out)
     show(report, as_json=as_json)

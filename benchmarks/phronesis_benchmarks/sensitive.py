@@ -1,38 +1,32 @@
-"""How well sensitive matters are known, on labelled texts (``phronesis bench sensitive``), and the model's weights.
+"""How well sensitive topics are known, on labelled texts (``phronesis bench sensitive``), and the classifier's weights.
 
 A file holds a text a line, ``{"text", "topic"}`` (labelled/sensitive), or a user a line (labelled/traits),
-whose memories of ``sensitive`` groups have a topic that nobody wrote down. Each file is judged by a model that was
+whose memories of ``sensitive`` groups have a topic that nobody wrote down. Each file is judged by a classifier that was
 fitted on the others; what is shipped was fitted on all.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from phronesis.config.policy_sections import SensitiveRules
+from phronesis.core.vectors import Floats
 from phronesis.engine.sensitive_topics import Guard
-from phronesis.engine.sensitive_topics.tables import NONE, Model
 from phronesis.errors import InputError
-from phronesis.models.text_features import language_of, normalise_text, rows_of
-from phronesis_benchmarks.hashed_rows import matrix_of
-from phronesis_benchmarks.optional import import_optional
+from phronesis.models.reader.text_classifier import TextClassifier
+from phronesis.models.text_features import language_of, normalise_text
+from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
+
+NONE: Final = "none"
+"""The topic of texts that speak of nothing sensitive."""
 
 UNNAMED: Final = "unnamed"
-"""The topic of a text that is sensitive, nobody wrote which way: it is the likeliest by the others."""
-
-INVERSE_L2: Final = 40.0
-"""``C`` of the regression. Of 10 and 40, 40 ranked the memories of users of authors left out better."""
+"""The topic of a text that is sensitive, nobody wrote which way: it is judged, and not learned from."""
 
 LANGUAGES: Final = ("en", "zh")
-_STEPS: Final = 200
-_LARGEST: Final = 127
-
-Floats = NDArray[np.float64]
+TOPICS: Final = SensitiveRules().topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensitiveScore:
-    """What is known of one file's texts of one language, by the tables alone and by both.
+    """What is known of one file's texts of one language, by the plain words alone and by the classifier.
 
     Shares of the sensitive texts and groups are recall, those of the others false alarms.
     """
@@ -67,7 +61,7 @@ class SensitiveReport:
     scores: tuple[SensitiveScore, ...]
 
     def to_markdown(self) -> str:
-        """Return a table; each cell is by words alone, and with the model."""
+        """Return a table; each cell is by words alone, and by the classifier."""
         head = "| data | language | texts | recall | false alarms | groups: recall | false alarms |"
         rows = [
             f"| {one.data} | {one.language} | {one.texts} | "
@@ -78,27 +72,51 @@ class SensitiveReport:
         return "\n".join([head, "|" + " --- |" * 7, *rows])
 
 
-def run_sensitive(data: Sequence[Path], *, out: Path | None = None) -> SensitiveReport:
+def run_sensitive(
+    data: Sequence[Path], *, out: Path | None = None, settings: ClassifierSettings | None = None
+) -> SensitiveReport:
     """Judge each file by what the others teach; with ``out``, write there the weights that all of them teach.
 
     One file is judged by the weights that are installed. InputError names a line that cannot be read; MissingExtra says
-    that scikit-learn, which fits, is not installed.
+    what is not installed: jax, which fits, or the reader's base weights.
     """
     texts = {path: load_texts(path) for path in data}
+    states = {path: _encoded(own) for path, own in texts.items()}
+    known = {text: one for own in states.values() for text, one in own.items()}
     scores: list[SensitiveScore] = []
     for path, own in texts.items():
         others = [one for other, read in texts.items() if other != path for one in read]
-        models = fit(others) if others else None
-        known = Guard(SensitiveRules()) if models is None else Guard(SensitiveRules(), models=models)
+        judge = None if not others else _judge(fit(others, known, settings), known)
         for language in LANGUAGES:
             read = [one for one in own if language_of(normalise_text(one.text)) == language]
             if read:
-                scores.append(_score(path.name, language, read, known))
+                scores.append(_score(path.name, language, read, Guard(SensitiveRules(), judge=judge)))
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        for language, model in fit([one for read in texts.values() for one in read]).items():
-            out.joinpath(f"{language}.npz").write_bytes(model.to_bytes())
+        everything = [one for read in texts.values() for one in read]
+        out.write_bytes(fit(everything, known, settings).to_bytes())
     return SensitiveReport(tuple(scores))
+
+
+def fit(
+    texts: Sequence[Text], states: Mapping[str, Floats], settings: ClassifierSettings | None = None
+) -> TextClassifier:
+    """Return the classifier that texts teach, by the token states of their normalised forms."""
+    named = [one for one in texts if one.topic != UNNAMED]
+    return fit_text_classifier(
+        [states[normalise_text(one.text)] for one in named],
+        [() if one.topic == NONE else (one.topic,) for one in named],
+        classes=TOPICS,
+        settings=settings or ClassifierSettings(rounds=16),
+    )
+
+
+def _encoded(texts: Sequence[Text]) -> dict[str, Floats]:
+    seen = list(dict.fromkeys(normalise_text(one.text) for one in texts))
+    return dict(zip(seen, encode_texts(seen), strict=True))
+
+
+def _judge(classifier: TextClassifier, states: Mapping[str, Floats]) -> Callable[[str], Mapping[str, float]]:
+    return lambda text: classifier(states[text].astype("float32"))
 
 
 def load_texts(path: Path) -> list[Text]:
@@ -119,41 +137,6 @@ def load_texts(path: Path) -> list[Text]:
     return found
 
 
-def fit(texts: Sequence[Text]) -> Mapping[str, Model]:
-    """Fit the model of each language that has texts of a named topic, and others.
-
-    MissingExtra where scikit-learn is not installed.
-    """
-    models: dict[str, Model] = {}
-    for language in LANGUAGES:
-        own = [(seen, one.topic) for one in texts if language_of(seen := normalise_text(one.text)) == language]
-        if len({topic for _, topic in own} - {UNNAMED}) > 1:
-            models[language] = _fitted([seen for seen, _ in own], [topic for _, topic in own])
-    return models
-
-
-def _fitted(seen: Sequence[str], topics: Sequence[str]) -> Model:
-    """Fit the regression: the sensitive texts weigh as much together as the others, however many they are."""
-    linear = import_optional("sklearn.linear_model", "scikit-learn", field="data")
-    rows, said = matrix_of([rows_of(text) for text in seen]), np.array(topics)
-    harmless = said == NONE
-    weights = np.where(harmless, 1.0, harmless.sum() / max(1, (~harmless).sum()))
-    named = said != UNNAMED
-    for known in [named] if named.all() else [named, np.ones_like(named)]:
-        learner = linear.LogisticRegression(C=INVERSE_L2, max_iter=_STEPS)
-        learner.fit(rows[known], said[known], sample_weight=weights[known])
-        if known is named and not named.all():
-            chances = learner.predict_proba(rows[~named])
-            chances[:, list(learner.classes_).index(NONE)] = 0
-            said[~named] = learner.classes_[chances.argmax(axis=1)]
-    columns: Floats = learner.coef_.T
-    bias: Floats = learner.intercept_
-    if columns.shape[1] == 1:  # of two classes scikit-learn keeps the second's column alone
-        columns, bias = np.hstack([np.zeros_like(columns), columns]), np.concatenate([np.zeros(1), bias])
-    unit = float(np.abs(columns).max()) / _LARGEST
-    return Model(tuple(map(str, learner.classes_)), np.rint(columns / unit).astype(np.int8), unit, bias)
-
-
 def _of_user(user: Mapping[str, Any]) -> list[Text]:
     groups = {one: ("", f"{user['user']}/{trait['id']}") for trait in user["traits"] for one in trait["members"]}
     for n, never in enumerate(user["never"]):
@@ -167,7 +150,7 @@ def _of_user(user: Mapping[str, Any]) -> list[Text]:
 
 
 def _score(data: str, language: str, texts: Sequence[Text], guard: Guard) -> SensitiveScore:
-    words = Guard(SensitiveRules(), models={})
+    words = Guard(SensitiveRules(), judge=lambda _: None)
     by_group: dict[str, list[Text]] = {}
     for one in texts:
         if one.group is not None:

@@ -17,7 +17,6 @@ from phronesis.core.proposals import Conflict, Outcomes, Proposal, Refusal, Rete
 from phronesis.core.redaction import markers
 from phronesis.core.values import names_of, rule_for
 from phronesis.engine.sensitive_topics import GUARD_VERSION, Finding, Guard
-from phronesis.engine.sensitive_topics.tables import MAX_SENTENCE
 
 WITHHELD: Final = "withheld"
 """Role of the outcome that names messages stored without an item: ``{"withheld": [{n, topic}]}``."""
@@ -36,7 +35,10 @@ TOPICS_OF_KEYS: Final[Mapping[str, Sequence[str]]] = {
     "health": ("physical_health", "mental_health"),
     "allergy": ("physical_health",),
 }
-"""Keys that imply a sensitive topic whatever their text: the guard's tables do not list every illness."""
+"""Keys that imply a sensitive topic whatever their text: the guard does not know every illness."""
+
+MAX_SENTENCE: Final = 400
+"""Characters around a value that the guard is asked of."""
 
 _STOP: Final = re.compile(r"[!?。！？;；\r\n]|\.(?=\s|$)")
 

@@ -1,4 +1,4 @@
-"""The model of sensitive matters is fitted on labelled texts, and each file is judged by what the others teach."""
+"""The classifier of sensitive topics is fitted on labelled texts, and each file is judged by what the others teach."""
 
 import json
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
-from phronesis.engine.sensitive_topics.tables import NONE, model_from
-from phronesis.models.text_features import normalise_text
-from phronesis_benchmarks.sensitive import UNNAMED, Text, load_texts, run_sensitive
+from phronesis.models.reader.text_classifier import load_text_classifier
+from phronesis_benchmarks.sensitive import NONE, UNNAMED, Text, load_texts, run_sensitive
+from phronesis_benchmarks.text_classifier_training import ClassifierSettings
 
 TOLD = (
     ("the kettle chair again", "physical_health"),
@@ -63,23 +63,18 @@ def test_texts_and_the_memories_of_users_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.encoder
 def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
-    out = tmp_path / "weights"
-    report = run_sensitive([of_texts(tmp_path / "texts.jsonl"), of_users(tmp_path / "users.jsonl")], out=out)
-    table = report.to_markdown()
+    out = tmp_path / "topics.npz"
+    data = [of_texts(tmp_path / "texts.jsonl"), of_users(tmp_path / "users.jsonl")]
+    report = run_sensitive(data, out=out, settings=ClassifierSettings(rounds=150, rate=3e-3))
     assert [(one.data, one.language, one.texts) for one in report.scores] == [
         ("texts.jsonl", "en", 7),
         ("texts.jsonl", "zh", 4),
         ("users.jsonl", "en", 5),
     ]
     users = report.scores[-1]
-    assert users.recall == (0.0, 1.0)  # the tables know no kettle chairs, the other file does
+    assert users.recall == (0.0, 1.0)  # the words know no kettle chairs, the other file does
     assert users.groups == (0.0, 1.0)
-    assert users.alarms == users.group_alarms == (0.0, 0.0)
-    assert "| users.jsonl | en | 5 | 0.000, 1.000 | 0.000, 0.000 | 0.000, 1.000 | 0.000, 0.000 |" in table
-    assert "| texts.jsonl | zh | 4 | 0.000, 0.000 |" in table
-    model = model_from((out / "en.npz").read_bytes())
-    odds = model.odds(normalise_text("the kettle chair"), SENSITIVE_TOPICS)
-    assert odds is not None
-    assert odds.topic == "physical_health"
-    assert (out / "zh.npz").exists()
+    assert report.to_markdown().count("\n") == 4
+    assert set(load_text_classifier(out.read_bytes()).classes) == set(SENSITIVE_TOPICS)

@@ -1,4 +1,4 @@
-"""Sensitive topics that traits and, by policy, memories leave out: tables of words and a small learned model."""
+"""Sensitive topics that traits and, by policy, memories leave out: a classifier over the reader, or plain words."""
 
 from phronesis.engine.sensitive_topics.guard import GUARD_VERSION, Finding, Guard
 

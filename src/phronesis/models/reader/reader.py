@@ -20,7 +20,7 @@ from phronesis.models.lesson_encoder import Image, shipped_weights, vocabulary
 from phronesis.models.lesson_encoder import read as parse_weights
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.sentences import MAX_READ, windows, without_code
-from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer
+from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer, Tokens
 
 WEIGHTS: Final = "reader.npz"
 READER_VERSION: Final = "reader/1"
@@ -68,16 +68,26 @@ class Reader:
             topics = np.maximum(topics, scores.topic[1:])
         return Reading(values, held, gate, dict(zip(labels.topics, topics.tolist(), strict=True)))
 
+    def states(self, text: str) -> list[Floats]:
+        """Return the token states of a text's windows, for other networks (``text_classifier``)."""
+        shown = without_code(text[:MAX_READ])
+        return [self._encoded(shown[start:end], "")[2] for start, end in windows(shown)]
+
     def _read(self, text: str, before: str) -> tuple[list[FoundValue], Scores]:
+        tokens, first, states = self._encoded(text, before)
+        scores = self._heads.scores(states, first)
+        found = self._heads.values(text, tokens, scores)
+        return [self._calibrated(one) for one in found], scores
+
+    def _encoded(self, text: str, before: str) -> tuple[Tokens, int, Floats]:
+        """Return the tokens of a text, the place of the first among the states, and the states."""
         tokenizer = self._tokenizer
         tokens = tokenizer(text)
         asked = [*tokenizer(before).ids[-MAX_BEFORE:], tokenizer.end] if before else []
         room = MAX_TOKENS - 2 - len(asked)
         tokens = replace(tokens, ids=tokens.ids[:room], starts=tokens.starts[:room], ends=tokens.ends[:room])
         states = self._encoder([tokenizer.begin, *asked, *tokens.ids, tokenizer.end])
-        scores = self._heads.scores(states, 1 + len(asked))
-        found = self._heads.values(text, tokens, scores)
-        return [self._calibrated(one) for one in found], scores
+        return tokens, 1 + len(asked), states
 
     def _calibrated(self, one: FoundValue) -> FoundValue:
         """Return a value with a confidence of .8 where the threshold of precision lies."""
