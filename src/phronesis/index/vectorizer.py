@@ -205,7 +205,7 @@ class Vectorizer:
     database: Database
     embedders: Embedders
     written: WrittenLanes = field(default_factory=WrittenLanes)
-    _done: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
+    _done: dict[tuple[str, int, bool], tuple[str, int, int]] = field(default_factory=dict)
     _failed: set[tuple[str, int]] = field(default_factory=set)
     _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
 
@@ -226,11 +226,17 @@ class Vectorizer:
         return made
 
     def run(
-        self, tenant: str, *, stopped: Callable[[], bool] = lambda: False, only: Collection[int] | None = None
+        self,
+        tenant: str,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        only: Collection[int] | None = None,
+        comparing: bool = True,
     ) -> int:
         """Embed every current document of the tenant without a vector of its model; return the number of vectors made.
 
-        ``only`` names the lanes to check, since a tenant may have thousands of idle ones. The first model becomes the
+        ``only`` names the lanes to check, since a tenant may have thousands of idle ones. ``comparing``: the second
+        encoders' vectors too, by which memories and events are compared; loading these takes a second or more. The first model becomes the
         active one; only ``reembed`` changes it. Nothing is made for a model that is not loaded here. A lane that fails
         ends the run after the others are done; the next run takes it last.
         """
@@ -245,7 +251,7 @@ class Vectorizer:
         made = 0
         for lane in sorted(lanes, key=lambda lane: (tenant, lane.lane_id) in self._failed):
             mark = (names, lane.epoch, lane.documents_seq)
-            done = self._done.get((tenant, lane.lane_id))
+            done = self._done.get((tenant, lane.lane_id, comparing))
             if done == mark:
                 continue
             # What had its vectors when this process last looked has them still: only an epoch takes any away.
@@ -253,13 +259,14 @@ class Vectorizer:
             failed = True
             try:
                 made += self._lane(tenant, lane, embedder, stopped, start=start)
-                made += self._compared(tenant, lane, embedder, stopped, start=start)
+                if comparing:
+                    made += self._compared(tenant, lane, embedder, stopped, start=start)
                 failed = False
             finally:
                 (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
             if stopped():
                 return made
-            self._done[tenant, lane.lane_id] = mark
+            self._done[tenant, lane.lane_id, comparing] = mark
         return made
 
     def _forget(self, tenant: str, lane_ids: Collection[int]) -> None:

@@ -96,8 +96,9 @@ class Memory(
         return Memory(self._runtime.for_tenant(name))
 
     def flush(self) -> int:
-        """Interpret every pending entry and make every missing vector; return the number of vectors made.
+        """Interpret every pending entry and make the vectors that searches miss; return the number of vectors made.
 
+        Vectors by which only reflection and consolidation compare are made there, and by the background work.
         An external index receives its pending changes; IndexUnavailable if it cannot be reached.
         """
         return self._runtime.flush()

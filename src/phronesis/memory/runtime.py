@@ -296,14 +296,15 @@ class Runtime:
                 self._components.mirror.follow(self.tenant)
 
     def flush(self) -> int:
-        """Interpret every pending entry and make every missing vector; return the number of vectors made.
+        """Interpret every pending entry and make the vectors that searches miss; return the number of vectors made.
 
+        Vectors by which only reflection and consolidation compare are made there, and by the background work.
         An external index receives its pending changes; IndexUnavailable if it cannot be reached.
         """
         components = self.components
         try:
             self.drain()
-            made = components.vectorizer.run(self.tenant)
+            made = components.vectorizer.run(self.tenant, comparing=False)
             if components.mirror is not None:
                 components.mirror.follow(self.tenant)
         finally:

@@ -143,7 +143,7 @@ def vocabulary(image: Image) -> Vocabulary:
     at += 4 * count
     raw = bytes(image[at : at + letters])
     begins = (np.frombuffer(raw, np.uint8) & _CONTINUED) != _CONTINUING
-    places = np.concatenate(([0], np.cumsum(begins)))[edges].tolist()
+    places = np.concatenate(([0], np.cumsum(begins, dtype=np.int32)))[edges].tolist()
     text = raw.decode()
     pieces = [text[first:last] for first, last in pairwise(places)]
     return Vocabulary(pieces, scores, begin, end, unknown, _written(image, at + letters))
@@ -185,9 +185,12 @@ def _widened(raw: npt.NDArray[np.uint8]) -> Floats:
     """Return the weights of blocks: a half-precision scale, then two values of -8 to 7 per byte, 16 apart."""
     blocks = raw.reshape(-1, _IN_BLOCK)
     scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
-    low, high = blocks[:, 2:] & 15, blocks[:, 2:] >> 4
-    out: Floats = ((np.concatenate([low, high], axis=1).astype(np.float32) - 8) * scale).ravel()
-    return out
+    out: Floats = np.empty((len(blocks), BLOCK), np.float32)
+    out[:, : BLOCK // 2] = blocks[:, 2:] & 15
+    out[:, BLOCK // 2 :] = blocks[:, 2:] >> 4
+    out -= 8
+    out *= scale
+    return out.ravel()
 
 
 CHANGES: Final = "lesson_e5.npz"
