@@ -166,7 +166,12 @@ def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
 @click.command()
 @_labelled("--data", "Labelled turns that the reader is fitted to")
 @_labelled("--held", "Labelled turns of other authors, that it is measured on", required=False)
-@_labelled("--topics", "Texts labelled with sensitive topics", required=False)
+@click.option(
+    "--start",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Weights of an earlier fit: only the heads for signs and owners are fitted.",
+)
 @click.option(
     "--out",
     metavar="FILE",
@@ -178,8 +183,8 @@ def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
 def reader(
     data: tuple[Path, ...],
     held: tuple[Path, ...],
-    topics: tuple[Path, ...],
     *,
+    start: Path | None,
     out: Path | None,
     rounds: int,
     as_json: bool,
@@ -192,7 +197,7 @@ def reader(
     from phronesis_benchmarks.reader_fitting import run_reader  # noqa: PLC0415 - numpy and jax: not for --help
     from phronesis_benchmarks.reader_training import Settings  # noqa: PLC0415
 
-    show(run_reader(data, held, topics=topics, out=out, settings=Settings(rounds=rounds)), as_json=as_json)
+    show(run_reader(data, held, start=start, out=out, settings=Settings(rounds=rounds)), as_json=as_json)
 
 
 @click.command("lesson-map")

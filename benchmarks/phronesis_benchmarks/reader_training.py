@@ -15,14 +15,15 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.models.lesson_encoder import WeightFile
-from phronesis.models.reader.network import POINTERS, Labels
+from phronesis.models.reader.network import POINTERS, WHOSE, Labels
 from phronesis.models.reader.token_encoder import MATRICES
 from phronesis_benchmarks.optional import import_optional
 from phronesis_benchmarks.reader_data import Example
 
 RANK: Final = 16
 POINT: Final = 64
-"""Rank of the updates, and the numbers by which a token points."""
+SIGNS: Final = 64
+"""Rank of the updates, the numbers by which a token points, and those of the layer before the signs."""
 
 WIDTHS: Final = (16, 24, 32, 48, 72, 112, 176, 256)
 TOKENS: Final = 1024
@@ -91,8 +92,9 @@ def begun(labels: Labels, width: int, layers: int, seed: int) -> Params:
     for name in ("aln", "oln"):
         out |= {f"{name}.{part}": np.zeros((layers, width), np.float32) for part in ("w", "b")}
     out |= {"mix.w": drawn(width, width), "mix.b": np.zeros(width, np.float32)}
-    sizes = {"tag": labels.tags, "sign": 2, "gate": 1 + len(labels.gates), "holds": 1, "topic": 1 + len(labels.topics)}
-    for name, size in sizes.items():
+    out |= {"sign.mix.w": drawn(2 * width, SIGNS), "sign.mix.b": np.zeros(SIGNS, np.float32)}
+    out |= {"sign.w": drawn(SIGNS, 2), "sign.b": np.zeros(2, np.float32)}
+    for name, size in {"tag": labels.tags, "gate": 1 + len(labels.gates), "holds": 1}.items():
         out |= {f"{name}.w": drawn(width, size), f"{name}.b": np.zeros(size, np.float32)}
     for name in POINTERS:
         out |= {f"{name}.from": drawn(width, POINT), f"{name}.to": drawn(width, POINT)}
@@ -135,12 +137,15 @@ def forward(jax: Any, base: Params, params: Params, states: Any, there: Any, *, 
         states = jnp.where(kept, states / (1 - DROPPED), 0.0)
     whole = states[:, 0]
     mixed = jax.nn.gelu(states @ params["mix.w"] + params["mix.b"], approximate=True)
-    out = {name: mixed @ params[f"{name}.w"] + params[f"{name}.b"] for name in ("tag", "sign")}
-    out |= {name: whole @ params[f"{name}.w"] + params[f"{name}.b"] for name in ("gate", "holds", "topic")}
+    both = jnp.concatenate([states, jnp.broadcast_to(whole[:, None], states.shape)], axis=-1)
+    signs = jax.nn.gelu(both @ params["sign.mix.w"] + params["sign.mix.b"], approximate=True)
+    out = {"tag": mixed @ params["tag.w"] + params["tag.b"], "sign": signs @ params["sign.w"] + params["sign.b"]}
+    out |= {name: whole @ params[f"{name}.w"] + params[f"{name}.b"] for name in ("gate", "holds")}
     # The token that ends a text is like the one that begins it, which means the writer: nothing points at it.
     inner = jnp.concatenate([there[:, 1:], jnp.zeros_like(there[:, :1])], axis=1)
     for name in POINTERS:
-        likeness = (mixed @ params[f"{name}.from"]) @ (mixed @ params[f"{name}.to"]).transpose(0, 2, 1)
+        given = states if name == WHOSE else mixed
+        likeness = (given @ params[f"{name}.from"]) @ (given @ params[f"{name}.to"]).transpose(0, 2, 1)
         out[name] = likeness / np.sqrt(POINT) + jnp.where(inner, 0.0, _OUT)[:, None, :]
     return out
 
@@ -225,7 +230,7 @@ class Trainer:
         out |= {name: np.zeros((rows, width), np.float32) for name in ("there", "read", "counted")}
         out["signs"] = np.zeros((rows, width, 2), np.float32)
         out["points"] = np.full((rows, width, len(POINTERS)), -1, np.int32)
-        out |= {name: np.full(rows, -1, np.int32) for name in ("gate", "holds", "topic")}
+        out |= {name: np.full(rows, -1, np.int32) for name in ("gate", "holds")}
         for row, one in enumerate(members):
             size = len(one.ids)
             out["states"][row, :size] = embedded(self.file, one.ids)
@@ -233,7 +238,7 @@ class Trainer:
             out["tags"][row, :size], out["counted"][row, :size] = one.tags, one.counted
             out["read"][row, one.read_from : size - 1] = one.holds >= 0
             out["signs"][row, :size], out["points"][row, :size] = one.signs, one.points
-            out["gate"][row], out["holds"][row], out["topic"][row] = one.gate, one.holds, one.topic
+            out["gate"][row], out["holds"][row] = one.gate, one.holds
         return out
 
     def _loss(self, base: Any, params: Any, batch: Any, key: Any, heads: int) -> Any:
@@ -253,9 +258,7 @@ class Trainer:
         known = batch["holds"] >= 0
         held = ((jnp.logaddexp(0, holds) - holds * batch["holds"]) * known).sum() / (known.sum() + 1)
         gates = missed(scores["gate"], batch["gate"]).sum() / ((batch["gate"] >= 0).sum() + 1)
-        topics = missed(scores["topic"], batch["topic"]).sum() / ((batch["topic"] >= 0).sum() + 1)
-        parts = (tags, signs, points, held, gates, topics)
-        return 4 * tags + 0.3 * signs + 0.5 * points + held + 0.2 * gates + 0.3 * topics, parts
+        return 4 * tags + 0.3 * signs + 0.5 * points + held + 0.2 * gates, (tags, signs, points, held, gates)
 
 
 def say_progress(*values: Any) -> None:

@@ -14,13 +14,13 @@ from phronesis.core.vectors import Floats
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.reader.reader import load_reader
 from phronesis.models.reader.text_classifier import WEIGHTS, TextClassifier
+from phronesis_benchmarks.adam import drop, minimise
 from phronesis_benchmarks.optional import import_optional
 
 MAX_TOKENS: Final = 96
 """Tokens of a text that are learned from."""
 
 BATCH: Final = 64
-_FIRST, _SECOND, _TINY = 0.9, 0.99, 1e-8
 _OUT: Final = -1e9
 
 
@@ -61,12 +61,18 @@ def fit_text_classifier(
     counts = np.ones(len(states), np.float32) if weights is None else np.array(weights, np.float32)
     rng = np.random.default_rng(chosen.seed)
     params = _begin(states[0].shape[1], len(classes), chosen.hidden, rng)
+    batches = _batches(states, right, counts, chosen.rounds, rng)
     steps = chosen.rounds * -(-len(states) // BATCH)
-    step = _make_step(jax, chosen, steps)
-    moments = tuple(jax.tree.map(np.zeros_like, params) for _ in range(2))
-    for n, batch in enumerate(_batches(states, right, counts, chosen.rounds, rng), start=1):
-        params, moments = step(params, moments, batch, (float(n), jax.random.PRNGKey(chosen.seed + n)))
-    return TextClassifier(list(classes), {name: np.asarray(params[name]) for name in WEIGHTS})
+    kept = minimise(
+        _make_loss(jax, chosen.dropped),
+        params,
+        batches,
+        steps=steps,
+        rate=chosen.rate,
+        decay=chosen.decay,
+        seed=chosen.seed,
+    )
+    return TextClassifier(list(classes), {name: kept[name] for name in WEIGHTS})
 
 
 def _begin(width: int, classes: int, hidden: int, rng: np.random.Generator) -> dict[str, Any]:
@@ -82,35 +88,19 @@ def _begin(width: int, classes: int, hidden: int, rng: np.random.Generator) -> d
     }
 
 
-def _make_step(jax: Any, chosen: ClassifierSettings, steps: int) -> Any:
+def _make_loss(jax: Any, dropped: float) -> Any:
     jnp = jax.numpy
 
     def loss(params: Any, batch: Any, key: Any) -> Any:
         states, there, right, counts = batch
-        kept = jax.random.bernoulli(key, 1 - chosen.dropped, states.shape)
-        states = jnp.where(kept, states.astype(jnp.float32) / (1 - chosen.dropped), 0.0)
+        states = drop(states.astype(jnp.float32), dropped, key)
         mixed = jax.nn.gelu(states @ params["mix.w"] + params["mix.b"], approximate=True)
         tokens = mixed @ params["token.w"] + params["token.b"] + jnp.where(there, 0.0, _OUT)[..., None]
         odds = jax.nn.logsumexp(tokens, axis=1) + states[:, 0] @ params["whole.w"]
         missed = (jnp.logaddexp(0, odds) - odds * right).sum(axis=1)
         return (missed * counts).sum() / counts.sum()
 
-    @jax.jit  # type: ignore[untyped-decorator]
-    def step(params: Any, moments: Any, batch: Any, at: Any) -> Any:
-        n, key = at
-        slope = jax.grad(loss)(params, batch, key)
-        done = n / steps
-        rate = chosen.rate * jnp.minimum(done * 20, jnp.maximum(1 - done, 0.02))
-        first = jax.tree.map(lambda m, g: _FIRST * m + (1 - _FIRST) * g, moments[0], slope)
-        second = jax.tree.map(lambda v, g: _SECOND * v + (1 - _SECOND) * g * g, moments[1], slope)
-
-        def moved(name: str, w: Any) -> Any:
-            change = (first[name] / (1 - _FIRST**n)) / (jnp.sqrt(second[name] / (1 - _SECOND**n)) + _TINY)
-            return w - rate * (change + (chosen.decay * w if name.endswith(".w") else 0.0))
-
-        return {name: moved(name, w) for name, w in params.items()}, (first, second)
-
-    return step
+    return loss
 
 
 def _batches(

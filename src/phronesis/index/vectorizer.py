@@ -236,9 +236,10 @@ class Vectorizer:
         """Embed every current document of the tenant without a vector of its model; return the number of vectors made.
 
         ``only`` names the lanes to check, since a tenant may have thousands of idle ones. ``comparing``: the second
-        encoders' vectors too, by which memories and events are compared; loading these takes a second or more. The first model becomes the
-        active one; only ``reembed`` changes it. Nothing is made for a model that is not loaded here. A lane that fails
-        ends the run after the others are done; the next run takes it last.
+        encoders' vectors too, by which memories and events are compared; loading these takes a second or more.
+
+        The first model becomes the active one; only ``reembed`` changes it. Nothing is made for a model that is not
+        loaded here. A lane that fails ends the run after the others are done; the next run takes it last.
         """
         with self.database.transaction(tenant, "read") as unit:
             lanes = documented_lanes(unit, only)

@@ -39,9 +39,6 @@ _HEAD, _WRITTEN = "<4sI7ifi5iQ", "<iI"
 _SIZE: Final = struct.calcsize(_HEAD)
 _ENTRY: Final = "<BIQQ"
 _IN_BLOCK: Final = 2 + BLOCK // 2
-_CONTINUED, _CONTINUING = 0xC0, 0x80
-"""The bits that tell a byte of UTF-8 which goes on with a letter, and their value."""
-
 
 KNOWN_SIZE: Final = 71_622_400
 """Bytes of the supported file; another size means another model."""
@@ -78,14 +75,23 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The pieces of a unigram tokenizer with their log-probabilities, and the character replacements."""
+    """The pieces of a unigram tokenizer with their log-probabilities, and the character replacements.
 
-    pieces: Sequence[str]
+    ``letters`` are all pieces in UTF-8, one after the other; piece n lies at ``edges[n]:edges[n + 1]``.
+    """
+
+    letters: bytes
+    edges: npt.NDArray[np.uint32]
     scores: Floats
     begin: int
     end: int
     unknown: int
     written: Mapping[str, str]
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces as texts: a tenth of a second."""
+        return [self.letters[first:last].decode() for first, last in pairwise(self.edges.tolist())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +148,7 @@ def vocabulary(image: Image) -> Vocabulary:
     scores = np.frombuffer(image, np.float32, count, at)
     at += 4 * count
     raw = bytes(image[at : at + letters])
-    begins = (np.frombuffer(raw, np.uint8) & _CONTINUED) != _CONTINUING
-    places = np.concatenate(([0], np.cumsum(begins, dtype=np.int32)))[edges].tolist()
-    text = raw.decode()
-    pieces = [text[first:last] for first, last in pairwise(places)]
-    return Vocabulary(pieces, scores, begin, end, unknown, _written(image, at + letters))
+    return Vocabulary(raw, edges, scores, begin, end, unknown, _written(image, at + letters))
 
 
 def _head(image: Image) -> tuple[Any, ...]:

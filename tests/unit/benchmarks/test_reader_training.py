@@ -16,7 +16,7 @@ from phronesis_benchmarks.reader_data import UNCOUNTED, Augmenter, Turn, encode,
 from phronesis_benchmarks.reader_fitting import run_reader
 from phronesis_benchmarks.reader_training import FROZEN, Settings, Trainer, begun, embedded, forward
 
-LABELS = Labels(["fact/attribute", "profile/home_city", "profile/sibling", "#S", "#K", "#R"], ["question"], ["health"])
+LABELS = Labels(["fact/attribute", "profile/home_city", "profile/sibling", "#S", "#K", "#R"], ["question"])
 SISTER = Turn(
     "My sister Anna moved from Rome to Oslo.",
     [

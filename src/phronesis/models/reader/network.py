@@ -1,8 +1,8 @@
 """The reader's network: from the token states of a message to values, whose they are, and whether they still hold.
 
 Heads over the states of ``token_encoder``: a tag per token (a value of a key begins or goes on there), signs of
-a value (it holds no more, it is done), and three pointers from a value to other words: whom it is of, the word of a
-family (``attribute.deadline``), the value that it replaces. ``phronesis bench reader`` fits them
+a value (it holds no more, it is done), and from a value to other words: whom it is of, the word of a family
+(``attribute.deadline``), the value that it replaces. ``phronesis bench reader`` fits them
 (docs/decisions/08-extraction.md).
 """
 
@@ -27,7 +27,8 @@ RETRACTED, DONE = 0, 1
 
 NAME: Final = "profile/name"
 
-POINTERS: Final = ("whose", "word", "old")
+WHOSE: Final = "whose"
+POINTERS: Final = (WHOSE, "word", "old")
 
 UNSPACED_FROM: Final = "\u2e80"
 """The first of the characters that are written without blanks."""
@@ -35,11 +36,10 @@ UNSPACED_FROM: Final = "\u2e80"
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What the heads tell apart: the tags, the reasons why nothing is remembered, the sensitive topics."""
+    """What the heads tell apart: the tags, and the reasons why nothing is remembered."""
 
     names: Sequence[str]
     gates: Sequence[str]
-    topics: Sequence[str]
 
     def tag(self, part: str, name: str) -> int:
         """Return the number of the tag by which a value of a name begins (``B``) or goes on (``I``)."""
@@ -48,10 +48,6 @@ class Labels:
     def gate(self, name: str | None) -> int:
         """Return the number of a reason; 0: there is something to remember."""
         return 0 if name is None else 1 + self.gates.index(name)
-
-    def topic(self, name: str | None) -> int:
-        """Return the number of a topic; 0: none."""
-        return 0 if name is None else 1 + self.topics.index(name)
 
     @property
     def tags(self) -> int:
@@ -87,7 +83,6 @@ class Scores:
     pointers: Mapping[str, Floats]
     holds: float
     gate: Floats
-    topic: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +107,16 @@ class Heads:
         mixed = gelu(self._linear(states, "mix"))
         pointers: dict[str, Floats] = {}
         for name in POINTERS:
-            likeness = (mixed[own] @ self._weights[f"{name}.from"]) @ (mixed @ self._weights[f"{name}.to"]).T
+            given = states if name == WHOSE else mixed
+            likeness = (given[own] @ self._weights[f"{name}.from"]) @ (given @ self._weights[f"{name}.to"]).T
             likeness /= math.sqrt(self._weights[f"{name}.from"].shape[1])
             pointers[name] = likeness[:, [0, *range(first, len(states) - 1)]]
         return Scores(
             tags=log_softmax(self._linear(mixed[own], "tag")),
-            signs=sigmoid(self._linear(mixed[own], "sign")),
+            signs=sigmoid(self._linear(gelu(self._linear(with_whole(states[own], whole), "sign.mix")), "sign")),
             pointers=pointers,
             holds=float(sigmoid(self._linear(whole, "holds"))[0]),
             gate=softmax(self._linear(whole, "gate")),
-            topic=softmax(self._linear(whole, "topic")),
         )
 
     def _linear(self, given: Floats, name: str) -> Floats:
@@ -138,7 +133,7 @@ class Heads:
             kind, _, key = span.name.partition("/")
             sure = float(self._chances(span, scores.tags).min())
             signs = scores.signs[span.first : span.behind].mean(axis=0)
-            whose, known = self._pointed("whose", span, spans, scores)
+            whose, known = self._pointed(WHOSE, span, spans, scores)
             word, named = self._pointed("word", span, spans, scores) if key in FAMILIES else (None, 1.0)
             old, _ = self._pointed("old", span, spans, scores)
             if whose is not None and whose.name == NAME:
@@ -199,6 +194,11 @@ class Heads:
                 goes_on = bool(found) and found[-1].name == name and found[-1].behind == n
                 found[-1 if goes_on else len(found) :] = [_Span(name, found[-1].first if goes_on else n, n + 1)]
         return found
+
+
+def with_whole(states: Floats, whole: Floats) -> Floats:
+    """Return token states, each beside the state of the whole text."""
+    return np.concatenate([states, np.broadcast_to(whole, states.shape)], axis=1)
 
 
 def whole_words(text: str, start: int, end: int) -> tuple[int, int]:

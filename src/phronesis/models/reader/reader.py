@@ -23,7 +23,7 @@ from phronesis.models.reader.sentences import MAX_READ, windows, without_code
 from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer, Tokens
 
 WEIGHTS: Final = "reader.npz"
-READER_VERSION: Final = "reader/1"
+READER_VERSION: Final = "reader/2"
 """Recorded with every outcome; rises with the weights, the decoding and the thresholds."""
 
 ENCODER: Final = "encoder."
@@ -35,12 +35,11 @@ MAX_BEFORE: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a message says: its values, how likely it holds any, why not, and how likely it speaks of each topic."""
+    """What a message says: its values, how likely it holds any, and why not."""
 
     values: list[FoundValue]
     holds: float
     gate: str | None
-    topics: Mapping[str, float]
 
 
 class Reader:
@@ -49,14 +48,13 @@ class Reader:
     def __init__(
         self, tokenizer: Tokenizer, encoder: TokenEncoder, heads: Heads, thresholds: Mapping[str, float]
     ) -> None:
-        self._tokenizer, self._encoder, self._heads, self._thresholds = tokenizer, encoder, heads, thresholds
+        self.tokenizer, self.encoder, self.heads, self._thresholds = tokenizer, encoder, heads, thresholds
 
     def __call__(self, text: str, before: str = "") -> Reading:
         """Return the values of a message; ``before`` is what the assistant asked right before, if it did."""
         values: list[FoundValue] = []
         held, gate = 0.0, None
-        labels = self._heads.labels
-        topics = np.zeros(len(labels.topics))
+        labels = self.heads.labels
         shown = without_code(text[:MAX_READ])
         for n, (start, end) in enumerate(windows(shown)):
             part = shown[start:end]
@@ -65,8 +63,7 @@ class Reader:
             if scores.holds >= held:
                 held = scores.holds
                 gate = labels.gates[int(scores.gate[1:].argmax())]
-            topics = np.maximum(topics, scores.topic[1:])
-        return Reading(values, held, gate, dict(zip(labels.topics, topics.tolist(), strict=True)))
+        return Reading(values, held, gate)
 
     def states(self, text: str) -> list[Floats]:
         """Return the token states of a text's windows, for other networks (``text_classifier``)."""
@@ -75,18 +72,18 @@ class Reader:
 
     def _read(self, text: str, before: str) -> tuple[list[FoundValue], Scores]:
         tokens, first, states = self._encoded(text, before)
-        scores = self._heads.scores(states, first)
-        found = self._heads.values(text, tokens, scores)
+        scores = self.heads.scores(states, first)
+        found = self.heads.values(text, tokens, scores)
         return [self._calibrated(one) for one in found], scores
 
     def _encoded(self, text: str, before: str) -> tuple[Tokens, int, Floats]:
         """Return the tokens of a text, the place of the first among the states, and the states."""
-        tokenizer = self._tokenizer
+        tokenizer = self.tokenizer
         tokens = tokenizer(text)
         asked = [*tokenizer(before).ids[-MAX_BEFORE:], tokenizer.end] if before else []
         room = MAX_TOKENS - 2 - len(asked)
         tokens = replace(tokens, ids=tokens.ids[:room], starts=tokens.starts[:room], ends=tokens.ends[:room])
-        states = self._encoder([tokenizer.begin, *asked, *tokens.ids, tokenizer.end])
+        states = self.encoder([tokenizer.begin, *asked, *tokens.ids, tokenizer.end])
         return tokens, 1 + len(asked), states
 
     def _calibrated(self, one: FoundValue) -> FoundValue:
@@ -107,14 +104,30 @@ def load_reader() -> Reader | None:
     return make_reader((files("phronesis.models.reader") / WEIGHTS).read_bytes(), image)
 
 
+def stored_weights(stored: bytes) -> dict[str, Floats]:
+    """Return the weights in what ``store_reader`` gave, by name."""
+    with np.load(io.BytesIO(stored)) as arrays:
+        return {name: arrays[name].astype(np.float32) for name in arrays.files if name != "about"}
+
+
+def stored_labels(stored: bytes) -> Labels:
+    """Return the labels in what ``store_reader`` gave."""
+    head = _about(stored)
+    return Labels(head["names"], head["gates"])
+
+
+def _about(stored: bytes) -> Mapping[str, Any]:
+    with np.load(io.BytesIO(stored)) as arrays:
+        about: Mapping[str, Any] = json.loads(arrays["about"].tobytes())
+        return about
+
+
 def make_reader(stored: bytes, image: Image) -> Reader:
     """Return the reader of stored weights over the base weights ``image``."""
-    with np.load(io.BytesIO(stored)) as arrays:
-        head = json.loads(arrays["about"].tobytes())
-        weights = {name: arrays[name].astype(np.float32) for name in arrays.files if name != "about"}
+    head, weights = _about(stored), stored_weights(stored)
     file = parse_weights(image)
     updates = {name.removeprefix(ENCODER): value for name, value in weights.items() if name.startswith(ENCODER)}
-    heads = Heads(Labels(head["names"], head["gates"], head["topics"]), weights)
+    heads = Heads(stored_labels(stored), weights)
     encoder = TokenEncoder(file, updates, head["layers"])
     return Reader(Tokenizer(vocabulary(file.image)), encoder, heads, head["thresholds"])
 
@@ -123,7 +136,7 @@ def store_reader(
     labels: Labels, weights: Mapping[str, Floats], *, layers: int, thresholds: Mapping[str, float]
 ) -> bytes:
     """Return what ``make_reader`` reads, in half precision."""
-    about = {"names": list(labels.names), "gates": list(labels.gates), "topics": list(labels.topics)}
+    about = {"names": list(labels.names), "gates": list(labels.gates)}
     head = json.dumps(about | {"layers": layers, "thresholds": dict(thresholds)}).encode()
     out = io.BytesIO()
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in weights.items()}
