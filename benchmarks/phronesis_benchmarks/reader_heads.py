@@ -4,7 +4,7 @@ What they tell apart is rare in messages: a value that holds no more, one of som
 all messages, they stay unsure ("I moved to Porto."); on the messages and templates that hold such values they do not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,9 +27,6 @@ NAMED: Final = 25
 LONGEST: Final = 120
 """Tokens of a message that is learned from."""
 
-CANDIDATES: Final = 8
-"""Those whom a value may be of: the writer, and the first of what else is tagged in a message."""
-
 ROUNDS: Final = 12
 RATE: Final = 1e-3
 DECAY: Final = 1e-3
@@ -44,20 +41,19 @@ class Gathered:
 
     signed: list[tuple[Floats, Floats, tuple[float, float]]] = field(default_factory=list)
     """A value's token, the whole, and its signs."""
-    owned: list[tuple[Floats, list[Floats], int]] = field(default_factory=list)
-    """A value's first token, those whom it may be of, the writer first, and the place of the right one."""
+    owned: list[tuple[Floats, int, int]] = field(default_factory=list)
+    """The states of a message, the place of a value, and that of the one whom it is of: the first for the writer."""
 
     def take(self, one: Example, states: Floats) -> None:
         """Take what one message teaches."""
-        begins = [n for n, tag in enumerate(one.tags) if tag % 2]
+        several = sum(tag % 2 for tag in one.tags) > 1
         for n, counted in enumerate(one.counted):
             if not counted:
                 continue
             self.signed.append((states[n], states[0], one.signs[n]))
             whose = one.points[n][POINTERS.index(WHOSE)]
-            among = [0, *(at for at in begins if at != n)][:CANDIDATES]
-            if len(among) > 1 and whose in among:
-                self.owned.append((states[n], [states[at] for at in among], among.index(whose)))
+            if several and whose >= 0:
+                self.owned.append((states, n, whose))
 
 
 def select_turns(turns: Sequence[Turn], seed: int) -> list[Turn]:
@@ -113,37 +109,49 @@ def _fit_signs(jax: Any, gathered: Gathered, width: int, rng: np.random.Generato
     return _learn(loss, begun, [given, right], rng)
 
 
-def _fit_owner(
-    jax: Any, rows: Sequence[tuple[Floats, list[Floats], int]], width: int, rng: np.random.Generator
-) -> Params:
+def _fit_owner(jax: Any, rows: Sequence[tuple[Floats, int, int]], width: int, rng: np.random.Generator) -> Params:
     jnp = jax.numpy
-    values = np.array([own for own, *_ in rows])
-    among = np.zeros((len(rows), CANDIDATES, width), np.float16)
-    there = np.zeros((len(rows), CANDIDATES), bool)
-    for n, (_, candidates, _) in enumerate(rows):
-        among[n, : len(candidates)], there[n, : len(candidates)] = candidates, True
-    right = np.array([place for *_, place in rows])
+    owners = np.array([place for *_, place in rows])
+    places = np.array([n for _, n, _ in rows])
+    sizes = np.array([len(states) for states, *_ in rows])
+    numbers = np.arange(len(rows))
+
+    def padded(chosen: Any) -> Any:
+        out = np.zeros((len(chosen), LONGEST, width), np.float16)
+        for row, n in enumerate(chosen):
+            out[row, : sizes[n]] = rows[n][0]
+        return out
 
     def loss(params: Params, batch: Any, key: Any) -> Any:
-        own, candidates, known, place = batch
-        own = drop(own.astype(jnp.float32), DROPPED, key) @ params["from.w"]
-        to = drop(candidates.astype(jnp.float32), DROPPED, jax.random.fold_in(key, 1)) @ params["to.w"]
-        likeness = jnp.einsum("nd,nkd->nk", own, to) / np.sqrt(POINT) + jnp.where(known, 0.0, _OUT)
-        return -jnp.take_along_axis(jax.nn.log_softmax(likeness), place[:, None], axis=1).mean()
+        states, place, size, owner = batch
+        states = drop(states.astype(jnp.float32), DROPPED, key)
+        own = jnp.take_along_axis(states, place[:, None, None], axis=1)[:, 0] @ params["from.w"]
+        likeness = jnp.einsum("nd,nkd->nk", own, states @ params["to.w"]) / np.sqrt(POINT)
+        likeness += jnp.where(jnp.arange(LONGEST) < size[:, None] - 1, 0.0, _OUT)
+        return -jnp.take_along_axis(jax.nn.log_softmax(likeness), owner[:, None], axis=1).mean()
 
     begun = {name: _drawn(rng, width, POINT) for name in ("from.w", "to.w")}
-    return _learn(loss, begun, [values, among, there, right], rng)
+    return _learn(loss, begun, [numbers, places, sizes, owners], rng, first=padded)
 
 
-def _learn(loss: Any, begun: Params, arrays: Sequence[Any], rng: np.random.Generator) -> Params:
+def _learn(
+    loss: Any,
+    begun: Params,
+    arrays: Sequence[Any],
+    rng: np.random.Generator,
+    *,
+    first: Callable[[Any], Any] | None = None,
+) -> Params:
+    """Learn from rows of arrays; ``first`` makes what is learned from of those of the first one."""
     size = len(arrays[0])
     batch = min(_BATCH, size)
 
     def batches() -> Iterator[Any]:
         for _ in range(ROUNDS):
             order = rng.permutation(size)
-            for first in range(0, size - batch + 1, batch):
-                yield [one[order[first : first + batch]] for one in arrays]
+            for begin in range(0, size - batch + 1, batch):
+                head, *rest = (one[order[begin : begin + batch]] for one in arrays)
+                yield [head if first is None else first(head), *rest]
 
     return minimise(loss, begun, batches(), steps=ROUNDS * (size // batch), rate=RATE, decay=DECAY)
 

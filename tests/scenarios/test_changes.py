@@ -37,7 +37,7 @@ def told(case: Mapping[str, Any]) -> list[Row]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "tables"), [("en", 25), ("zh", 20)])
+@pytest.mark.parametrize(("language", "tables"), [("en", 29), ("zh", 22)])
 def test_changes_end_what_they_change_and_nothing_else(language: str, tables: int) -> None:
     lines = (LABELLED / f"changes_{language}.jsonl").read_text("utf-8").splitlines()
     right = wrongly_ended = 0
@@ -49,7 +49,7 @@ def test_changes_end_what_they_change_and_nothing_else(language: str, tables: in
         superseded += [one not in missing for one in table if one[3] == "superseded"]
         wrongly_ended += sum(still_held(one, extra) for one in missing)
     assert wrongly_ended == 0
-    assert sum(superseded) / len(superseded) >= 0.5
+    assert sum(superseded) / len(superseded) >= 0.55
     assert right >= tables, f"{right} of {len(lines)} tables are right"
 
 

@@ -168,7 +168,11 @@ class Heads:
         """Return the span that a value points at (None: none, or the writer), and how likely."""
         row = scores.pointers[name][span.first]
         others = [one for one in spans if one is not span]
-        shares = softmax(np.array([row[0], *(row[1 + one.first] for one in others)]))
+        if name == WHOSE:  # whoever is meant counts, be it a word without a tag: then no span is likely
+            every = softmax(row)
+            shares = np.array([every[0], *(every[1 + one.first : 1 + one.behind].sum() for one in others)])
+        else:
+            shares = softmax(np.array([row[0], *(row[1 + one.first] for one in others)]))
         best = int(shares.argmax())
         return (None if best == 0 else others[best - 1]), float(shares[best])
 
