@@ -1,8 +1,6 @@
 """Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
 
-``AbstractionPreparer`` groups the live patterns into topics, plans which principles to create, update or end, and words
-those that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as
-it is, so unchanged patterns cause no change and no model call.
+A principle whose support is unchanged is left as it is: no change and no model call.
 """
 
 import json
@@ -42,10 +40,9 @@ ABSTRACT: Final = "abstract"
 
 @dataclass(frozen=True, slots=True)
 class LanePatterns:
-    """The patterns of a lane, and its principles with the evidence for them.
+    """The patterns of a lane, and its principles with their evidence.
 
-    ``stands_on`` are the last abstraction and the aggregations since. Each depends on those before it, so an erasure
-    that prepares one again also reaches everything derived from it.
+    ``stands_on`` are the last abstraction and the aggregations since: an erasure reaches all that is derived from one.
     """
 
     patterns: Sequence[PatternInput]
@@ -55,10 +52,7 @@ class LanePatterns:
 
 
 def see(view: LaneView, entry: Entry) -> LanePatterns:
-    """Return the input of an abstraction.
-
-    Crossed patterns are left out: their events belong to other patterns and would count twice.
-    """
+    """Return the input of an abstraction, without crossed patterns, whose events would count twice."""
     patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])
     events = _events(view, (row.source_key for held in rows.values() for row in held))
@@ -298,11 +292,7 @@ class AbstractionPlan:
 
 
 def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: PrincipleThresholds) -> AbstractionPlan:
-    """Compare the principles that patterns support with the existing ones and return the changes.
-
-    A draft continues the principle that most of its supporting patterns belong to. A principle that a person archived
-    is left as it is.
-    """
+    """Return the changes to principles: a draft continues the one that most of its supporting patterns belong to."""
     drawn = _drawn(seen, topics)
     held = {one: {row.source_key for row in rows if row.polarity == "support"} for one, rows in seen.evidence.items()}
     matched = match_by_overlap([{one.id for one in each.support} for each in drawn], held)

@@ -229,11 +229,9 @@ BY_WORDS: Final = 1.03
 CLOSE: Final = 1.01
 SMALL: Final = 200
 WORDED: Final = 1_000
-"""All events are regrouped, too, whenever a lane has grown by the factor `GROWTH`, or `BY_WORDS` where events are
-compared by words alone, since terms are less rare then. The factor is `CLOSE` in a lane of up to `SMALL` events, by
-words of up to `WORDED`, where regrouping takes two seconds at most. Patterns of events that arrive one by one then have
-a pairwise F1 of at least .97 against grouping all at once, with vectors .996; by words it was .88 with `GROWTH`
-(docs/benchmarks.md)."""
+"""All events are regrouped, too, when a lane has grown by the factor `GROWTH`, or `BY_WORDS` where there are no
+vectors, since terms are less rare then; in a lane of up to `SMALL` events (by words `WORDED`), by `CLOSE`
+(docs/decisions/15-aggregation.md)."""
 
 
 @dataclass(slots=True)
@@ -246,10 +244,9 @@ class AggregationPreparer:
     _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
-        """Return the groups of what is new since the last aggregation, or of all events with ``full``.
+        """Return the groups of what is new since the last aggregation, or of all events with ``full``. Thread-safe.
 
-        Thread-safe. If two threads prepare the same entry, the second gets the result of the first, or nothing once it
-        is applied.
+        If two threads prepare one entry, the second gets the result of the first, or nothing once it is applied.
         """
         with self._lock, bench.view() as view:
             if bench.overtaken(view):

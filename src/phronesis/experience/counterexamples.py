@@ -1,7 +1,6 @@
 """Find the events that contradict a pattern: the same action in the same situation with another outcome.
 
-Whether two attempts are the same action is decided by their words alone, weighted against unrelated texts. A paraphrase
-is therefore not found; this avoids counting evidence about another matter against a principle.
+Whether two attempts are the same action is decided by their words alone, so that no other matter counts against it.
 """
 
 from collections import Counter
@@ -165,10 +164,9 @@ _TYPICAL: Final = 3
 
 
 def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[str, float]]]:
-    """Return for each group the events of the other outcome that resemble its most typical members.
+    """Return for each group, its most typical members first, the events of the other outcome that resemble them.
 
-    The members of a group are ordered by typicality. Each counterexample comes with its similarity, in units of the
-    threshold of belonging together, the most similar first.
+    Each comes with its similarity in units of `MembershipThresholds.likeness_unit`, the most similar first.
     """
     out = []
     for group in groups:
@@ -183,10 +181,7 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
 
 
 def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> list[str]:
-    """Return the patterns that some events contradict or contradicted; their descriptions change with the events.
-
-    Uses the stored weights of members, which differ little from recomputed ones.
-    """
+    """Return the patterns that some events contradict or contradicted, by the stored weights of members."""
     did = {edge.to_id for edge in view.edges_from(news, CONTRADICTS)}
     fresh = table.rows(news)
     if table.neighbours is None or not len(fresh):

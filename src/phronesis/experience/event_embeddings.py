@@ -1,10 +1,7 @@
 """Embeddings of a lane's events (wholes, lesson parts, projections) and the search documents they belong to.
 
-The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added: this
-distinguishes two events of one situation with different lessons. A mean vector of the parts does not
-(docs/decisions/13-experience-patterns.md). A second encoder adds independent evidence. Where a lesson map was fitted to
-the encoders, or an encoder was trained on lessons, their similarities are added as well
-(docs/decisions/14-lesson-encoders.md).
+The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added
+(docs/decisions/13-experience-patterns.md).
 """
 
 from collections import Counter
@@ -47,10 +44,7 @@ def whole_text(data: Mapping[str, Any]) -> str:
 
 
 def project_event(item: Item) -> list[Part]:
-    """Project an event as a whole, and as single views if it has more than one.
-
-    A view whose text equals an earlier one is left out.
-    """
+    """Project an event as a whole, and as single views if it has more than one; equal views are stored once."""
     texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
     first = {text: view for view, text in reversed(texts.items())}
     views = (
@@ -94,11 +88,8 @@ class CosineSpread:
 
 
 APART: Final = {LEARNED: CosineSpread(0.2, 0.0), TAUGHT: CosineSpread(0.14, 0.44, -0.03)}
-"""Spread and start of the cosines of two events, by metric. The standard deviations are means over the 37 readable sets
-of labelled/experience, each by a map and an encoder trained on other authors. Vectors of trained encoders are not
-centred, since centring removes part of what was learned. ``over_usual`` is the distance of the start from the mean
-cosine of two unlike events of those sets (.47 and .38). Without it, 188 failures of one agent in one text game, whose
-pairs have a mean cosine of .82, form one pattern of 151; with it seventeen of five and more."""
+"""Spread and start of the cosines of two events, by metric: standard deviations and means of unlike events of the
+readable labelled sets (docs/decisions/14-lesson-encoders.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +196,7 @@ def with_presence(vectors: Floats | Halves) -> Floats:
 class EventVectors:
     """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
 
-    ``told_apart`` are the comparisons of lessons, by the map and by trained encoders, if any. All vectors of an event
-    are in one row, so that one multiplication compares them.
+    ``told_apart`` are comparisons of lessons. All vectors of an event are one row: one multiplication compares them.
     """
 
     encoders: Encoders | None = None
@@ -303,8 +293,7 @@ def read_vectors_of(
 ) -> Seen:
     """Return the vectors of events whose documents changed after an entry; missing ones are computed.
 
-    An event of one text has no views; its attempt is that text. Parts by the second encoder are given if a map needs
-    them. ModelError: the encoder's server is unavailable.
+    An event of one text has no views; its attempt is that text. ModelError: the encoder's server is unavailable.
     """
     seen: dict[tuple[str, str], Halves] = {}
     if encoders is None:
@@ -338,10 +327,7 @@ def _parts(
 
 
 def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
-    """Return the vectors of documents of events, one row each in their order; missing ones are computed.
-
-    ``owners`` gives the event's id for each document.
-    """
+    """Return the vectors of documents, one row each; missing ones are computed. ``owners`` maps documents to events."""
     stored = read_halves(view.unit, lane_id, L1, encoder.name, list(owners))
     place = {document: n for n, document in enumerate(owners)}
     out = np.zeros((len(owners), encoder.dimension), np.float16)

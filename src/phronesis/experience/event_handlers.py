@@ -1,7 +1,6 @@
 """Handlers of the verbs ``experience`` and ``source``, which turn attempts into L1 events (EMB-01 to EMB-05).
 
-``experience`` carries the attempt itself. ``source`` carries a raw text that an adapter parses: the log keeps the text,
-and an outcome keeps the parsed drafts, so that a better adapter can parse it again (``rederive``).
+The log keeps a source's raw text, and an outcome its parsed drafts, so that ``rederive`` can parse it again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,10 +39,7 @@ from phronesis.store.lane_view import LaneView
 
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes, with removals of evidence whose pattern or event is no longer held.
-
-    ``held`` are the items that the changes affect.
-    """
+    """Return the changes, with removals of evidence whose pattern or event, among ``held``, is no longer held."""
     gone = _gone(changes, held)
     if not gone:
         return changes
@@ -105,10 +101,7 @@ def prepare_experience(_bench: PrepareContext, entry: Entry) -> Sequence[Outcome
 def apply_experience(
     view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION, long_errors: bool = True
 ) -> Changes:
-    """Create the events of an entry.
-
-    ``version`` is that of the artifact rules, ``long_errors`` as in `label_of`.
-    """
+    """Create the events of an entry, by a version of the artifact rules; ``long_errors`` as in `label_of`."""
     return _made(view, entry, outcomes, _given(entry, long_errors=long_errors), version)
 
 

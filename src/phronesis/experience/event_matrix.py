@@ -1,7 +1,4 @@
-"""In-memory arrays of a lane's events, updated incrementally before they are compared.
-
-They are a cache of search documents and vectors, and are discarded when the lane's epoch changes.
-"""
+"""In-memory arrays of a lane's events, a cache of documents and vectors that is updated before they are compared."""
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -50,22 +47,15 @@ MEANING: Final = {
     TAUGHT: 4.0,
 }
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
-mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
-labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
-(docs/decisions/13-experience-patterns.md). The weight of the map was chosen on twenty-two readable sets it was not
-trained on (docs/decisions/14-lesson-encoders.md), that of the lesson encoder on eighteen it was not trained on: 3 or 4
-change F1 by .01."""
+mean (docs/decisions/13-experience-patterns.md, docs/decisions/14-lesson-encoders.md)."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
 WORDS_WEIGHT: Final = 0.15
-"""Weight of the root of the cosine of terms, in units of .06; unrelated events have .05. It is lower with vectors.
-`MEANT` was tuned on the nine readable sets of labelled/experience, `WORDS` on dev.jsonl of them
-(docs/benchmarks.md)."""
+"""Weight of the root of the cosine of terms beside vectors, in units of .06; unrelated events have .05."""
 
 SCALED: Final = 0.5
-"""How far term weights are normalised by a text's length. With vectors, term frequency is not counted, since they
-represent the topic."""
+"""How far term weights are normalised by a text's length. With vectors, term frequency is not counted."""
 
 MAPPED: Final = MembershipThresholds(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
@@ -82,8 +72,7 @@ WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, coun
 sets)."""
 
 OTHER_ERROR: Final = 100.0
-"""Subtracted for two events whose errors, by their adapter, are of different kinds: more than any encoders can add
-(with all that ``auto`` loads, some 60), since the sentences of adapters are similar."""
+"""Subtracted for two events whose errors, by their adapter, are of different kinds: more than any encoders can add."""
 
 FEW_CHANGES: Final = 256
 """Changed items up to which only these are checked for new labels; beyond, all labels are read."""
@@ -175,8 +164,7 @@ class EventTable:
     def catch_up(self, view: LaneView, unrelated_of: Callable[[Embedder], Floats], *, before: int) -> list[int]:
         """Update the table with the changes recorded before a time, and return the new rows.
 
-        ``unrelated_of`` returns an encoder's vectors of `TEXTS`. ModelError: a vector is missing and its server
-        unavailable.
+        ModelError: a vector is missing and its server unavailable.
         """
         seen = self.seen_seq
         fresh = self._documents_changed(view, before)
@@ -317,10 +305,7 @@ class EventTables:
     def of(
         self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
     ) -> tuple[EventTable, list[int]]:
-        """Return a lane's table, updated, and its new rows.
-
-        Events are compared by words alone while the encoder is unavailable.
-        """
+        """Return a lane's table, updated, and its new rows; by words alone while the encoder is unavailable."""
         key = (view.unit.tenant, view.lane_id)
         table = None if fresh else self._tables.pop(key, None)
         if (

@@ -1,8 +1,4 @@
-"""Compare events by single views, read links that people set between events, and extract readable terms (EMB-08).
-
-View vectors are read for the events of one aggregation and not cached: as half-precision numbers they would add a fifth
-to a lane's memory with all encoders, two fifths with one.
-"""
+"""Compare events by single views, read links that people set between events, and extract readable terms (EMB-08)."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -136,11 +132,7 @@ def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin 
 
 BY_MEANING: Final = 5.5
 BY_WORDS: Final = 9.0
-"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words.
-
-With both encoders such patterns add two pairs to the nine readable labelled sets, both right; above 4.5 they added 20,
-of which three were right (docs/benchmarks.md).
-"""
+"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words (docs/benchmarks.md)."""
 
 ALONE: Final = ("situation", "attempt", "result", "reflection")
 """The views by which a pattern may be made alone; a shared goal says nothing about a lesson."""
@@ -160,10 +152,7 @@ class ViewTable:
     threshold: float
 
     def cohesions(self, members: Sequence[str]) -> dict[str, float]:
-        """Return the mean similarity of members in each view that enough of them have.
-
-        ``members`` are ordered by typicality.
-        """
+        """Return the mean similarity of members, the most typical first, in each view that enough of them have."""
         rows = [self.places[one] for one in members[:SAMPLED]]
         out = {}
         for view, metric in self.metrics.items():
@@ -182,10 +171,7 @@ class ViewTable:
     def groups(
         self, pairs: Pairs, known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
     ) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Return groups by one view, then by two crossed views, without known ones; each with its views.
-
-        Groups by one view are formed ``among`` the events given for it.
-        """
+        """Return groups by one view, formed ``among`` its events, then by two crossed views, without known ones."""
         by_view: dict[str, list[list[int]]] = {}
         out: list[tuple[tuple[str, ...], list[int]]] = []
         for view in ALONE:
@@ -230,10 +216,7 @@ class ViewReader:
     """The last events by words; idf is computed over all that were read."""
 
     def of(self, items: Mapping[str, Item], wanted: Mapping[str, AbstractSet[str]]) -> ViewTable:
-        """Return the views of some events.
-
-        By embeddings, only the events that are ``wanted`` for a view can be compared in it.
-        """
+        """Return the views of some events; by embeddings, only those ``wanted`` for a view can be compared in it."""
         ids = sorted(items)
         texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
         having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
@@ -285,9 +268,6 @@ class ViewReader:
             self._read[name].take(ids, vectors[[place[wanted[one, name]] for one in ids]])
 
     def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
-        """Return the id of the document that holds a view.
-
-        Of two equal views the first is stored; an event of one view is stored as a whole.
-        """
+        """Return the id of the document that holds a view: the first of equal ones, or an event's only one."""
         first = next(view for view in VIEWS if texts.get(view) == texts[name])
         return stored.get((one, view_part(first))) or self.table.document_of(one)

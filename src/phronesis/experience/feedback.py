@@ -1,8 +1,7 @@
 """The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/16).
 
-A judgement is a row of evidence on the item, one per actor, and changes its weights at once. A judgement on an event
-also reaches the patterns that contain it and their principles. A merge or split is stored as must-link and cannot-link
-edges between events, which every later ``aggregate`` respects.
+A judgement is a row of evidence on the item, one per actor; one on an event also reaches its patterns and their
+principles. A merge or split is stored as must-link and cannot-link edges between events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -119,10 +118,7 @@ def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
 def _on_principles(
     view: LaneView, pattern: Item, rows: Sequence[EvidenceRow], row: EvidenceRow
 ) -> Iterable[EvidenceRow]:
-    """Return the rows that principles receive for a judgement on a member of one of their patterns.
-
-    Its weight is the member's share of the pattern.
-    """
+    """Return the rows that principles receive for a judgement on a member, weighted by its share of the pattern."""
     weights = {one.source_key: one.weight for one in membership(rows) if one.polarity == "support"}
     if row.item_id not in weights:
         return
@@ -242,8 +238,7 @@ def feedback_payload(
 ) -> dict[str, Any]:
     """Return the payload to record for feedback on an item. InputError names the field and the remedy.
 
-    ``again`` is what was recorded under the call's idempotency key: the same call gives the same payload, whatever has
-    changed since.
+    ``again`` is what was recorded under the call's idempotency key: the same call gives the same payload.
     """
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}; got {kind!r:.40}", field="kind")

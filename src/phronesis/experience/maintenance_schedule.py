@@ -1,7 +1,4 @@
-"""Schedule of the background worker: when to aggregate events and when to abstract principles.
-
-Patterns follow events closely; principles are derived less often, and only where a pattern changed (tech notes, 5).
-"""
+"""Schedule of the background worker: when to aggregate events and when to abstract principles."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,8 +1,7 @@
 """Handler that applies an aggregation: patterns are created, updated with other members, or retired (EMB-09).
 
-A pattern keeps its id while a group shares most members with it (`core.vectors.match_by_overlap`), within one
-outcome and one view. Membership is evidence, one weighted row per event; similar events of the other outcome are
-contradicting evidence.
+A pattern keeps its id while a group of its outcome and view shares most members with it. Membership is evidence, one
+weighted row per event; similar events of the other outcome are contradicting evidence.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -133,9 +132,9 @@ def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]
 def _memberships(
     view: LaneView, patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
 ) -> dict[str, set[str]]:
-    """Return the events of each pattern; those of a pattern merged into another count as the other's.
+    """Return the events of each pattern; those of one merged into another count as the other's.
 
-    A pattern that is restored takes its former events back from the others.
+    A pattern that is restored takes its former events back.
     """
     drawn = sorted(view.edges_from(patterns, SIMILAR), key=lambda edge: edge.identity)
     into = {edge.from_id: edge.to_id for edge in drawn if edge.grade == TOGETHER and edge.to_id in patterns}
@@ -200,11 +199,7 @@ class _AggregationChanges:
         self._said = said
 
     def place(self, pattern: str | None, group: Group) -> None:
-        """Create a pattern from a group, or update the one it continues, restoring it if it had been merged.
-
-        A pattern with the same events as before is unchanged, although the growth of the lane changes all figures a
-        little.
-        """
+        """Create a pattern from a group, or update or restore the one it continues unless its events are the same."""
         returns = pattern is not None and not self._view.items([pattern])[pattern].live
         fresh = pattern is None
         if pattern is None:

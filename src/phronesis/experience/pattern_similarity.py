@@ -1,8 +1,7 @@
 """Similarity of patterns, by words and by embeddings if there is an encoder, and edges between similar patterns.
 
-A pattern is compared by its most typical events: the sum of their terms, the mean of their vectors, and the artifacts
-they name. Patterns of different outcomes are grouped into one topic more readily than those of the same outcome, which
-would otherwise have formed one pattern.
+A pattern is compared by its most typical events. Patterns of different outcomes are grouped into one topic more readily
+than those of the same outcome, which would have formed one pattern.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,9 +41,8 @@ WORDS_OFFSET: Final = 0.05
 
 SAME: Final = (5.3, 0.375)
 OPPOSITE: Final = (4.9, 0.335)
-"""Thresholds of similarity for one topic, with vectors and by words alone: for the same outcome, and for two. Chosen on
-labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
-thing works and another fails, five are found with vectors and three by words."""
+"""Thresholds of similarity for one topic, with vectors and by words alone, for the same outcome and for two, chosen on
+labelled/experience/dev.jsonl so that no patterns of two domains are joined."""
 
 NAMED: Final = 0.5
 """Added for shared artifacts, failure families and episodes, in thresholds: not enough to join two patterns alone."""
@@ -153,11 +151,7 @@ DIGITS: Final = 4
 
 
 def similar_groups(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
-    """Return for each group the later groups that are similar to it, with the similarity.
-
-    The most typical member of a group comes first. Only groups whose typical member has a neighbour in the other are
-    compared.
-    """
+    """Return for each group, its most typical member first, the later groups that are similar, with the similarity."""
     out: list[list[tuple[int, float]]] = [[] for _ in groups]
     if table.neighbours is None or not groups:
         return out
@@ -194,10 +188,7 @@ def similar_groups(table: EventTable, groups: Sequence[Sequence[int]]) -> list[l
 def drawn_anew(
     view: LaneView, entry: Entry, touched: Sequence[str], wished: Mapping[tuple[str, str], float]
 ) -> tuple[list[Edge], list[Edge]]:
-    """Return the edges to add and to remove so that ``touched`` patterns have only the ``wished`` ones among them.
-
-    Edges to other patterns are kept unless these retired.
-    """
+    """Return the edges to add and to remove so that ``touched`` patterns have only the ``wished`` ones among them."""
     known = {edge.identity: edge for edge in (*view.edges_from(touched, SIMILAR), *view.edges_to(touched, SIMILAR))}
     said = {frozenset((edge.from_id, edge.to_id)) for edge in known.values() if edge.grade is not None}
     edges = [

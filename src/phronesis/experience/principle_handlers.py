@@ -1,8 +1,6 @@
 """Handler that applies an abstraction: principles are created, updated, or ended (EMB-10).
 
-Evidence for a principle are its patterns, each with its number of independent sources; evidence against it are patterns
-and single events. Confidence is a fold over these rows (`experience.laws.principles`). People's judgements on a
-principle are evidence too and are kept.
+Evidence for a principle are its patterns, weighted by sources; against it, patterns and single events.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,19 +18,10 @@ from phronesis.store.lane_view import LaneView
 
 SAID_ANEW: Final = "abstracted"
 
-_TOLD: Final = (
-    "condition",
-    "action",
-    "because",
-    "watch_out",
-    "cost",
-    "risk",
-    "support",
-    "avoid",
-    "counterexamples",
-    "slot",
-    "origin",
-    "lead",
+_TOLD: Final = tuple(
+    """
+    condition action because watch_out cost risk support avoid counterexamples slot origin lead
+    """.split()
 )
 """Members of a principle's data that are copied from the outcome."""
 

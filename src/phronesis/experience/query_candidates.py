@@ -209,10 +209,7 @@ class CandidatePool:
     def settle(
         self, ranked: Sequence[tuple[str, dict[str, float]]], *, abstained: bool
     ) -> list[tuple[str, dict[str, float]]]:
-        """Return the ranked items with the requested minimum score.
-
-        Scores are moved to the side of the threshold on which the answer is.
-        """
+        """Return the ranked items with the requested minimum score; scores are moved to the answer's side."""
         best = max((self.score(shares) for _, shares in ranked), default=0.0)
         self.scale = multiplier(best, abstained=abstained)
         least = self.asked.min_score

@@ -136,10 +136,7 @@ class LaneGraph:
         return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
 
     def then(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return those of some items that were known at the requested time and not in quarantine, as they were.
-
-        Ended and archived ones are included.
-        """
+        """Return those of some items, ended ones too, that were known at the requested time and not in quarantine."""
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._read]
         for lane in self.lanes if missing else ():
@@ -184,10 +181,7 @@ class LaneGraph:
         return found | {one: Node(one, ARTIFACT) for one in artifacts}
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Return the edges at some nodes at the requested time.
-
-        The weight of an edge from an artifact of n events is scaled by 1 / √n.
-        """
+        """Return the edges at some nodes at the requested time; those of an artifact of n events weigh 1 / √n."""
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         out: list[Link] = []
         for lane in self.lanes:

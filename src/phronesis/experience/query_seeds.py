@@ -214,8 +214,8 @@ def read_words(lanes: Sequence[QueryLane], text: str) -> None:
 def read_meaning(unit: Unit, lanes: Sequence[QueryLane], vector: Floats, model: ActiveModel) -> Spread | None:
     """Score every row by the embedding of a question; return the spread of events' cosines, None without vectors.
 
-    Events are encoded as queries and patterns as passages, whose cosines are distributed differently: each has its own
-    spread. A document without a vector yet is scored by its words.
+    Events are encoded as queries and patterns as passages: each has its own spread of cosines. A document without a
+    vector yet is scored by its words.
     """
     told: list[tuple[QueryLane, Floats, Mask]] = []
     for one in lanes:

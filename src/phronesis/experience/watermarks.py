@@ -1,7 +1,4 @@
-"""The watermark item that marks how far a lane was aggregated or abstracted; a rollback restores it.
-
-It is archived from the start, so ordinary reads do not return it.
-"""
+"""The watermark item that marks how far a lane was aggregated; archived from the start. A rollback restores it."""
 
 from typing import Final
 

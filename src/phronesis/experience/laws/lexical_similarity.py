@@ -1,8 +1,7 @@
-"""Lexical similarity of events: the cosine of weighted terms, over an inverted index that can grow.
+"""Lexical similarity of events: the root of the cosine of weighted terms, over an inverted index that can grow.
 
-A term weighs (1 + ln tf) * idf, with the idf of BM25 (`core.lexical_index.idf_of`); a row is normalised to length 1
-(Salton & Buckley 1988), or part of the way. The result is the square root of the cosine: it spreads the low values,
-near .05, that separate unrelated events from related ones.
+A term weighs (1 + ln tf) * idf, with the idf of BM25; a row is normalised to length 1 (Salton & Buckley 1988), or part
+of the way.
 """
 
 from collections.abc import Sequence
@@ -62,14 +61,11 @@ FEW: Final = 500
 
 MANY: Final = 300
 MANY_SHARE: Final = 15
-"""An event is compared through postings instead of row by row if it is compared with more than 300 others and a
-fifteenth of all: 4,500 of 4,500 take .4 ms instead of 2.1, 300 take .3 instead of .2. The cosines are equal up to
-rounding."""
+"""An event is compared through postings if it meets more than 300 others and a fifteenth of all, else row by row."""
 
 DENSE: Final = 256
 DENSE_SHARE: Final = 64
-"""Of the terms held by more than one in 64 events, the 256 most common are stored as dense rows and multiplied: for
-many events at a time this takes half the time of going through postings."""
+"""Of the terms held by more than one in 64 events, the 256 most common are stored as dense rows and multiplied."""
 
 Terms = npt.NDArray[np.int32]
 """Numbers of terms."""
@@ -120,12 +116,8 @@ class TermCosine:
     """The square root of the cosine of two events' weighted terms, in [0, 1].
 
     With ``scaled`` below 1 a row is normalised that part of the way to length 1, the rest to the average length (the
-    pivot of Singhal, Buckley & Mitra 1996, 'Pivoted Document Length Normalization'): a match of two long texts says
-    more than one of two short texts. ``counted``: whether term frequency counts.
-
-    ``background`` are unrelated texts, counted with the events: in a lane of five similar events the shared terms would
-    otherwise have no weight. Events added later are weighted with the idf of the first ones: as they become more, build
-    anew (`built_of` is the number of events at the time).
+    pivot of Singhal, Buckley & Mitra 1996). ``counted``: whether term frequency counts. ``background`` are unrelated
+    texts, counted with the events. Events added later have the idf of the first `built_of`.
     """
 
     name = "term_cosine"

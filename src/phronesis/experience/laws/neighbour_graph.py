@@ -1,9 +1,7 @@
 """Exact nearest-neighbour lists that grow with the events, shared-neighbour similarity, and average-link clustering.
 
-Similarity alone separates near misses badly: two texts of one domain are similar whatever they teach. Texts that share
-nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based on
-Shared Near Neighbors'). Without it, pairwise F1 at the same precision is .1 lower on the labelled events
-(docs/decisions/13-experience-patterns.md).
+Texts that share nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity
+Measure Based on Shared Near Neighbors').
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,9 +16,7 @@ KEPT: Final = 15
 """Neighbours kept per event: candidates for the same cluster, and as many of the other outcome."""
 
 SHARED: Final = (3, 9)
-"""Lengths of the neighbour lists whose overlap counts: a narrow and a wide one, averaged. With vectors, F1 at a
-precision of .8 is .52 with both on the nine readable sets of labelled/experience, .46 with five alone
-(docs/decisions/13-experience-patterns.md)."""
+"""Lengths of the neighbour lists whose overlap counts, averaged (docs/decisions/13-experience-patterns.md)."""
 
 OWN: Final = 0.2
 """Weight of an event in its own neighbour list, whose other weights add up to 1, so that mutual neighbours have an
@@ -58,10 +54,9 @@ class _Lists:
         self.nearest[rows], self.scores[rows] = NOBODY, -np.inf
 
     def meet(self, rows: Rows, others: Rows, scores: Floats) -> None:
-        """Insert events into the lists of ``rows`` by similarity, after equals.
+        """Insert events into the lists of ``rows`` by similarity, after equals; minus infinity is left out.
 
-        None of ``others`` is in these lists yet, and the listed ones have smaller row numbers; minus infinity is left
-        out.
+        None of ``others`` is in these lists yet, and the listed ones have smaller row numbers.
         """
         least = np.maximum(_reached_by(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
         place, other = np.nonzero(_reaching(scores, least))
@@ -89,10 +84,9 @@ class _Lists:
 
 
 class Neighbours:
-    """The nearest neighbours of events within the same outcome ``group`` that are ``alive``.
+    """The nearest neighbours of events within the same outcome ``group`` that are ``alive``, and of other groups.
 
-    The nearest events of other groups are kept as well, as counterexamples. Lists are computed on demand and cached;
-    `grow` inserts new events into them.
+    Lists are computed on demand and cached; `grow` inserts new events into them.
     """
 
     def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
@@ -165,10 +159,7 @@ class Neighbours:
         self._known[rows] = True
 
     def _meet(self, rows: Rows, others: Rows, scores: Floats, *, both: bool = False) -> None:
-        """Insert others into the lists of some events; with ``both``, also these into the lists of the later others.
-
-        With ``both``, ``others`` begin with ``rows``.
-        """
+        """Insert others into the lists of some events; with ``both``, where they come first, the reverse too."""
         groups, of_others = self._groups[rows], self._groups[others]
         for group in np.unique(groups[groups != NOBODY]):
             here = np.flatnonzero(groups == group)
@@ -198,8 +189,7 @@ class Neighbours:
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
         """Return the neighbourhood overlap of some events, in [0, 1], as a square matrix.
 
-        It is the cosine of the lists, each neighbour weighted by its similarity and the event itself included, averaged
-        over the list lengths in ``counts``.
+        It is the cosine of the weighted lists, the event itself included, averaged over the lengths in ``counts``.
         """
         nearest, scores = self.lists(rows)
         widest = max(counts)
@@ -218,10 +208,7 @@ class Neighbours:
 
 
 def _reached_by(scores: Floats, count: int) -> Floats:
-    """Return for each row a score that at least ``count`` of its scores reach, and few more.
-
-    Only block maxima are compared: a partial sort of 20,000 scores takes five times as long.
-    """
+    """Return for each row a score that at least ``count`` of its scores reach, and few more, by block maxima."""
     if not scores.shape[1]:
         return np.full(len(scores), -np.inf, np.float32)
     stretch = max(1, min(STRETCH, scores.shape[1] // count))
@@ -232,10 +219,7 @@ def _reached_by(scores: Floats, count: int) -> Floats:
 
 
 def _reaching(scores: Floats, least: Floats) -> _Masks:
-    """Return which scores of each row reach its ``least``; of many equal ones the first.
-
-    By words alone most pairs share nothing and have equal scores.
-    """
+    """Return which scores of each row reach its ``least``; of many equal ones, such as zeros, the first."""
     out: _Masks = scores >= least[:, None]
     crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
     if len(crowded):
@@ -245,10 +229,7 @@ def _reaching(scores: Floats, least: Floats) -> _Masks:
 
 
 def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
-    """Return integer keys that rise with the owner and, within one, fall as the scores rise.
-
-    The bits of a float32, as an unsigned number, rise with it if it is positive, and fall if it is negative.
-    """
+    """Return integer keys that rise with the owner and, within one, fall as the scores rise, by their bits."""
     bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
     return (owners << 32) | (~rising).astype(np.int64)

@@ -1,7 +1,6 @@
-"""Label an attempt as success, failure or unknown from its observations (EMB-02).
+"""Label an attempt as success, failure or unknown from explicit signals in its observations (EMB-02).
 
-Only explicit signals count: an exit code, test counts, a boolean, a one-word status, an error's text. Contradicting
-signals give unknown, with both listed; no signal gives unknown with none.
+Contradicting signals give unknown, with both listed; no signal gives unknown with none.
 """
 
 import re

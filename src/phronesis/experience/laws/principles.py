@@ -35,10 +35,9 @@ _SECONDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PrincipleThresholds:
-    """Thresholds for creating a principle and for rewording it.
+    """Thresholds for a principle: ``min_patterns`` that agree, or one of ``min_members`` events.
 
-    ``min_patterns`` that agree, or one of ``min_members`` events; ``change`` is the relative change in the number of
-    events behind it.
+    ``change`` of the number of events, relative, has it reworded.
     """
 
     min_members: int = 3
@@ -52,10 +51,7 @@ class PrincipleThresholds:
 
 
 def evidence_counts(drawn: PrincipleDraft) -> dict[str, int]:
-    """Return the counts behind a principle: supporting patterns, events, independent sources, and outcomes.
-
-    ``contra`` is the number of events that contradict it.
-    """
+    """Return the counts of patterns, events, outcomes and independent sources, and of events that contradict them."""
     events = {event.id: event for one in drawn.support for event in one.events}
     against = {event.id for one in drawn.against for event in one.events} | {event.id for event in drawn.counter}
     labels = [event.label for event in events.values()]
@@ -79,14 +75,8 @@ def material(
 ) -> bool:
     """Return whether a principle's support changed enough for it to be reworded.
 
-    Args:
-        before: the result of `standing` when it was last worded.
-        now: the present result.
-        rows: by source, the polarity of the existing evidence.
-        wished: by source, that of the new evidence.
-        change: the relative change in the number of events that is enough.
-
-    Another pattern, or any new contradiction, is always enough.
+    ``rows`` and ``wished`` are the polarities of evidence by source, ``before`` and ``now`` results of
+    `evidence_counts`. Another pattern, or any new contradiction, is always enough.
     """
     if rows != wished or before.get("contra", 0) != now["contra"]:
         return True
@@ -95,11 +85,7 @@ def material(
 
 
 def risk_of(drawn: PrincipleDraft) -> dict[str, Any]:
-    """Return how often the action of a principle failed, with the 95 % interval of `success_rate`.
-
-    The action is that of the leading pattern: contradictions count, its alternatives do not. If the principle is to
-    avoid the action, it is the share of failures of what is avoided.
-    """
+    """Return how often the action of the leading pattern failed, with the 95 % interval of `success_rate`."""
     outcome = drawn.lead.outcome
     did = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
     did |= {event.id: event for one in drawn.against if one.outcome != outcome for event in one.events}

@@ -1,7 +1,6 @@
 """Turn ranked results into advice: what to try, what to avoid, what a constraint excludes, and conflicts (EMB-11).
 
-A success is recommended, a failure is to be avoided, and the lesson of a failure is recommended too. A pattern or
-principle that is listed replaces its own events.
+A pattern or principle that is listed replaces its own events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -105,10 +104,7 @@ _OUTCOMES: Final = ("Outcome: ", "结果：")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRecord:
-    """A ranked record: its score from 0 to 1, the sum behind it, and the events it rests on.
-
-    ``relevance`` is that sum, `ranking.score_of`; for an event, its own reference is the only one.
-    """
+    """A ranked record: its score from 0 to 1, the sum behind it (`ranking.score_of`), and the events it rests on."""
 
     record: L1Event | Pattern | Principle
     score: float
@@ -127,10 +123,7 @@ class Recommendations:
 
 
 def advise(found: Sequence[RankedRecord], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Recommendations:
-    """Return advice from ranked records, at most ``limit`` of each kind.
-
-    ``found`` is ordered by score, the best first, all layers together.
-    """
+    """Return advice from ranked records, the best first, at most ``limit`` of each kind."""
     best = max((one.relevance for one in found), default=0.0)
     relevant = [one for one in found if one.relevance > 0 and one.relevance >= RELEVANT * best]
     work = _AdviceCollector(bans, terms_of)

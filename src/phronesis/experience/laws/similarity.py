@@ -1,8 +1,4 @@
-"""Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07).
-
-A metric compares the rows of one set of events and returns matrices. Edge builders, clustering and neighbour lists see
-nothing else of an event.
-"""
+"""Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07)."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -70,9 +66,7 @@ class Cosine:
 class SideBySide:
     """Weighted dot products of concatenated vectors: several cosines added up in one multiplication.
 
-    ``vectors`` hold the compared vectors of each event concatenated, ``weights`` the weight of each component. A
-    component that is 1 where an event has a vector, and 0 elsewhere, subtracts its weight where both have one: the
-    cosine then counts from a threshold on, and has no effect where one vector is missing.
+    A component that is 1 where an event has a vector, and 0 elsewhere, subtracts its weight where both have one.
     """
 
     vectors: Floats
@@ -116,10 +110,7 @@ class Sets:
 
 @dataclass(frozen=True, slots=True)
 class EditDistance:
-    """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters.
-
-    For a few short texts, such as names or error lines: the time is quadratic in their length.
-    """
+    """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters."""
 
     texts: Sequence[str]
     name: str = "edit_distance"
@@ -137,10 +128,7 @@ class EditDistance:
 
 
 class DisjointSets:
-    """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
-
-    There are few distinct sets of marks, so the sets are compared once and rows by the number of their set.
-    """
+    """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson."""
 
     name = "unlike"
 

@@ -1,8 +1,7 @@
 """Group patterns by topic and derive principles from each group, with support, contradictions and refinements (EMB-10).
 
-Successes and failures of one topic may support one principle together: do this, avoid that. Where the same action had
-the other outcome, that side contradicts it. If the contradicting side differs in a slot (a failure family, an artifact,
-a word of the situation, a source), it forms a narrower principle of its own.
+Where the same action had the other outcome, that side contradicts it. If it differs in a slot (a failure family, an
+artifact, a word of the situation, a source), it forms a narrower principle of its own.
 """
 
 import re
@@ -40,8 +39,7 @@ MIN_COUNTER: Final = 2
 SAME_ACTION: Final = 0.7
 UNCLEAR: Final = 0.5
 """Similarity of two attempts (root of the cosine of their words) that are the same action; from the lower value on it
-is undecided. Of attempts with one lesson in labelled/experience/dev.jsonl half share no word and 5 % reach .47;
-of those with neighbouring lessons 1 % reach .56 and none .66: only nearly equal wording is the same action."""
+is undecided: only nearly equal wording is the same action."""
 
 Repeats = Mapping[tuple[str, str], float]
 """By (event id, pattern id), the similarity of the event's action to the pattern's, if at least `UNCLEAR`."""
@@ -69,10 +67,7 @@ class PatternInput:
 
     @property
     def mass(self) -> int:
-        """The number of distinct sources that support it.
-
-        Equal texts of a machine under several references are a burst and count once.
-        """
+        """The number of distinct sources; equal texts of a machine under several references count once."""
         named = {event.source_ref or event.id for event in self.events}
         said = {
             event.source_ref or event.id if event.trust >= Trust.USER else (origin_of(event), event.content)
@@ -153,19 +148,14 @@ CONFIDENCE_DIGITS: Final = 4
 
 
 def confidence_of(support: float, contra: float) -> float:
-    """Return support / (support + contra + 1), in [0, 1).
-
-    The mean of a Beta(0, 1) prior after the evidence: 0 without support, rising with support, falling with
-    contradictions.
-    """
+    """Return support / (support + contra + 1), in [0, 1): the mean of a Beta(0, 1) prior after the evidence."""
     return round(support / (support + contra + 1.0), CONFIDENCE_DIGITS)
 
 
 def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[PrincipleDraft]:
     """Return the principles of one topic: the broad one, separate ones, and the narrower ones that refine it.
 
-    A failure whose action is perhaps that of a success supports no principle together with it, since the advice would
-    be unclear. Patterns of unknown outcome support none.
+    A failure whose action is perhaps that of a success supports none with it; unknown outcomes support none.
     """
     known = sorted((one for one in topic if one.outcome in KNOWN), key=_strong)
     opposed = [(one, other) for one in known for other in known if _opposed(one, other, repeats, SAME_ACTION)]
@@ -206,10 +196,7 @@ def _repeated(one: PatternInput, other: PatternInput, repeats: Repeats, border: 
 
 
 def _losing(opposed: Sequence[tuple[PatternInput, PatternInput]]) -> set[str]:
-    """Return, of all patterns that contradict each other, those of the side with fewer sources.
-
-    Successes win a tie.
-    """
+    """Return, of all patterns that contradict each other, those of the side with fewer sources; failures in a tie."""
     sides = {outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN}
     weaker = FAILURE if sum(sides[SUCCESS].values()) >= sum(sides[FAILURE].values()) else SUCCESS
     return set(sides[weaker])
@@ -276,10 +263,7 @@ MAX_SCANNED: Final = 500
 
 
 def group_topics(alike: Floats) -> list[list[int]]:
-    """Return the topics among patterns by their similarity matrix, in which 1 is the threshold.
-
-    By average linkage, so that no chain of neighbours joins two topics; single patterns are topics too.
-    """
+    """Return the topics among patterns, by average linkage of a similarity matrix in which 1 is the threshold."""
     out: list[list[int]] = []
     waiting = [(list(range(len(alike))), REACH)]
     while waiting:
@@ -300,5 +284,4 @@ REACH: Final = 0.6
 STEP: Final = 1.15
 CLOSEST: Final = 2.0
 MAX_COMPARED: Final = 500
-"""Patterns that are compared pairwise, the factor by which the threshold rises for larger components, and the limit
-beyond which a component is one topic: as for events (`experience.laws.clustering`)."""
+"""Patterns that are compared pairwise, the factor by which the threshold rises for larger components, and its limit."""

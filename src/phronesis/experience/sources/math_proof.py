@@ -1,8 +1,7 @@
 r"""The source ``math_proof``: proofs in prose or LaTeX, English and Chinese, parsed into attempts.
 
-The text is cut into blocks at its headings (``Theorem 2.``, ``\begin{proof}``, 引理3, 尝试一：). A statement applies
-until the next one, and each argument for it is an attempt. An attempt that reports a failure and starts again gives
-two.
+A statement applies until the next one, and each argument for it is an attempt. An attempt that reports a failure and
+starts again gives two.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Parse steps of an agent run from lists of actions and observations, tool-call messages, and OpenHands events.
 
-A message's action is its tool call or, for agents without tool calls, its command block (``<function=bash>``,
-``<execute_bash>``, a fenced command). The next message is its result; a model's own message is not.
+A message's action is its tool call or its command block (``<function=bash>``, a fenced command); the next message is
+its result.
 """
 
 import re
@@ -43,49 +43,19 @@ _ISSUE: Final = (
 
 _TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
 _VIEWS: Final = frozenset(
-    (
-        "view",
-        "open",
-        "goto",
-        "scroll_up",
-        "scroll_down",
-        "find_file",
-        "search_file",
-        "search_dir",
-        "read",
-        "think",
-        "cat",
-        "ls",
-        "grep",
-        "rg",
-        "find",
-        "head",
-        "tail",
-        "sed",
-        "diff",
-        "create",
-        "str_replace",
-        "insert",
-        "edit",
-        "write",
-    )
+    """
+    view open goto scroll_up scroll_down find_file search_file search_dir read think cat ls grep rg find head tail
+    sed diff create str_replace insert edit write
+    """.split()
 )
 """Actions whose result shows a file, whose content is not an outcome."""
 
 _FILES: Final = frozenset(("read", "write", "edit"))
 _SILENT: Final = frozenset(
-    (
-        "system",
-        "message",
-        "recall",
-        "think",
-        "change_agent_state",
-        "agent_state_changed",
-        "null",
-        "condensation",
-        "condensation_request",
-        "task_tracking",
-    )
+    """
+    system message recall think change_agent_state agent_state_changed null condensation condensation_request
+    task_tracking
+    """.split()
 )
 
 

@@ -46,8 +46,7 @@ REFLECTIONS: Final = {
 def is_missing(message: Message, kind: str) -> bool:
     """Return whether a message reports a missing lemma or namespace.
 
-    An unknown identifier counts if it has the form of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``): ``h``, ``ih``,
-    ``x_pos`` or ``h.symm`` is a missing hypothesis, and a single small word may be a variable.
+    An unknown identifier counts if it has the form of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``).
     """
     if kind not in MISSING:
         return False
@@ -60,8 +59,7 @@ def is_missing(message: Message, kind: str) -> bool:
 def is_direction(messages: Sequence[Message], kinds: Sequence[str], step: str) -> bool:
     """Return whether simp looped, or was used in the wrong direction.
 
-    It looped if Lean says so, or the depth limit is reached inside simp. A timeout inside simp, or no progress, counts
-    only if the step rewrites from right to left (``←``), since both have other causes.
+    A timeout inside simp, or no progress, counts only if the step rewrites from right to left (``←``).
     """
     backwards = any(one.backwards for one in _given(step))
     inside = simp_in(step) in SIMP and bool(simp_in(step))

@@ -201,9 +201,8 @@ LEAN_VERSION: Final = "lean/1"
 class LeanSource(Source):
     """Reads Lean 4 output: ``lean --json``, ``lake build``, REPL replies, and plain logs of ``lean``.
 
-    The form is detected; one text may contain several. A position with errors is one failure; a file, module or command
-    without errors a success; unknown if a sorry or goals are left. All texts have origin ``rule``: Lean or this adapter
-    wrote them, and the author of the Lean source is unknown.
+    A position with errors is one failure; a file, module or command without errors a success; unknown if a sorry or
+    goals are left. All texts have origin ``rule``.
     """
 
     source_type = "lean"

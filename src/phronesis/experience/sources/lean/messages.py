@@ -1,8 +1,7 @@
 """Parse Lean's messages and build logs: log lines, error kinds, messages by position, and facts of a run.
 
-The words are those of Lean 4.0 to 4.2x, which changed in 2025. A message is compared without case and with one kind of
-quotation mark. The first row of the table that matches its first line decides; for a nested error ("Tactic `simp`
-failed with a nested error:") the next line is matched too.
+The words are those of Lean 4.0 to 4.2x. The first row of the table that matches a message's first line decides; for a
+nested error the next line is matched too.
 """
 
 import re

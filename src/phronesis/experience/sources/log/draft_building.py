@@ -24,23 +24,9 @@ MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""
 
 _BUILDERS: Final = frozenset(
-    (
-        "gcc",
-        "clang",
-        "cl",
-        "javac",
-        "rustc",
-        "tsc",
-        "go",
-        "compiler",
-        "linker",
-        "cmake",
-        "swiftc",
-        "kotlinc",
-        "scalac",
-        "csc",
-        "ghc",
-    )
+    """
+    gcc clang cl javac rustc tsc go compiler linker cmake swiftc kotlinc scalac csc ghc
+    """.split()
 )
 """Tools that build the files they report on."""
 

@@ -120,45 +120,18 @@ def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
 MAX_FRAMES: Final = 20
 """Stack frames that are kept, the innermost."""
 
-_FOREIGN: Final = (
-    "site-packages",
-    "dist-packages",
-    "/lib/python",
-    "<frozen",
-    "<string>",
-    "<stdin>",
-    "node_modules",
-    "node:",
-    "(internal/",
-    "internal/",
-    "java.",
-    "javax.",
-    "jdk.",
-    "sun.",
-    "kotlin.",
-    "org.junit",
-    "org.opentest4j",
-    "org.gradle",
-    "org.apache.maven",
-    "scala.",
-    "org.scalatest.",
-    "sbt.",
-    "/rustc/",
-    "/usr/local/go/",
-    "<anonymous>",
-    "System.",
-    "Microsoft.",
+_FOREIGN: Final = tuple(
+    """
+    site-packages dist-packages /lib/python <frozen <string> <stdin> node_modules node: (internal/ internal/ java.
+    javax. jdk. sun. kotlin. org.junit org.opentest4j org.gradle org.apache.maven scala. org.scalatest. sbt. /rustc/
+    /usr/local/go/ <anonymous> System. Microsoft.
+    """.split()
 )
-_INSIDE: Final = (
-    "site-packages",
-    "dist-packages",
-    "/lib/python",
-    "node_modules",
-    "/rustc/",
-    "/usr/local/go/",
-    "/go/src/testing/",
-    "/go/src/runtime/",
-    "/src/runtime/panic.go",
+_INSIDE: Final = tuple(
+    """
+    site-packages dist-packages /lib/python node_modules /rustc/ /usr/local/go/ /go/src/testing/ /go/src/runtime/
+    /src/runtime/panic.go
+    """.split()
 )
 
 

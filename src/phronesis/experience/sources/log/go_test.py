@@ -129,10 +129,7 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
 
 
 def _failures(reading: LogParse, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
-    """Yield the failures in a package: its tests, or the package itself if no test failed.
-
-    ``built`` names the packages whose compiler messages are in the log.
-    """
+    """Yield the failures of a package's tests, or its own; ``built`` are packages whose compiler messages are there."""
     crash = _crash(reading, package)
     if crash is not None:
         reading.take(crash.first, crash.last)

@@ -1,8 +1,6 @@
 """Build drafts from JUnit XML reports in the dialects of pytest, Maven, Gradle, googletest, Catch2, Node and others.
 
-A failed case is never a success: a case fails by its ``failure`` or ``error`` element or by its status; a suite fails
-by its counts if it does not list the cases. A document type declaration is refused, and with it all entities. A
-truncated report gives the cases before the break.
+A case fails by its ``failure`` or ``error`` element or by its status; a suite by its counts if it lists no case.
 """
 
 import re
