@@ -118,16 +118,22 @@ def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairCo
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
     """Return the must-link or cannot-link edge between two events; it replaces an earlier one."""
     first, second = sorted((one, other))
-    return Edge(
-        type=SIMILAR,
-        from_kind="item",
-        from_id=first,
-        to_kind="item",
-        to_id=second,
-        entry_id=entry_id,
-        grade=TOGETHER if together else APART,
-        origin=origin,
-    )
+    return item_edge(SIMILAR, first, second, entry_id, grade=TOGETHER if together else APART, origin=origin)
+
+
+def item_edge(
+    kind: str,
+    one: str,
+    other: str,
+    entry_id: str,
+    *,
+    weight: float = 1.0,
+    grade: str | None = None,
+    origin: Origin = "rule",
+) -> Edge:
+    """Return an edge from one item to another."""
+    ends = {"from_kind": "item", "from_id": one, "to_kind": "item", "to_id": other}
+    return Edge(type=kind, entry_id=entry_id, weight=weight, grade=grade, origin=origin, **ends)  # type: ignore[arg-type]
 
 
 BY_MEANING: Final = 5.5

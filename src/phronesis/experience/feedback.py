@@ -16,7 +16,7 @@ from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among
+from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among, item_edge
 from phronesis.experience.laws.event_draft import LABELS
 from phronesis.experience.laws.feedback_weights import (
     LABEL,
@@ -158,7 +158,10 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
     if payload["kind"] == MERGE:
         after = link_events(events, before)
         others = [one for one in view.items(payload["value"]) if one != target.id]
-        into = [_into(entry, one, target.id) for one in others]
+        into = [
+            item_edge(SIMILAR, one, target.id, entry.id, grade=TOGETHER, origin=origin_of(entry.actor))
+            for one in others
+        ]  # which pattern continues when it takes another's events
         gone = [edge for edge in view.edges_from([target.id, *others], SIMILAR) if edge.grade == TOGETHER]
     else:
         after = separate_parts(
@@ -192,20 +195,6 @@ def _difference(entry: Entry, before: ImpliedPairs, after: ImpliedPairs) -> tupl
     going = [edge(pair, True) for pair in sorted(before.together - after.together)]
     going += [edge(pair, False) for pair in sorted(before.apart - after.apart)]
     return coming, going
-
-
-def _into(entry: Entry, pattern: str, target: str) -> Edge:
-    """Return the edge that says which pattern continues when it takes another's events."""
-    return Edge(
-        type=SIMILAR,
-        from_kind="item",
-        from_id=pattern,
-        to_kind="item",
-        to_id=target,
-        entry_id=entry.id,
-        grade=TOGETHER,
-        origin=origin_of(entry.actor),
-    )
 
 
 HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)

@@ -18,7 +18,7 @@ from phronesis.errors import ModelError
 from phronesis.experience.counterexamples import TYPICAL, bags_of
 from phronesis.experience.event_embeddings import unrelated_vectors
 from phronesis.experience.event_matrix import EventTable
-from phronesis.experience.event_views import SIMILAR
+from phronesis.experience.event_views import SIMILAR, item_edge
 from phronesis.experience.laws.lexical_similarity import TermCosine
 from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import L1
@@ -192,7 +192,7 @@ def drawn_anew(
     known = {edge.identity: edge for edge in (*view.edges_from(touched, SIMILAR), *view.edges_to(touched, SIMILAR))}
     said = {frozenset((edge.from_id, edge.to_id)) for edge in known.values() if edge.grade is not None}
     edges = [
-        Edge(type=SIMILAR, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id, weight=weight)
+        item_edge(SIMILAR, one, other, entry.id, weight=weight)
         for (one, other), weight in sorted(wished.items())
         if frozenset((one, other)) not in said
     ]
