@@ -4,7 +4,7 @@ A principle whose support is unchanged is left as it is: no change and no model 
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from threading import Lock
 from typing import Annotated, Any, Final
@@ -55,7 +55,8 @@ def see(view: LaneView, entry: Entry) -> LanePatterns:
     """Return the input of an abstraction, without crossed patterns, whose events would count twice."""
     patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])
-    events = _events(view, (row.source_key for held in rows.values() for row in held))
+    held = view.items(row.source_key for of_pattern in rows.values() for row in of_pattern)
+    events = {one: event_of(item) for one, item in held.items() if item.kind == L1 and item.live}
     found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]
     principles = {one.id: one for one in view.find(kinds=(PRINCIPLE,), live=False) if one.live or put_away(one)}
     log = view.log or view.unit
@@ -75,11 +76,6 @@ def put_away(principle: Item) -> bool:
     if principle.ended is None:
         return not principle.live
     return principle.ended == "retracted" and principle.status == "active"
-
-
-def _events(view: LaneView, ids: Iterable[str]) -> dict[str, L1Event]:
-    found = view.items(ids)
-    return {one: event_of(item) for one, item in found.items() if item.kind == L1 and item.live}
 
 
 def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> PatternInput:
@@ -138,6 +134,14 @@ class WordedForm(pydantic.BaseModel):
     because: _Sentence = ""
     watch_out: _Sentence = ""
 
+    @property
+    def wording(self) -> Wording:
+        """The wording on one line each."""
+        condition, action, because, watch_out = (
+            " ".join(text.split()) for text in (self.condition, self.action, self.because, self.watch_out)
+        )
+        return Wording(condition=condition, action=action, reason=because, watch_out=watch_out)
+
 
 class AbstractionAnswer(pydantic.BaseModel, title="Abstracted"):
     """The model's answer."""
@@ -182,15 +186,8 @@ def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[in
         return WordingResult(
             made_by=made_by, outcomes=[*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=body)]
         )
-    words = {one.n: _wording(one) for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
+    words = {one.n: one.wording for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
     return WordingResult(words, made_by, outcomes)
-
-
-def _wording(one: WordedForm) -> Wording:
-    flat = {name: " ".join(getattr(one, name).split()) for name in ("condition", "action", "because", "watch_out")}
-    return Wording(
-        condition=flat["condition"], action=flat["action"], reason=flat["because"], watch_out=flat["watch_out"]
-    )
 
 
 def _lawful(one: WordedForm) -> bool:
@@ -273,7 +270,7 @@ class AbstractionPreparer:
         with bench.view() as view:
             seen = see(view, entry)
         with self._lock:
-            topics = self._likeness.topics(bench, seen.patterns, list(_held(seen).values()))
+            topics = self._likeness.topics(bench, seen.patterns, _joined(seen))
         plan = plan_of(seen, topics, self.worth)
         said = WordingResult()
         if self.asker is not None and plan.anew:
@@ -320,9 +317,9 @@ def _drawn(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[Principl
     return out
 
 
-def _held(seen: LanePatterns) -> dict[str, list[str]]:
-    """Return, by principle, the patterns that support or contradict it."""
-    return {one: [row.source_key for row in rows if row.polarity in OWN] for one, rows in seen.evidence.items()}
+def _joined(seen: LanePatterns) -> list[list[str]]:
+    """Return, for each principle, the patterns that support or contradict it."""
+    return [[row.source_key for row in rows if row.polarity in OWN] for rows in seen.evidence.values()]
 
 
 def _needs_words(seen: LanePatterns, drawn: PrincipleDraft, principle: str | None, worth: PrincipleThresholds) -> bool:

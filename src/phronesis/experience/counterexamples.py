@@ -61,7 +61,15 @@ def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[Pattern
     ]
     items = view.items(loose[n] for places in found for n in places)
     return [
-        replace(one, counter=_joined(one.counter, [event_of(items[loose[n]]) for n in places if items[loose[n]].live]))
+        replace(
+            one,
+            counter=tuple(
+                {
+                    event.id: event
+                    for event in (*one.counter, *(event_of(items[loose[n]]) for n in places if items[loose[n]].live))
+                }.values()
+            ),
+        )
         for one, places in zip(patterns, found, strict=True)
     ]
 
@@ -72,10 +80,6 @@ def _nearest(row: Floats, labels: Sequence[str], outcome: str) -> list[int]:
     order = np.argsort(-row, kind="stable").tolist()
     near = [n for n in order if row[n] >= SAME_MATTER and labels[n] != outcome]
     return near[:MAX_LOOKED_AT]
-
-
-def _joined(known: Sequence[L1Event], more: Sequence[L1Event]) -> tuple[L1Event, ...]:
-    return tuple({event.id: event for event in (*known, *more)}.values())
 
 
 def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:

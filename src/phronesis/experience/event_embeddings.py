@@ -299,7 +299,7 @@ def read_vectors_of(
     if encoders is None:
         return seen
     for encoder in encoders.all:
-        whole = _wholes(view, lane_id, encoder, fresh)
+        whole = vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
         seen[encoder.name, WHOLE] = whole
         if encoder is encoders.own or (encoder is encoders.beside and encoders.map is not None):
             parts = [_parts(view, lane_id, encoder, fresh, name, after=after) for name in LESSON]
@@ -307,11 +307,6 @@ def read_vectors_of(
             parts[0][alone] = whole[alone]
             seen |= {(encoder.name, name): part for name, part in zip(LESSON, parts, strict=True)}
     return seen
-
-
-def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[ComparedDocument]) -> Halves:
-    """Return the vectors of whole events by one encoder."""
-    return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
 
 
 def _parts(

@@ -38,14 +38,7 @@ SUCCESS: Final = 0
 OTHER: Final = 1
 """Outcome groups: successes are clustered apart from failures and unknowns (EMB-08)."""
 
-MEANING: Final = {
-    WHOLE: 1.0,
-    "attempt": 0.35,
-    "result": 0.17,
-    "reflection": 0.23,
-    LEARNED: 3.0,
-    TAUGHT: 4.0,
-}
+MEANING: Final = {WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0}
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
 mean (docs/decisions/13-experience-patterns.md, docs/decisions/14-lesson-encoders.md)."""
 

@@ -1,6 +1,5 @@
 """What the experience engine brings to an open store."""
 
-from phronesis.config import Policy
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.experience import event_handlers, feedback, pattern_handlers, principle_handlers
 from phronesis.experience.abstraction import AbstractionPreparer
@@ -13,7 +12,15 @@ from phronesis.experience.sources.registry import SOURCES
 def open_learning(platform: Platform) -> OpenEngine:
     """Open what learns from experience: its verbs, and what schedules them."""
     embedders, policy = platform.embedders, platform.policy
-    abstracting = AbstractionPreparer(embedders, platform.models.asker("abstract"), _worth(policy))
+    abstracting = AbstractionPreparer(
+        embedders,
+        platform.models.asker("abstract"),
+        PrincipleThresholds(
+            min_members=policy.experience.abstract.min_members,
+            min_patterns=policy.experience.abstract.min_patterns,
+            change=policy.experience.abstract.change,
+        ),
+    )
     own = policy.experience
     schedule = MaintenanceSchedule(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
     return OpenEngine(
@@ -25,8 +32,3 @@ def open_learning(platform: Platform) -> OpenEngine:
         ),
         components={"keeper": MaintenanceScheduler(platform.database, schedule, background=own.background)},
     )
-
-
-def _worth(policy: Policy) -> PrincipleThresholds:
-    own = policy.experience.abstract
-    return PrincipleThresholds(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)

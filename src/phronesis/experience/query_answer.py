@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from phronesis.core.changes import Delta
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
@@ -78,7 +77,7 @@ class ExperienceBook:
             made = {
                 delta.item_id: delta
                 for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
-                if delta.op == "create" or _moved(delta)
+                if delta.op == "create" or delta.patch or delta.evidence_added or delta.evidence_removed
             }
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
             items = [held[one] for one in made if one in held and held[one].kind == kind]
@@ -97,11 +96,6 @@ class ExperienceBook:
             for below in _below(one):
                 mapping.setdefault(below, []).append(one.id)
         return Aggregation(entry.id, tuple(new), tuple(changed), tuple(retired), mapping)
-
-
-def _moved(delta: Delta) -> bool:
-    """Return whether more of a record changed than its edges to similar ones."""
-    return bool(delta.patch or delta.evidence_added or delta.evidence_removed)
 
 
 def _below(record: Item) -> list[str]:

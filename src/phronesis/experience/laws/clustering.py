@@ -227,11 +227,7 @@ def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores:
 
 
 def shared_of(
-    pairs: Pairs,
-    rows: Rows,
-    nearest: npt.NDArray[np.int64],
-    scores: Floats,
-    counts: Sequence[int] = SHARED,
+    pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats, counts: Sequence[int] = SHARED
 ) -> Floats:
     """Return the neighbourhood overlap of each pair, as `Neighbours.shared` does for all pairs."""
     places = np.searchsorted(rows, pairs)

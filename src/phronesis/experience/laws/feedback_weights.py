@@ -63,7 +63,7 @@ def separate_parts(parts: Sequence[Collection[str]], drawn: ImpliedPairs) -> Imp
     stays = {group: max(found, key=lambda n: (len(parts[n]), -n)) for group, found in reached.items()}
     kept -= {pair for pair, part, group in crossing if stays[group] != part}
     chains = frozenset[Pair]().union(*(_chain(part) for part in parts))
-    borders = {_pair(one, other) for one, other in combinations([min(part) for part in parts], 2)}
+    borders = set(combinations(sorted(min(part) for part in parts), 2))
     return _consistent(ImpliedPairs(frozenset(kept) | chains, drawn.apart | borders))
 
 
@@ -95,10 +95,6 @@ def _consistent(drawn: ImpliedPairs) -> ImpliedPairs:
 def _ends(pair: Pair, place: Mapping[str, int], home: Mapping[str, int]) -> tuple[int, int]:
     inner, outer = pair if pair[0] in place else (pair[1], pair[0])
     return place[inner], home[outer]
-
-
-def _pair(one: str, other: str) -> Pair:
-    return (one, other) if one < other else (other, one)
 
 
 def _chain(ids: Iterable[str]) -> frozenset[Pair]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, Protocol
 
 DEPTH: Final = 3
@@ -117,8 +118,5 @@ def _kept(near: int, far: int) -> float:
 
 
 def _best(reached: Sequence[ReachedNode], width: int) -> list[ReachedNode]:
-    return sorted(reached, key=_order)[:width]
-
-
-def _order(one: ReachedNode) -> tuple[float, float, int, str]:
-    return (-one.strength, -one.node.usefulness, -one.node.at, one.node.id)
+    order = attrgetter("strength", "node.usefulness", "node.at")
+    return sorted(sorted(reached, key=lambda one: one.node.id), key=order, reverse=True)[:width]

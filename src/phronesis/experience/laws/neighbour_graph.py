@@ -262,11 +262,7 @@ _FORBIDDEN = np.float32(-1e9)
 
 
 def average_link(
-    alike: Floats,
-    *,
-    threshold: float,
-    together: Iterable[tuple[int, int]] = (),
-    apart: Iterable[tuple[int, int]] = (),
+    alike: Floats, *, threshold: float, together: Iterable[tuple[int, int]] = (), apart: Iterable[tuple[int, int]] = ()
 ) -> list[list[int]]:
     """Return the clusters of a similarity matrix by average linkage, each sorted, ordered by first member.
 

@@ -41,13 +41,11 @@ def opposed_events(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L
         for bad, also_tried, elsewhere in known:
             if good.label != "success" or bad.label != "failure" or not tried:
                 continue
-            if jaccard(tried, also_tried) >= SAME_ATTEMPT and _same_place(where, elsewhere):
+            if jaccard(tried, also_tried) >= SAME_ATTEMPT and (
+                where == elsewhere or jaccard(where, elsewhere) >= SAME_SITUATION
+            ):
                 out.append((good, bad))
     return out
-
-
-def _same_place(one: frozenset[str], other: frozenset[str]) -> bool:
-    return one == other or jaccard(one, other) >= SAME_SITUATION
 
 
 def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:

@@ -157,7 +157,7 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
 
     A failure whose action is perhaps that of a success supports none with it; unknown outcomes support none.
     """
-    known = sorted((one for one in topic if one.outcome in KNOWN), key=_strong)
+    known = sorted((one for one in topic if one.outcome in KNOWN), key=lambda one: (-one.mass, one.id))
     opposed = [(one, other) for one in known for other in known if _opposed(one, other, repeats, SAME_ACTION)]
     losing = _losing(opposed)
     standing = [one for one in known if one.id not in losing]
@@ -177,10 +177,6 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
     beside = [PrincipleDraft(support=[one], counter=_loose([one], known, repeats)) for one in apart]
     narrow = [PrincipleDraft(support=[one], slot=slots[one.id], refines=0) for one in against if one.id in slots]
     return [broad, *beside, *narrow]
-
-
-def _strong(pattern: PatternInput) -> tuple[int, str]:
-    return (-pattern.mass, pattern.id)
 
 
 def _opposed(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:

@@ -162,7 +162,7 @@ def _named(reading: LogParse, n: int, text: str) -> None:
             reading.warnings.append(n)
         elif "error" in match[2]:
             tool = "linker" if match[3].startswith("LNK") else "compiler"
-            reading.found(Finding(tool=tool, first=n, last=n, message=_PROJECT.sub("", match[4]), error_type=match[3]))
+            reading.found(Finding(tool, n, n, message=_PROJECT.sub("", match[4]), error_type=match[3]))
         reading.take(n, n)
 
 
@@ -186,15 +186,7 @@ def _add(
         if code is None:
             message = f"{severity}: {message}"
         reading.found(
-            Finding(
-                tool=tool,
-                first=n,
-                last=n,
-                message=message,
-                error_type=code,
-                file=file,
-                place=int(place) if place else None,
-            )
+            Finding(tool, n, n, message=message, error_type=code, file=file, place=int(place) if place else None)
         )
     else:
         reading.take(n, n)
@@ -215,7 +207,7 @@ def _rustc(reading: LogParse, n: int) -> None:
         arrow = _ARROW.match(reading.text(k))
         if arrow:
             message = match[2] if match[1] else f"error: {match[2]}"
-            reading.found(Finding(tool="rustc", first=n, last=k, message=message, error_type=match[1], file=arrow[1]))
+            reading.found(Finding("rustc", n, k, message=message, error_type=match[1], file=arrow[1]))
             return
 
 
@@ -224,29 +216,19 @@ def _cmake(reading: LogParse, n: int) -> None:
     if match:
         last = n + 1 if reading.free(n + 1) else n
         said = reading.text(last).strip() if last > n else ""
-        reading.found(Finding(tool="cmake", first=n, last=last, message=f"error: {said}", file=match[1]))
+        reading.found(Finding("cmake", n, last, message=f"error: {said}", file=match[1]))
 
 
 def _unnamed(reading: LogParse, n: int, text: str) -> None:
     """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
     match = _GO.match(text)
     if match:
-        reading.found(
-            Finding(tool="go", first=n, last=n, message=match[3], file=match[1].removeprefix("./"), place=int(match[2]))
-        )
+        reading.found(Finding("go", n, n, message=match[3], file=match[1].removeprefix("./"), place=int(match[2])))
         return
     match = _LINT.match(text)
     if match:
         reading.found(
-            Finding(
-                tool="linter",
-                first=n,
-                last=n,
-                message=match[5],
-                error_type=match[4],
-                file=match[1],
-                place=int(match[2]),
-            )
+            Finding("linter", n, n, message=match[5], error_type=match[4], file=match[1], place=int(match[2]))
         )
         return
     linker = _LINKER.match(text)
@@ -255,6 +237,6 @@ def _unnamed(reading: LogParse, n: int, text: str) -> None:
         reading.warnings.append(n)
         reading.take(n, n)
     elif linker and linker[1] == "error":
-        reading.found(Finding(tool="linker", first=n, last=n, message=linker[2]))
+        reading.found(Finding("linker", n, n, message=linker[2]))
     elif said and (linker or not said[0].startswith("cannot open ")):
-        reading.found(Finding(tool="linker", first=n, last=n, message=said[0]))
+        reading.found(Finding("linker", n, n, message=said[0]))

@@ -135,7 +135,7 @@ _INSIDE: Final = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One failure, on the lines ``first`` to ``last`` (from 0, inclusive).
 
@@ -161,7 +161,7 @@ class Finding:
     place: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The counts of a suite on a line: passed, failed, errors, skipped, seconds."""
 
@@ -170,7 +170,7 @@ class Summary:
     counts: Mapping[str, int | float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CommandEnd:
     """The end of a command on a line: its exit code, or whether it succeeded; ``target`` is what was to be built."""
 
@@ -218,6 +218,10 @@ class LogParse:
         """Note that a line shows a tool at work."""
         self.tools.append((n, tool))
         self.known.add(tool)
+
+    def count(self, tool: str, n: int, counts: Mapping[str, int | float]) -> None:
+        """Add the counts of a suite on a line."""
+        self.summaries.append(Summary(tool, n, counts))
 
     def found(self, finding: Finding) -> None:
         """Add a finding and mark its lines."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.timestamps import FUTURE_TOLERANCE
-from phronesis.experience.sources.log.findings import Finding, Line, LogParse, Summary, moment
+from phronesis.experience.sources.log.findings import Finding, Line, LogParse, moment
 from phronesis.experience.sources.log.traces import go_panic
 from phronesis.experience.sources.port import RawText
 
@@ -78,7 +78,7 @@ def read_go_test(reading: LogParse) -> None:
         good = sum(package.status == "ok" for package in packages)
         if good and not counts["passed"] and not counts["failed"]:
             counts = {"passed": good}
-        reading.summaries.append(Summary(tool="go test", line=max(package.end for package in packages), counts=counts))
+        reading.count("go test", max(package.end for package in packages), counts)
 
 
 def _packages(reading: LogParse) -> Iterator[_Package]:
@@ -217,7 +217,7 @@ def _crash(reading: LogParse, package: _Package) -> Finding | None:
     found = go_panic(reading, package.crash)
     if found is None:
         kind, _, message = reading.text(package.crash).partition(": ")
-        found = Finding(tool="go", first=package.crash, last=package.crash, error_type=kind, message=message)
+        found = Finding("go", package.crash, package.crash, error_type=kind, message=message)
     return replace(found, tool="go test", suite=package.name, ran=f"go test {package.name}" if package.name else None)
 
 
@@ -242,9 +242,9 @@ def _without_test(reading: LogParse, package: _Package, *, follows: bool) -> Fin
     ended = next((text for text in reversed(words) if not text.startswith("exit status ")), "")
     message = package.verdict.strip("[]") if package.verdict.endswith("]") else ended or (words or ["failed"])[-1]
     return Finding(
-        tool="go test",
-        first=package.end,
-        last=package.end,
+        "go test",
+        package.end,
+        package.end,
         message=f"error: {message}",
         follows=follows,
         suite=package.name,

@@ -117,9 +117,9 @@ def _error(case: Case) -> Finding:
         words, file = f"{words}: {lines[0].strip()}" if placed[2] else words, file or placed[1]
     named = short_type(case.error_type.replace("\\", ".")) if case.error_type else ""
     return Finding(
-        tool="junit",
-        first=0,
-        last=0,
+        "junit",
+        0,
+        0,
         message=words.strip(": "),
         error_type=kind
         or block_type
