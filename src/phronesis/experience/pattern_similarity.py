@@ -16,7 +16,7 @@ from phronesis.core.vectors import similar_pairs
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
 from phronesis.experience.counterexamples import TYPICAL, bags_of
-from phronesis.experience.event_embeddings import unrelated_vectors
+from phronesis.experience.event_embeddings import unrelated_vectors, vectors_of
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import SIMILAR, item_edge
 from phronesis.experience.laws.lexical_similarity import TermCosine
@@ -25,12 +25,9 @@ from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs
 from phronesis.experience.laws.topics import PatternInput, group_topics
 from phronesis.index.projections import ALIKE
-from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.store.documents import document_texts, read_vectors
 from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView
-from phronesis.store.lanes import active_model
 
 MEANT_UNIT: Final = 0.87
 """Share of the spread of unrelated texts' cosines that is one unit of similarity."""
@@ -69,12 +66,11 @@ class TopicLikeness:
     def alike(self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]) -> Floats:
         """Return the similarity matrix of patterns, in units of the topic threshold."""
         rows = np.arange(len(patterns), dtype=np.int64)
-        typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
-        terms, vectors = self._read(bench, typical)
-        words = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
-        dense = self._dense(patterns, vectors)
-        by_words = dense is None
-        likeness = words if dense is None else dense + (words - WORDS_OFFSET) / WORDS_UNIT
+        terms, means = self._read(bench, [[event.id for event in one.events[:TYPICAL]] for one in patterns])
+        likeness = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
+        by_words = means is None
+        if means is not None:
+            likeness = means + (likeness - WORDS_OFFSET) / WORDS_UNIT
         outcomes = np.array([one.outcome for one in patterns])
         same = outcomes[:, None] == outcomes[None, :]
         alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
@@ -89,49 +85,30 @@ class TopicLikeness:
         out: Floats = alike.astype(np.float32)
         return out
 
-    def _dense(
-        self, patterns: Sequence[PatternInput], vectors: tuple[Embedder, Mapping[str, Floats]] | None
-    ) -> Floats | None:
-        if vectors is None:
-            return None
-        encoder, found = vectors
-        means = np.stack([np.mean([found[event.id] for event in one.events[:TYPICAL]], axis=0) for one in patterns])
-        centre = Centre.of(means.astype(np.float32), self._unrelated[encoder.name])
-        rows = np.arange(len(patterns), dtype=np.int64)
-        out: Floats = Cosine(centre.centred(means)).matrix(rows) / (MEANT_UNIT * centre.spread)
-        return out
+    def _read(self, bench: PrepareContext, typical: Sequence[Sequence[str]]) -> tuple[dict[str, bytes], Floats | None]:
+        """Return the terms of patterns' typical events, and the cosines of the patterns' mean vectors, in units.
 
-    def _read(
-        self, bench: PrepareContext, ids: Sequence[str]
-    ) -> tuple[dict[str, bytes], tuple[Embedder, Mapping[str, Floats]] | None]:
-        """Return the events' words and vectors; no vectors without an encoder or while its server is unavailable."""
+        There are no cosines without an encoder or while its server is unavailable.
+        """
         encoder = self.embedders.serving(bench.tenant)
-        wanted = set(ids)
+        wanted = {one for events in typical for one in events}
         with bench.view() as view:
-            parts = [
-                part
-                for part in changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
-                if part.item_id in wanted and part.current_to is None
-            ]
+            changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+            parts = [part for part in changed if part.item_id in wanted and part.current_to is None]
             terms = {part.item_id: part.terms for part in parts}
-            active = active_model(view.unit)
-            owners = {part.id: part.item_id for part in parts}
-            known = encoder is not None and active is not None and active[0] == encoder.name
-            stored = read_vectors(view.unit, view.lane_id, encoder.name, list(owners)) if encoder and known else []
-            found = {owners[row.document_id]: row.embedding for row in stored}
-            missing = {one: owner for one, owner in owners.items() if owner not in found}
-            texts = document_texts(view.unit, missing) if encoder is not None else {}
-        if encoder is None:
-            return terms, None
-        try:
-            for document, owner in missing.items():
-                found[owner] = encoder.embed_query(texts.get(document, ""))
-            if encoder.name not in self._unrelated:
-                self._unrelated[encoder.name] = unrelated_vectors(encoder)
-        except ModelError:
-            return terms, None
+            if encoder is None:
+                return terms, None
+            try:
+                rows = vectors_of(view, view.lane_id, encoder, {part.id: part.item_id for part in parts})
+                if encoder.name not in self._unrelated:
+                    self._unrelated[encoder.name] = unrelated_vectors(encoder)
+            except ModelError:
+                return terms, None
+        found = {part.item_id: row.astype(np.float32) for part, row in zip(parts, rows, strict=True)}
         blank = np.zeros(encoder.dimension, np.float32)
-        return terms, (encoder, {one: found.get(one, blank) for one in wanted})
+        means = np.stack([np.mean([found.get(one, blank) for one in events], axis=0) for events in typical])
+        centre = Centre.of(means, self._unrelated[encoder.name])
+        return terms, Cosine(centre.centred(means)).matrix(np.arange(len(means))) / (MEANT_UNIT * centre.spread)
 
 
 def _named(pattern: PatternInput) -> frozenset[str]:

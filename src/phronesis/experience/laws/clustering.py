@@ -187,20 +187,29 @@ class Grouper:
         return float(alike[apart].mean())
 
     def _within_reach(self, rows: Rows) -> list[list[int]]:
-        out: list[list[int]] = []
-        waiting = [(rows, *self.pairs(rows), REACH)]
-        while waiting:
-            members, pairs, alike, reach = waiting.pop()
-            joined = list(map(tuple, pairs[alike >= reach].tolist()))
-            inside = set(members.tolist())
-            joined += [pair for pair in self.bonds.together if inside.issuperset(pair)]
-            for part in components(sorted(inside), joined):
-                if len(part) <= MAX_COMPARED or reach > CLOSEST:
-                    out.append(part)
-                    continue
+        return within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together)
+
+
+def within_reach(
+    rows: Sequence[int], pairs: Pairs, alike: Floats, together: Sequence[tuple[int, int]] = ()
+) -> list[list[int]]:
+    """Return the components of rows under pairs above `REACH`; large ones are split at rising thresholds.
+
+    Those still larger than `MAX_COMPARED` beyond `CLOSEST` are of nearly equal rows.
+    """
+    out: list[list[int]] = []
+    waiting = [(list(rows), pairs, alike, REACH)]
+    while waiting:
+        members, pairs, alike, reach = waiting.pop()
+        inside = set(members)
+        joined = [*map(tuple, pairs[alike >= reach].tolist()), *(pair for pair in together if inside.issuperset(pair))]
+        for part in components(sorted(inside), joined):
+            if len(part) <= MAX_COMPARED or reach > CLOSEST:
+                out.append(part)
+            else:
                 within = np.isin(pairs, part).all(axis=1)
-                waiting.append((np.array(part, dtype=np.int64), pairs[within], alike[within], reach * STEP))
-        return out
+                waiting.append((part, pairs[within], alike[within], reach * STEP))
+    return out
 
 
 def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:

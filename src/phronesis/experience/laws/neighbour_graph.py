@@ -69,15 +69,6 @@ class _Lists:
         best = order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < KEPT].reshape(-1, KEPT)
         self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
 
-    def tell(self, row: int, told: Rows, scores: Floats) -> None:
-        """Insert one event into the lists in which its similarity has a place, after equals."""
-        fits = scores > self.scores[told, -1]
-        for other, score in zip(told[fits].tolist(), scores[fits].tolist(), strict=True):
-            place = int(np.searchsorted(-self.scores[other], -score, side="right"))
-            self.nearest[other, place + 1 :] = self.nearest[other, place:-1].copy()
-            self.scores[other, place + 1 :] = self.scores[other, place:-1].copy()
-            self.nearest[other, place], self.scores[other, place] = row, score
-
     def naming(self, rows: Rows, asked: Rows) -> _Masks:
         """Return which of ``asked`` have one of ``rows`` in their lists."""
         return np.array(np.isin(self.nearest[asked], rows).any(axis=1), np.bool_)
@@ -102,9 +93,13 @@ class Neighbours:
         self._same.grow(now - before)
         self._across.grow(now - before)
         self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
-        told = np.flatnonzero(self._known)  # the new ones see each other in their own lists
-        for row in range(before, now):
-            self._join(row, told)
+        told = np.flatnonzero(self._known)
+        everybody = np.arange(now)
+        for block in np.split(everybody[before:], range(BLOCK, now - before, BLOCK)):
+            scores = self.metric.matrix(block)
+            self._empty(block)
+            self._meet(block, everybody, scores)
+            self._meet(told, block, scores[:, told].T)
 
     def forget(self, rows: Iterable[int]) -> None:
         """Exclude events from now on; lists that contained them are recomputed on demand."""
@@ -173,18 +168,6 @@ class Neighbours:
                 if both:
                     behind = int(np.searchsorted(there, len(rows)))
                     lists.meet(others[there[behind:]], rows[here], alike[:, behind:].T)
-
-    def _join(self, row: int, told: Rows) -> None:
-        rows = np.array([row], dtype=np.int64)
-        scores = self.metric.matrix(rows)
-        self._empty(rows)
-        self._meet(rows, np.arange(len(self._groups)), scores)
-        groups = self._groups[told]
-        for lists, asked in (
-            (self._same, told[groups == self._groups[row]]),
-            (self._across, told[groups != self._groups[row]]),
-        ):
-            lists.tell(row, asked, scores[0][asked])
 
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
         """Return the neighbourhood overlap of some events, in [0, 1], as a square matrix.

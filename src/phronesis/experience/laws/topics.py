@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.items import Trust
-from phronesis.core.vectors import components
+from phronesis.experience.laws.clustering import MAX_COMPARED, REACH, within_reach
 from phronesis.experience.laws.neighbour_graph import average_link
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.similarity import Floats
@@ -260,24 +260,11 @@ MAX_SCANNED: Final = 500
 
 def group_topics(alike: Floats) -> list[list[int]]:
     """Return the topics among patterns, by average linkage of a similarity matrix in which 1 is the threshold."""
+    near = np.argwhere(np.triu(alike >= REACH, 1))
     out: list[list[int]] = []
-    waiting = [(list(range(len(alike))), REACH)]
-    while waiting:
-        rows, reach = waiting.pop()
-        near = np.argwhere(np.triu(alike[np.ix_(rows, rows)] >= reach, 1)).tolist()
-        for part in components(range(len(rows)), [(one, other) for one, other in near]):
-            held = [rows[n] for n in part]
-            if len(held) <= MAX_COMPARED:
-                out += [[held[n] for n in group] for group in average_link(alike[np.ix_(held, held)], threshold=1.0)]
-            elif reach > CLOSEST:
-                out.append(held)
-            else:
-                waiting.append((held, reach * STEP))
+    for held in within_reach(range(len(alike)), near, alike[tuple(near.T)]):
+        if len(held) <= MAX_COMPARED:
+            out += [[held[n] for n in group] for group in average_link(alike[np.ix_(held, held)], threshold=1.0)]
+        else:
+            out.append(held)
     return sorted(out)
-
-
-REACH: Final = 0.6
-STEP: Final = 1.15
-CLOSEST: Final = 2.0
-MAX_COMPARED: Final = 500
-"""Patterns that are compared pairwise, the factor by which the threshold rises for larger components, and its limit."""
