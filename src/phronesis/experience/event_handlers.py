@@ -151,9 +151,7 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
     at = nei.get("occurred_at")
     return Draft(
         **texts,
-        label=decided.label,
-        signals=decided.signals,
-        confidence=decided.confidence,
+        **decided.fields,
         field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
         observations=nei.get("observations") or {},
         artifacts=tuple(artifacts_of(hints)),

@@ -76,6 +76,11 @@ class OutcomeLabel:
     signals: tuple[str, ...] = ()
     confidence: float = UNDECIDED
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a draft that it decides."""
+        return {"label": self.label, "signals": self.signals, "confidence": self.confidence}
+
 
 def label_of(
     observations: object = None, hints: object = None, *, given: object = None, long_errors: bool = True

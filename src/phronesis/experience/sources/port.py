@@ -31,6 +31,10 @@ class LineIndex:
         """Return the first and the last line of the characters [start, end)."""
         return bisect_right(self._starts, start), bisect_right(self._starts, max(start, end))
 
+    def place(self, start: int, end: int) -> dict[str, Any]:
+        """Return the fields of a draft that say where the characters [start, end) are."""
+        return {"lines": self.lines(start, end), "span": (start, end)}
+
 
 @dataclass(frozen=True, slots=True)
 class JsonSpan:

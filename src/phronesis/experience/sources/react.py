@@ -11,27 +11,15 @@ _MARK: Final = re.compile(
     r"|Observation|Final Answer|Answer"
     r"|问题|任务|思考|行动|动作|行动输入|动作输入|观察|最终答案)\s?\d{0,4}[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
 )
-_KIND: Final = {
-    "Question": "ask",
-    "Task": "ask",
-    "Goal": "ask",
-    "Instruction": "ask",
-    "问题": "ask",
-    "任务": "ask",
-    "Thought": "thought",
-    "思考": "thought",
-    "Action": "action",
-    "行动": "action",
-    "动作": "action",
-    "Action Input": "input",
-    "行动输入": "input",
-    "动作输入": "input",
-    "Observation": "observation",
-    "观察": "observation",
-    "Final Answer": "answer",
-    "Answer": "answer",
-    "最终答案": "answer",
+_KINDS: Final = {
+    "ask": ("Question", "Task", "Goal", "Instruction", "问题", "任务"),
+    "thought": ("Thought", "思考"),
+    "action": ("Action", "行动", "动作"),
+    "input": ("Action Input", "行动输入", "动作输入"),
+    "observation": ("Observation", "观察"),
+    "answer": ("Final Answer", "Answer", "最终答案"),
 }
+_KIND: Final = {word: kind for kind, words in _KINDS.items() for word in words}
 
 
 @dataclass(slots=True)

@@ -13,40 +13,13 @@ from phronesis.experience.sources.port import JsonSpan, RawText, documents, elem
 
 Role = Literal["user", "assistant", "tool", "system"]
 
-_ROLES: Final[dict[str, Role]] = {
-    "user": "user",
-    "human": "user",
-    "customer": "user",
-    "用户": "user",
-    "人类": "user",
-    "客户": "user",
-    "用戶": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "bot": "assistant",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "claude": "assistant",
-    "agent": "assistant",
-    "model": "assistant",
-    "助手": "assistant",
-    "助理": "assistant",
-    "机器人": "assistant",
-    "智能体": "assistant",
-    "system": "system",
-    "developer": "system",
-    "系统": "system",
-    "tool": "tool",
-    "function": "tool",
-    "tool result": "tool",
-    "工具": "tool",
-    "ipython": "tool",
-    "function_call": "assistant",
-    "tool_call": "assistant",
-    "observation": "tool",
-    "tool_response": "tool",
-    "function_response": "tool",
+_SPEAKERS: Final[dict[Role, str]] = {
+    "user": "user|human|customer|用户|人类|客户|用戶",
+    "assistant": "assistant|ai|bot|gpt|chatgpt|claude|agent|model|助手|助理|机器人|智能体|function_call|tool_call",
+    "system": "system|developer|系统",
+    "tool": "tool|function|tool result|工具|ipython|observation|tool_response|function_response",
 }
+_ROLES: Final[dict[str, Role]] = {word: role for role, words in _SPEAKERS.items() for word in words.split("|")}
 _LISTS: Final = ("messages", "conversation", "conversations", "turns", "chat", "history", "dialogue")
 _TIMES: Final = ("created_at", "timestamp", "time", "date", "create_time")
 _SPEAKER: Final = re.compile(

@@ -59,30 +59,24 @@ _CODE: Final = re.compile(r"(.*) {1,4}\[([a-z][a-z-]{2,40})\]\Z")
 _CMAKE: Final = re.compile(r"CMake Error at ([^\s:]{1,300}):(\d{1,9}) ?(?:\((\w{1,60})\))?:\Z")
 _SYMBOL: Final = re.compile(r"(?:\[ERROR\])?\s{1,12}symbol {0,4}: {1,4}(\S.*)\Z")
 
-_TOOLS: Final = {
-    "c": "gcc",
-    "h": "gcc",
-    "cc": "gcc",
-    "cpp": "gcc",
-    "cxx": "gcc",
-    "hpp": "gcc",
-    "m": "clang",
-    "java": "javac",
-    "py": "mypy",
-    "pyi": "mypy",
-    "ts": "tsc",
-    "tsx": "tsc",
+_ENDINGS: Final = {
+    "gcc": "c h cc cpp cxx hpp",
+    "clang": "m",
+    "javac": "java",
+    "mypy": "py pyi",
+    "tsc": "ts tsx",
     "go": "go",
-    "rs": "rustc",
-    "swift": "swiftc",
-    "kt": "kotlinc",
-    "scala": "scalac",
-    "cs": "csc",
-    "hs": "ghc",
+    "rustc": "rs",
+    "swiftc": "swift",
+    "kotlinc": "kt",
+    "scalac": "scala",
+    "csc": "cs",
+    "ghc": "hs",
     "lean": "lean",
-    "tex": "latex",
-    "v": "coq",
+    "latex": "tex",
+    "coq": "v",
 }
+_TOOLS: Final = {ending: tool for tool, endings in _ENDINGS.items() for ending in endings.split()}
 
 
 def read_compilers(reading: LogParse) -> None:

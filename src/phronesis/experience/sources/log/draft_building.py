@@ -1,11 +1,11 @@
 """Build drafts from the findings in a log: one per failure, and one for what succeeded."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.outcome_labels import label_of
@@ -14,7 +14,6 @@ from phronesis.experience.sources.log.findings import (
     CommandEnd,
     Finding,
     LogParse,
-    Summary,
     bare_test,
     foreign,
     test_in_words,
@@ -24,49 +23,60 @@ MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""
 
 _BUILDERS: Final = frozenset(
-    """
-    gcc clang cl javac rustc tsc go compiler linker cmake swiftc kotlinc scalac csc ghc
-    """.split()
+    "gcc clang cl javac rustc tsc go compiler linker cmake swiftc kotlinc scalac csc ghc".split()
 )
 """Tools that build the files they report on."""
 
-T = TypeVar("T")
-
 _NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}|\d{1,20}")
 _TOOL_WORDS: Final = frozenset(
-    (
-        *("pytest", "unittest", "cargo", "npm", "pip", "make", "go", "node", "mvn", "gradle", "tsc", "rustc", "gcc"),
-        *("docker", "git", "ruff", "flake8", "pylint", "eslint", "mypy", "clang", "javac", "java", "cmake", "jest"),
-        "vitest",
-    )
+    """
+    pytest unittest cargo npm pip make go node mvn gradle tsc rustc gcc docker git ruff flake8 pylint eslint mypy clang
+    javac java cmake jest vitest
+    """.split()
 )
+_BY_RULE: Final[dict[str, Any]] = dict.fromkeys(("situation", "goal", "attempt", "result"), "rule")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Part:
-    """The lines from one command to the next, with their findings."""
+    """The lines from one command up to the next, with their findings in line order."""
 
     first: int
-    last: int
+    end: int
     command: str | None
-    errors: Sequence[Finding]
-    summaries: Sequence[Summary]
-    endings: Sequence[CommandEnd]
-    facts: Sequence[str]
-    tools: Sequence[str]
-    target: str | None
-    warnings: int
+    errors: list[Finding] = field(default_factory=list)
+    counts: dict[str, Any] = field(default_factory=dict)
+    """The sums of its summaries."""
+    suites: list[str] = field(default_factory=list)
+    """The tools of its summaries."""
+    endings: list[CommandEnd] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    warnings: int = 0
 
     @property
     def exit_code(self) -> int | None:
         """The last exit code in the part."""
         return next((one.exit_code for one in reversed(self.endings) if one.exit_code is not None), None)
 
+    @property
+    def goal(self) -> str:
+        """What was to be built."""
+        return f"build {self.targets[0]}" if self.targets else ""
+
 
 def drafts_of(reading: LogParse) -> Iterator[Draft]:
     """Yield the drafts of a log in line order."""
     for part in _parts(reading):
-        yield from _of_part(reading, part)
+        errors = [one for one in part.errors if not one.follows] or part.errors[:1]
+        groups: dict[tuple[Any, ...], list[Finding]] = {}
+        for one in errors:
+            groups.setdefault(_same(one), []).append(one)
+        for same in groups.values():
+            yield _failure(reading, part, same)
+        if not errors and (part.suites or part.endings or part.command is not None or part.facts or part.tools):
+            yield _whole(reading, part)
 
 
 def in_short(error_type: str | None, message: str) -> str:
@@ -76,68 +86,35 @@ def in_short(error_type: str | None, message: str) -> str:
     return words[:MAX_RESULT]
 
 
-def _parts(reading: LogParse) -> Iterator[Part]:
-    """Yield the parts of a log, split at commands and at repeated test sessions."""
+def _parts(reading: LogParse) -> list[Part]:
+    """Return the parts of a log, split at commands and at repeated test sessions."""
     marks = sorted(reading.commands)
-    bounds = sorted({0, *marks, *_sessions(reading.starts, marks)})
-    errors = _LineIndex(reading.findings, lambda one: one.first)
-    summaries = _LineIndex(reading.summaries, lambda one: one.line)
-    endings = _LineIndex(reading.endings, lambda one: one.line)
-    facts, tools, targets = (
-        _LineIndex(said, lambda one: one[0]) for said in (reading.facts, reading.tools, reading.targets)
-    )
-    warnings = _LineIndex(reading.warnings, lambda n: n)
-    for start, end in zip(bounds, [*bounds[1:], len(reading.lines)], strict=True):
-        built = targets.between(start, end)
-        yield Part(
-            first=start,
-            last=_last_line(reading, start, end),
-            command=reading.commands.get(start),
-            errors=errors.between(start, end),
-            summaries=summaries.between(start, end),
-            endings=endings.between(start, end),
-            facts=_distinct(facts.between(start, end)),
-            tools=_distinct(tools.between(start, end)),
-            target=built[0][1] if built else None,
-            warnings=len(warnings.between(start, end)),
-        )
+    starts = pairwise(reading.starts)  # a session after another one that no command separates from it
+    again = [start for before, start in starts if bisect_left(marks, before) == bisect_left(marks, start)]
+    bounds = sorted({0, *marks, *again})
+    ends = [*bounds[1:], len(reading.lines)]
+    parts = [Part(start, end, reading.commands.get(start)) for start, end in zip(bounds, ends, strict=True)]
 
+    def at(line: int) -> Part:
+        return parts[bisect_right(bounds, line) - 1]
 
-class _LineIndex(Generic[T]):
-    """Objects ordered by line, with lookup by range."""
-
-    def __init__(self, things: Sequence[T], line: Callable[[T], int]) -> None:
-        self._things = sorted(things, key=line)
-        self._lines = [line(one) for one in self._things]
-
-    def between(self, start: int, end: int) -> list[T]:
-        """Return the objects on lines from ``start`` to before ``end``."""
-        return self._things[bisect_left(self._lines, start) : bisect_left(self._lines, end)]
-
-
-def _distinct(said: Sequence[tuple[int, str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words for _, words in said))
-
-
-def _sessions(starts: Sequence[int], marks: Sequence[int]) -> list[int]:
-    """Return the starts of test sessions that do not follow a command."""
-    return [start for before, start in pairwise(starts) if bisect_left(marks, before) == bisect_left(marks, start)]
-
-
-def _last_line(reading: LogParse, start: int, end: int) -> int:
-    return next((n for n in range(end - 1, start, -1) if reading.text(n).strip()), start)
-
-
-def _of_part(reading: LogParse, part: Part) -> Iterator[Draft]:
-    errors = [one for one in part.errors if not one.follows] or list(part.errors[:1])
-    if errors:
-        groups: dict[tuple[Any, ...], list[Finding]] = {}
-        for one in errors:
-            groups.setdefault(_same(one), []).append(one)
-        for same in groups.values():
-            yield _failure(reading, part, same)
-    elif part.summaries or part.endings or part.command is not None or part.facts or part.tools:
-        yield _whole(reading, part)
+    for error in sorted(reading.findings, key=lambda one: one.first):
+        at(error.first).errors.append(error)
+    for summary in sorted(reading.summaries, key=lambda one: one.line):
+        part = at(summary.line)
+        part.suites.append(summary.tool)
+        for name, count in summary.counts.items():
+            part.counts[name] = round(part.counts.get(name, 0) + count, 3)
+    for ending in sorted(reading.endings, key=lambda one: one.line):
+        at(ending.line).endings.append(ending)
+    for kind in ("facts", "tools", "targets"):
+        for line, words in sorted(getattr(reading, kind), key=lambda one: one[0]):
+            known = getattr(at(line), kind)
+            if words not in known:
+                known.append(words)
+    for line in reading.warnings:
+        at(line).warnings += 1
+    return parts
 
 
 def _same(one: Finding) -> tuple[Any, ...]:
@@ -151,8 +128,8 @@ def _failure(reading: LogParse, part: Part, same: Sequence[Finding]) -> Draft:
     one = same[0]
     places = {found.place for found in same}
     count = len(same) if None in places else len(places)  # Maven tells each error twice
-    observed: dict[str, Any] = {"status": one.status} if one.test is not None else {}
-    observed |= {
+    observed = {
+        "status": one.status if one.test is not None else None,
         "error_type": one.error_type,
         "exit_code": part.exit_code,
         "seconds": one.seconds,
@@ -161,30 +138,25 @@ def _failure(reading: LogParse, part: Part, same: Sequence[Finding]) -> Draft:
         "line": one.place,
         "count": count if count > 1 else None,
         "warnings": part.warnings or None,
-        "suite": _counted(part.summaries) or None,
+        "suite": part.counts or None,
     }
-    observed = {name: value for name, value in observed.items() if value not in (None, [])}
     result = in_short(one.error_type, one.message)
     if one.test is not None:
-        judged = label_of({"status": one.status, "exit_code": observed.get("exit_code") or None})
+        judged = label_of({"status": one.status, "exit_code": part.exit_code or None})
+        attempt, goal = one.test, test_in_words(one.test)
     else:
-        judged = label_of(
-            [
-                {"exit_code": observed.get("exit_code"), "error_type": one.error_type},
-                {"error": None if one.error_type else result},
-            ]
-        )
-    command = part.command if one.test is None else None
+        said = {"exit_code": part.exit_code, "error_type": one.error_type}
+        judged = label_of([said, {"error": None if one.error_type else result}])
+        attempt, goal = part.command or _did(one, part), part.goal
+    command = part.command if one.test is not None else None
     return Draft(
-        attempt=one.test or command or _did(one, part),
-        situation=_situation(part, one.tool, command=part.command if one.test is not None else None, suite=one.suite),
-        goal=test_in_words(one.test) if one.test is not None else _goal(part),
+        attempt=attempt,
+        situation=_situation(part, one.tool, command=command, suite=one.suite),
+        goal=goal,
         result=result or one.status,
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
-        field_origin=_by_rule(result=result or one.status),
-        observations=observed,
+        **judged.fields,
+        field_origin=_BY_RULE,
+        observations={name: value for name, value in observed.items() if value not in (None, [])},
         artifacts=_about(one, part),
         **_stands(reading, one.first, one.last),
     )
@@ -198,22 +170,14 @@ def _stands(reading: LogParse, first: int, last: int) -> dict[str, Any]:
     return {"lines": (begin.number + 1, end.number + 1), "span": (begin.start, end.end), "occurred_at": begin.at}
 
 
-def _by_rule(**_texts: str) -> dict[str, Any]:
-    return dict.fromkeys(("situation", "goal", "attempt", "result"), "rule")
-
-
 def _did(one: Finding, part: Part) -> str:
     """Return what was done, if the log does not show the command."""
     if one.ran:
         return f"run {one.ran}"
-    if one.tool in _BUILDERS:
-        what = part.target or one.file
-        return f"build {what}" if what else f"run {one.tool}"
-    return f"run {part.tools[0]}" if part.tools else f"run {one.tool}"
-
-
-def _goal(part: Part) -> str:
-    return f"build {part.target}" if part.target else ""
+    what = next(iter(part.targets), one.file)
+    if one.tool in _BUILDERS and what:
+        return f"build {what}"
+    return f"run {one.tool if one.tool in _BUILDERS or not part.tools else part.tools[0]}"
 
 
 def _situation(part: Part, tool: str, *, command: str | None, suite: str | None = None) -> str:
@@ -232,7 +196,8 @@ def _about(one: Finding, part: Part) -> list[Artifact]:
 
 
 def _tools(part: Part, tool: str | None) -> list[str]:
-    first = _first_word(part.command)
+    words = (part.command or "").replace("-m ", "").split()[:3]
+    first = next((word for word in words if word in _TOOL_WORDS), None)
     named = [tool, *part.tools[:3], *(end.tool for end in part.endings)]
     vague = {"log", "shell", "ci", *(("linter", "compiler") if first else ())}
     if tool is None or tool in vague:
@@ -240,48 +205,27 @@ def _tools(part: Part, tool: str | None) -> list[str]:
     return list(dict.fromkeys(name for name in named if name and name not in vague))
 
 
-def _first_word(command: str | None) -> str | None:
-    """Return the tool that a command calls, if it is a known one."""
-    words = (command or "").replace("-m ", "").split()[:3]
-    return next((word for word in words if word in _TOOL_WORDS), None)
-
-
-def _counted(summaries: Sequence[Summary]) -> dict[str, Any]:
-    """Return the sums of a part's summaries."""
-    out: dict[str, Any] = {}
-    for summary in summaries:
-        for name, count in summary.counts.items():
-            out[name] = round(out.get(name, 0) + count, 3)
-    return out
-
-
 def _whole(reading: LogParse, part: Part) -> Draft:
     """Return the draft of a command, suite or build in which no single error was found."""
-    counts = _counted(part.summaries)
     endings = [end for end in part.endings if end.well is not None or end.exit_code is not None]
-    said: list[Mapping[str, Any]] = [counts]
-    said += [{"exit_code": part.exit_code}]
+    said: list[Mapping[str, Any]] = [part.counts, {"exit_code": part.exit_code}]
     said += [{"status": "success" if end.well else "failure"} for end in endings[-1:] if end.well is not None]
-    judged = label_of(said)
-    observed = {**counts, "exit_code": part.exit_code, "warnings": part.warnings or None}
-    tool = part.summaries[-1].tool if part.summaries else next((end.tool for end in endings if end.tool), None)
+    observed = {**part.counts, "exit_code": part.exit_code, "warnings": part.warnings or None}
+    tool = part.suites[-1] if part.suites else next((end.tool for end in endings if end.tool), None)
     tools = _tools(part, tool)
-    result = _result(counts) or (endings[-1].text if endings else "")
+    told = [
+        f"{part.counts[name]} {name}" for name in ("failed", "errors", "passed", "skipped") if part.counts.get(name)
+    ]
+    result = ", ".join(told) or (endings[-1].text if endings else "")
+    last = next((n for n in range(part.end - 1, part.first, -1) if reading.text(n).strip()), part.first)
     return Draft(
         attempt=part.command or (f"run {tools[0]}" if tools else "run the command"),
         situation=_situation(part, tools[0], command=None) if tools else ", ".join(part.facts),
-        goal=_goal(part),
+        goal=part.goal,
         result=result[:MAX_RESULT],
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
-        field_origin=_by_rule(result=result),
+        **label_of(said).fields,
+        field_origin=_BY_RULE,
         observations={name: value for name, value in observed.items() if value is not None},
         artifacts=[Artifact("concept", name) for name in tools],
-        **_stands(reading, part.first, part.last),
+        **_stands(reading, part.first, last),
     )
-
-
-def _result(counts: Mapping[str, Any]) -> str:
-    told = [f"{counts[name]} {name}" for name in ("failed", "errors", "passed", "skipped") if counts.get(name)]
-    return ", ".join(told)

@@ -47,23 +47,32 @@ def read_junit(raw: RawText) -> list[Draft]:
         return []
     out: list[Draft] = []
     for suite in report.suites:
-        pytest = suite.name == "pytest" or report.name.startswith("pytest")
-        if suite.failing:
-            out += [_case_draft(raw, index, suite, case, pytest=pytest) for case in suite.failing]
-        if suite.unlisted:
-            out.append(_unlisted_draft(raw, index, suite, pytest=pytest))
-        elif suite.counts["tests"] and not suite.listed:
-            out.append(_suite_draft(raw, index, suite, pytest=pytest))
+        tool = "pytest" if suite.name == "pytest" or report.name.startswith("pytest") else "junit"
+        out += [_case_draft(raw, index, suite, case, tool) for case in suite.failing]
+        if suite.unlisted or (suite.counts["tests"] and not suite.listed):
+            out.append(_suite_draft(raw, index, suite, tool))
     return out
 
 
-def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, *, pytest: bool) -> Draft:
+def _draft(
+    raw: RawText, index: LineIndex, suite: Suite, tool: str, *, case: Case | None = None, **fields: Any
+) -> Draft:
+    """Return the draft of a failed case, or of a suite."""
+    begin, end = (suite.begin, suite.end) if case is None else (case.begin, case.end)
+    own = None if case is None else _moment(raw, case.attributes)
+    return Draft(
+        situation=_situation(suite, tool),
+        field_origin=dict.fromkeys(("situation", "attempt", "result", *(() if case is None else ("goal",))), "rule"),
+        **index.place(begin, len(raw.text) if end is None else end),
+        occurred_at=own or _moment(raw, suite.attributes),
+        **fields,
+    )
+
+
+def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, tool: str) -> Draft:
     name = f"{case.classname}.{case.name}" if case.classname else case.name
     error = _error(case)
     status = case.status or "failure"
-    judged = label_of({"status": status})
-    tool = "pytest" if pytest else "junit"
-    result = in_short(error.error_type, error.message) or status
     observed = {
         "status": status,
         "seconds": _seconds(case.attributes),
@@ -75,20 +84,43 @@ def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, *, pyt
     artifacts = [Artifact("file", error.file)] if error.file else []
     artifacts += [Artifact("error_type", error.error_type)] if error.error_type else []
     artifacts += [Artifact("concept", bare_test(case.name) or name), Artifact("concept", tool)]
-    return Draft(
+    return _draft(
+        raw,
+        index,
+        suite,
+        tool,
+        case=case,
         attempt=name or "a test case",
-        situation=_situation(suite, tool),
         goal=test_in_words(case.name),
-        result=result,
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
-        field_origin=dict.fromkeys(("situation", "goal", "attempt", "result"), "rule"),
+        result=in_short(error.error_type, error.message) or status,
+        **label_of({"status": status}).fields,
         observations={key: value for key, value in observed.items() if value not in (None, [])},
         artifacts=list(dict.fromkeys(artifacts)),
-        lines=index.lines(case.begin, case.end),
-        span=(case.begin, case.end),
-        occurred_at=_moment(raw, case.attributes) or _moment(raw, suite.attributes),
+    )
+
+
+def _suite_draft(raw: RawText, index: LineIndex, suite: Suite, tool: str) -> Draft:
+    """Return the draft of a suite without a listed failure: unknown if it is cut off, failed if it counts failures."""
+    counts, observed = suite.counts, dict(suite.counts)
+    if suite.unlisted:
+        judged = label_of({"failed": suite.unlisted})
+        result = f"{suite.unlisted} failed; the report counts them and lists no case"
+        observed["failed"] = suite.unlisted
+    else:
+        judged = label_of(None if suite.end is None else counts)
+        result = ", ".join(f"{counts[key]} {key}" for key in ("passed", "skipped") if counts[key])
+        took = _seconds(suite.attributes)
+        observed |= ({} if took is None else {"seconds": took}) | ({"flaky": suite.flaky} if suite.flaky else {})
+    return _draft(
+        raw,
+        index,
+        suite,
+        tool,
+        attempt=suite.name or f"run {tool}",
+        result=result,
+        **judged.fields,
+        observations=observed,
+        artifacts=[Artifact("concept", tool)],
     )
 
 
@@ -166,55 +198,6 @@ def _trace(text: str) -> Finding | None:
     reading = LogParse(lines_of(RawText(text=text[:KEPT], recorded_at=_NEVER)))
     read_traces(reading)
     return reading.findings[-1] if reading.findings else None
-
-
-def _unlisted_draft(raw: RawText, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
-    """Return the draft of failures that a suite counts without listing the cases."""
-    count = suite.unlisted
-    judged = label_of({"failed": count})
-    end = len(raw.text) if suite.end is None else suite.end
-    tool = "pytest" if pytest else "junit"
-    return Draft(
-        attempt=suite.name or f"run {tool}",
-        situation=_situation(suite, tool),
-        result=f"{count} failed; the report counts them and lists no case",
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
-        field_origin=dict.fromkeys(("situation", "attempt", "result"), "rule"),
-        observations={**suite.counts, "failed": count},
-        artifacts=[Artifact("concept", tool)],
-        lines=index.lines(suite.begin, end),
-        span=(suite.begin, end),
-        occurred_at=_moment(raw, suite.attributes),
-    )
-
-
-def _suite_draft(raw: RawText, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
-    """Return the draft of a suite without failures; a truncated one is unknown."""
-    tool = "pytest" if pytest else "junit"
-    whole = suite.end is not None
-    judged = label_of(suite.counts if whole else None)
-    counts = suite.counts
-    end = len(raw.text) if suite.end is None else suite.end
-    return Draft(
-        attempt=suite.name or f"run {tool}",
-        situation=_situation(suite, tool),
-        result=", ".join(f"{counts[key]} {key}" for key in ("passed", "skipped") if counts[key]),
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
-        field_origin=dict.fromkeys(("situation", "attempt", "result"), "rule"),
-        observations={
-            **counts,
-            **({"seconds": took} if (took := _seconds(suite.attributes)) is not None else {}),
-            **({"flaky": suite.flaky} if suite.flaky else {}),
-        },
-        artifacts=[Artifact("concept", tool)],
-        lines=index.lines(suite.begin, end),
-        span=(suite.begin, end),
-        occurred_at=_moment(raw, suite.attributes),
-    )
 
 
 def _situation(suite: Suite, tool: str) -> str:

@@ -18,19 +18,12 @@ _OUTPUT: Final = ("system-out", "system-err")
 _FLAKY: Final = ("flakyFailure", "flakyError")
 """Surefire's elements for a failed try before a passing one."""
 
-_STATUS: Final = {
-    "failed": "failure",
-    "failure": "failure",
-    "fail": "failure",
-    "error": "error",
-    "errored": "error",
-    "notrun": "skipped",
-    "disabled": "skipped",
-    "skipped": "skipped",
-    "suppressed": "skipped",
-    "ignored": "skipped",
-    "pending": "skipped",
+_STATUSES: Final = {
+    "failure": "failed failure fail",
+    "error": "error errored",
+    "skipped": "notrun disabled skipped suppressed ignored pending",
 }
+_STATUS: Final = {word: status for status, words in _STATUSES.items() for word in words.split()}
 """Meaning of the attributes ``status`` and ``result`` of a case without such an element."""
 
 _VERSIONS: Final = {"java.version": "java", "python.version": "Python", "os.name": "", "node.version": "node"}
