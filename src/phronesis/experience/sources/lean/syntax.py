@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,11 +81,6 @@ def read_goals(text: str) -> list[Goal]:
             hypotheses, names = [], 0
     close()
     return goals
-
-
-def distinct(goals: Iterable[Goal]) -> Sequence[Goal]:
-    """Return each goal once: messages of one position often repeat goals."""
-    return list(dict.fromkeys(goals))
 
 
 # Names in messages and proofs: lemmas, and names of the local context.
