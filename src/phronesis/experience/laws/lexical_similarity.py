@@ -63,10 +63,6 @@ MANY: Final = 300
 MANY_SHARE: Final = 15
 """An event is compared through postings if it meets more than 300 others and a fifteenth of all, else row by row."""
 
-DENSE: Final = 256
-DENSE_SHARE: Final = 64
-"""Of the terms held by more than one in 64 events, the 256 most common are stored as dense rows and multiplied."""
-
 Terms = npt.NDArray[np.int32]
 """Numbers of terms."""
 
@@ -140,8 +136,7 @@ class TermCosine:
         self._pivot = float(lengths.mean()) if bags.size else 1.0
         self._bags, self._width = bags, width
         self._weights = self._weigh(bags)
-        self._common = _FrequentTerms.of(bags, self._weights, width)
-        self._main = _Postings.of(bags, self._common.without(bags, self._weights), first=0)
+        self._main = _Postings.of(bags, self._weights, first=0)
         self._tail: _Postings | None = None
 
     @property
@@ -200,11 +195,8 @@ class TermCosine:
 
     def _with_all(self, rows: Rows, first: int = 0) -> Floats:
         """Return the cosines with all rows from ``first`` on."""
-        held = [self._held(row) for row in rows.tolist()]
         found = np.zeros((len(rows), self.size - first), np.float32)
-        if first < self.built_of:
-            found[:, : self.built_of - first] = self._common.shared(held, first)
-        for own, (terms, weights) in zip(found, held, strict=True):
+        for own, (terms, weights) in zip(found, map(self._held, rows.tolist()), strict=True):
             for postings in (self._main, self._tail):
                 if postings is not None:
                     postings.add_to(own, terms, weights, first)
@@ -224,44 +216,6 @@ class TermCosine:
             sums = np.concatenate(([0.0], np.cumsum(asked[terms] * weights, dtype=np.float64)))
             out.append(np.diff(sums[ends]).astype(np.float32))
             asked[own] = 0.0
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class _FrequentTerms:
-    """The terms that many rows hold, as dense rows: each one's ``place`` (-1 for others), and its weight per row."""
-
-    place: _Ints
-    weights: Floats
-
-    @classmethod
-    def of(cls, bags: TermBags, weights: Floats, width: int) -> "_FrequentTerms":
-        """Return the common ones of ``width`` terms; a term without weight is none."""
-        held = np.bincount(bags.terms[weights > 0], minlength=width)
-        found = np.flatnonzero(held > max(1, bags.size // DENSE_SHARE))
-        common = found[np.argsort(-held[found], kind="stable")][:DENSE]
-        place = np.full(width, -1, np.int64)
-        place[common] = np.arange(len(common))
-        dense = np.zeros((len(common), bags.size), np.float32)
-        there = place[bags.terms] >= 0
-        owners = np.repeat(np.arange(bags.size), np.diff(bags.starts))
-        dense[place[bags.terms[there]], owners[there]] = weights[there]
-        return cls(place, dense)
-
-    def without(self, bags: TermBags, weights: Floats) -> Floats:
-        """Return the weights of rows' terms, with 0 for the common ones."""
-        out: Floats = np.where(self.place[bags.terms] >= 0, np.float32(0.0), weights)
-        return out
-
-    def shared(self, held: Sequence[tuple[Terms, Floats]], first: int) -> Floats:
-        """Return the products over common terms of some rows with all rows from ``first`` on."""
-        asked = np.zeros((len(held), len(self.weights)), np.float32)
-        for own, (terms, weights) in zip(asked, held, strict=True):
-            known = terms < len(self.place)
-            places = self.place[terms[known]]
-            own[places[places >= 0]] = weights[known][places >= 0]
-        used = np.flatnonzero(asked.any(axis=0))
-        out: Floats = asked[:, used] @ self.weights[used, first:]
         return out
 
 

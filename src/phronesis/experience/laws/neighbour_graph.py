@@ -238,9 +238,6 @@ def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
 
 _Matrix = npt.NDArray[np.float64]
 
-LARGE: Final = 200
-"""Rows from which it is faster to track each row's maximum than to search again."""
-
 _FORBIDDEN = np.float32(-1e9)
 
 
@@ -264,54 +261,12 @@ def average_link(
         if one != other and not _torn(likeness[one, other]):
             _join(likeness, groups, one, other)
             where = [one if place == other else place for place in where]
-    closest = _RowMaximaSearch(likeness) if size > LARGE else _MatrixSearch(likeness)
     while size:
-        first, second = closest.pair()
+        first, second = divmod(int(likeness.argmax()), size)
         if likeness[first, second] < threshold:
             break
-        one, other = sorted((first, second))
-        _join(likeness, groups, one, other)
-        closest.joined(one, other)
+        _join(likeness, groups, *sorted((first, second)))
     return sorted(sorted(group) for group in groups.values())
-
-
-class _MatrixSearch:
-    """Finds the most similar pair of clusters by a search of the whole matrix."""
-
-    def __init__(self, likeness: _Matrix) -> None:
-        self._likeness = likeness
-
-    def pair(self) -> tuple[int, int]:
-        """Return the row and the column of the largest value; of equal ones the first."""
-        return divmod(int(self._likeness.argmax()), len(self._likeness))
-
-    def joined(self, one: int, other: int) -> None:
-        """Note that cluster ``other`` was merged into ``one``."""
-
-
-class _RowMaximaSearch(_MatrixSearch):
-    """Finds the most similar pair by tracked row maxima; searching the matrix for every merge takes n³."""
-
-    def __init__(self, likeness: _Matrix) -> None:
-        super().__init__(likeness)
-        self._partner = likeness.argmax(axis=1)
-        self._most = likeness[np.arange(len(likeness)), self._partner]
-
-    def pair(self) -> tuple[int, int]:
-        """Return the row and the column of the largest value; of equal ones the first."""
-        row = int(self._most.argmax())
-        return row, int(self._partner[row])
-
-    def joined(self, one: int, other: int) -> None:
-        """Note that cluster ``other`` was merged into ``one``."""
-        values = self._likeness[one]
-        nearer = (values > self._most) | ((values == self._most) & (one < self._partner))
-        lost = (self._partner == one) | (self._partner == other)
-        lost[[one, other]] = True
-        self._partner[nearer], self._most[nearer] = one, values[nearer]
-        rows = np.flatnonzero(lost)
-        self._partner[rows] = self._likeness[rows].argmax(axis=1)
-        self._most[rows] = self._likeness[rows, self._partner[rows]]
 
 
 def _torn(value: float) -> bool:
