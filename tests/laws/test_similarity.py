@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.experience.laws import neighbour_graph
 from phronesis.experience.laws.clustering import (
     Grouper,
     MembershipThresholds,
@@ -331,20 +330,6 @@ def test_average_linkage_joins_up_to_the_threshold() -> None:
     assert average_link(near, threshold=9, together=[(2, 0), (0, 2)], apart=[(2, 0)]) == [[0], [1], [2]]
     assert average_link(near, threshold=9, together=[(0, 1), (1, 2)], apart=[(0, 2)]) == [[0, 1], [2]]
     assert average_link(near[:0, :0], threshold=1) == []
-
-
-@BOUNDED
-@given(st.integers(2, 30), st.floats(0.3, 0.8))
-def test_a_large_matrix_is_clustered_like_a_small_one(size: int, threshold: float) -> None:
-    generator = np.random.default_rng(size)
-    matrix = floats(generator.random((size, size)))
-    matrix = (matrix + matrix.T) / 2
-    given_pairs: Any = {"threshold": threshold, "together": [(0, size - 1)], "apart": [(0, 1)]}
-    small = average_link(matrix, **given_pairs)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbour_graph, "LARGE", 0)
-        assert average_link(matrix, **given_pairs) == small
-    assert sorted(row for group in small for row in group) == list(range(size))
 
 
 def test_how_similar_two_events_must_be() -> None:

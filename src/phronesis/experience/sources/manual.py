@@ -258,9 +258,5 @@ def _of_paragraph(entry: _Entry, told: _FieldText, index: LineIndex) -> Draft:
     judged = said_outcome(told.text)
     origins: dict[str, Origin] = {"attempt": "human", **({"goal": "human"} if entry.title else {})}
     return Draft(
-        attempt=told.text,
-        goal=entry.title,
-        **judged.fields,
-        field_origin=origins,
-        **index.place(told.start, told.end),
+        attempt=told.text, goal=entry.title, **judged.fields, field_origin=origins, **index.place(told.start, told.end)
     )
