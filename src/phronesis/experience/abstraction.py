@@ -22,9 +22,17 @@ from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.counterexamples import repeats, with_loose
 from phronesis.experience.event_views import readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
-from phronesis.experience.laws.principles import KEPT, PrincipleThresholds, evidence_counts, material
 from phronesis.experience.laws.records import CROSSED, L1, PATTERN, PRINCIPLE, UNCONFIRMED, L1Event, event_of
-from phronesis.experience.laws.topics import PatternInput, PrincipleDraft, draw, is_confirmed
+from phronesis.experience.laws.topics import (
+    KEPT,
+    PatternInput,
+    PrincipleDraft,
+    PrincipleThresholds,
+    draw,
+    evidence_counts,
+    is_confirmed,
+    material,
+)
 from phronesis.experience.pattern_similarity import TopicLikeness
 from phronesis.log.reader import fit
 from phronesis.models.embedders import Embedders

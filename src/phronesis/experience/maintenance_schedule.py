@@ -1,4 +1,4 @@
-"""Schedule of the background worker: when to aggregate events and when to abstract principles."""
+"""What learns from experience, and the schedule of the background worker: when to aggregate and when to abstract."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,10 +7,14 @@ from typing import Final
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE
+from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.writer import Writer
-from phronesis.experience.abstraction import ABSTRACT
-from phronesis.experience.aggregation import AGGREGATE
+from phronesis.experience import event_handlers, feedback, pattern_handlers, principle_handlers
+from phronesis.experience.abstraction import ABSTRACT, AbstractionPreparer
+from phronesis.experience.aggregation import AGGREGATE, AggregationPreparer
 from phronesis.experience.laws.records import L1, PATTERN
+from phronesis.experience.laws.topics import PrincipleThresholds
+from phronesis.experience.sources.port import SOURCES
 from phronesis.experience.watermarks import last_processed, spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.store.database import Database
@@ -72,3 +76,28 @@ class MaintenanceScheduler:
 
 def _last(view: LaneView, verb: str) -> datetime | None:
     return view.last_recorded(verb, before=view.lane.head_seq + 1, without=FAILED_ROLE)
+
+
+def open_learning(platform: Platform) -> OpenEngine:
+    """Open what learns from experience: its verbs, and what schedules them."""
+    embedders, policy = platform.embedders, platform.policy
+    abstracting = AbstractionPreparer(
+        embedders,
+        platform.models.asker("abstract"),
+        PrincipleThresholds(
+            min_members=policy.experience.abstract.min_members,
+            min_patterns=policy.experience.abstract.min_patterns,
+            change=policy.experience.abstract.change,
+        ),
+    )
+    own = policy.experience
+    schedule = MaintenanceSchedule(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
+    return OpenEngine(
+        handlers=(
+            *event_handlers.handlers(event_handlers.SourcePreparer(SOURCES)),
+            *pattern_handlers.handlers(AggregationPreparer(embedders)),
+            *principle_handlers.handlers(abstracting),
+            *feedback.HANDLERS,
+        ),
+        components={"keeper": MaintenanceScheduler(platform.database, schedule, background=own.background)},
+    )

@@ -76,17 +76,6 @@ def view_shares(
     return out
 
 
-def likeness_to(
-    views: Mapping[str, Mapping[str, Floats]], part: str, vector: Floats, spread: Spread
-) -> dict[str, float]:
-    """Return the similarity of one view of each event to a text, in [0, 1]; events without the view are left out."""
-    named = {one: parts[part] for one, parts in views.items() if part in parts}
-    if not named:
-        return {}
-    shares = standardise_cosines(cosines(np.stack(list(named.values())), vector), spread)
-    return dict(zip(named, shares.tolist(), strict=True))
-
-
 WEAK: Final = 0.15
 """Best share of the question's words below which words do not support an answer."""
 
@@ -199,7 +188,7 @@ def _look_closer(
     pool.views = view_shares(views, view_weights(pool.asked), encoded.question, spread)
     if encoded.preferred is None:
         return {}
-    return likeness_to(views, view_part("attempt"), encoded.preferred, spread)
+    return view_shares(views, {view_part("attempt"): 1.0}, encoded.preferred, spread)
 
 
 def _abstains(pool: CandidatePool) -> bool:

@@ -15,7 +15,6 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.experience.laws import clustering, topics
 from phronesis.experience.laws.evidence_fold import STANDINGS
 from phronesis.experience.laws.principle_text import say, word
-from phronesis.experience.laws.principles import PrincipleThresholds, cost_of, evidence_counts, risk_of
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
     FAILURE,
@@ -23,11 +22,15 @@ from phronesis.experience.laws.topics import (
     SUCCESS,
     PatternInput,
     PrincipleDraft,
+    PrincipleThresholds,
     Slot,
     confidence_of,
+    cost_of,
     denies,
     draw,
+    evidence_counts,
     group_topics,
+    risk_of,
 )
 
 DENIAL_ANOTHER_ACTION: list[tuple[str, bool]] = [

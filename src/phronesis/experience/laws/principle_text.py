@@ -10,9 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, evidence_counts, references, risk_of
 from phronesis.experience.laws.records import L1Event
-from phronesis.experience.laws.topics import FAILURE, SUCCESS, PatternInput, PrincipleDraft, Slot, independent_sources
+from phronesis.experience.laws.topics import (
+    FAILURE,
+    MAX_REFS,
+    SUCCESS,
+    Cost,
+    PatternInput,
+    PrincipleDraft,
+    Slot,
+    cost_of,
+    evidence_counts,
+    independent_sources,
+    references,
+    risk_of,
+)
 
 # Patterns: the words of the most typical event, and the slots that the members share (EMB-09).
 
@@ -311,7 +323,7 @@ def _lesson(pattern: PatternInput) -> str:
 def _evidence(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     """Return a sentence on the outcomes of the leading side's attempts, with references."""
     outcome = drawn.lead.outcome
-    events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
+    events = drawn.led
     right = sum(event.label == outcome for event in events.values())
     count = independent_sources(events.values())
     sources = speak("one_source") if count == 1 else speak("sources", count)

@@ -12,8 +12,7 @@ from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
 from phronesis.experience.sources.outcome_words import is_question, reasons, said_outcome
-from phronesis.experience.sources.port import LineIndex, RawText, Source, is_json, storable_drafts
-from phronesis.experience.sources.registry import SOURCES
+from phronesis.experience.sources.port import SOURCES, LineIndex, RawText, Source, is_json, storable_drafts
 from phronesis.experience.sources.transcripts import Message, Transcript, transcripts
 
 _RESULT: Final = 500

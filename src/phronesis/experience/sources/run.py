@@ -227,10 +227,7 @@ def _draft(
     if reflection:
         origins["reflection"] = "model"
     return Draft(
-        attempt=step.action,
-        situation=texts["situation"],
-        goal=texts["goal"],
-        result=texts["result"],
+        **texts,
         reflection=reflection,
         **step.judged.fields,
         field_origin=origins,
