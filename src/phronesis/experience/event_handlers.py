@@ -193,7 +193,17 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Sourc
         artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts), version=version)
         item = held.held(one.n, _item(view, entry, one, artifacts))
         items.append(item)
-        edges += [_about(entry, item, artifact) for artifact in artifacts]
+        edges += [
+            Edge(
+                type=ABOUT,
+                from_kind="item",
+                from_id=item.id,
+                to_kind="artifact",
+                to_id=artifact.id,
+                entry_id=entry.id,
+            )
+            for artifact in artifacts
+        ]
     return Changes(items=items, edges=edges)
 
 
@@ -241,10 +251,6 @@ def _item(view: LaneView, entry: Entry, told: SourcedDraft, artifacts: Sequence[
         data={name: value for name, value in data.items() if value not in (None, [], {}, "")},
         **view.scope_fields(),
     )
-
-
-def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
-    return Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id, entry_id=entry.id)
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:

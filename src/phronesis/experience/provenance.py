@@ -215,10 +215,9 @@ class _Sides:
     @classmethod
     def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
         """Return the evidence rows sorted by side."""
-        return cls(
-            [row for row in rows if row.polarity == "support"],
-            *(_typical_first(rows, side) for side in ("support", "contra")),
-        )
+        whole = sorted((row for row in rows if not row.part), key=lambda row: (-row.weight, row.source_key))
+        support, contra = ([row for row in whole if row.polarity == side] for side in ("support", "contra"))
+        return cls([row for row in rows if row.polarity == "support"], support, contra)
 
 
 @dataclass(slots=True)
@@ -312,13 +311,6 @@ def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
     latest = max(rows, key=_latest, default=None)
     first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
     return list({row.source_key: row for row in first}.values())
-
-
-def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
-    return sorted(
-        (row for row in rows if row.polarity == polarity and not row.part),
-        key=lambda row: (-row.weight, row.source_key),
-    )
 
 
 def _share(sides: _Sides) -> float:

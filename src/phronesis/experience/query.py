@@ -95,6 +95,10 @@ class _QueryVectors:
     preferred: Floats | None = None
     degraded: tuple[Degraded, ...] = ()
 
+    def fits(self, model: ActiveModel) -> bool:
+        """Return whether the vectors of a model are comparable with the question's; else words alone decide."""
+        return self.encoder is not None and self.encoder.name == model.model_id
+
 
 @dataclass(slots=True)
 class ExperienceSearch:
@@ -119,7 +123,9 @@ class ExperienceSearch:
                 if not lanes:
                     told = _explained(asked, lanes, encoded, None) if asked.explain else None
                     return Answer(abstained=True, degraded=encoded.degraded, explain=told)
-                return self._answered(unit, asked, lanes, encoded, _usable(model, encoded))
+                return self._answered(
+                    unit, asked, lanes, encoded, model if model is not None and encoded.fits(model) else None
+                )
 
     def _answered(
         self,
@@ -168,12 +174,6 @@ class ExperienceSearch:
             return _QueryVectors(encoder, self.embedders.question(encoder, asked.text), preferred)
         except ModelError as error:
             return _QueryVectors(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
-
-
-def _usable(model: ActiveModel | None, encoded: _QueryVectors) -> ActiveModel | None:
-    """Return the model whose vectors are comparable with the question's; None if words alone decide."""
-    same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
-    return model if same else None
 
 
 def _look_closer(

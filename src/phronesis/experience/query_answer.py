@@ -93,15 +93,10 @@ class ExperienceBook:
                 changed.append(one)
         mapping: dict[str, list[str]] = {}
         for one in (*new, *changed):
-            for below in _below(one):
+            members = [event for event, _ in one.members] if isinstance(one, Pattern) else ()
+            for below in one.patterns if isinstance(one, Principle) else members:
                 mapping.setdefault(below, []).append(one.id)
         return Aggregation(entry.id, tuple(new), tuple(changed), tuple(retired), mapping)
-
-
-def _below(record: Item) -> list[str]:
-    if isinstance(record, Pattern):
-        return [one for one, _ in record.members]
-    return list(record.patterns) if isinstance(record, Principle) else []
 
 
 def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:
@@ -175,13 +170,17 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
         if abstained
         else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
     )
+    reached = {
+        one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
+        for one, step in pool.reached.items()
+    }
     return AnswerParts(
         events=_events(pool, events[:limit], records, beside),
         patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
         principles=[_learned(pool, one, shares, beside) for one, shares in principles],
         advised=advised,
         conflicts=conflicts,
-        explain={"pool": len(pool.items), "reached": _ways(pool), "repeated": repeated},
+        explain={"pool": len(pool.items), "reached": reached, "repeated": repeated},
     )
 
 
@@ -249,14 +248,6 @@ def _why(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
     return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
 
 
-def _ways(pool: CandidatePool) -> dict[str, Any]:
-    """Return the path by which the traversal reached each item."""
-    return {
-        one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
-        for one, step in pool.reached.items()
-    }
-
-
 def _advised(
     pool: CandidatePool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
 ) -> Recommendations:
@@ -264,18 +255,10 @@ def _advised(
     for one, shares in ranked:
         score, relevance = round(pool.score(shares), DIGITS), score_of(shares)
         if one in records:
-            found.append(RankedRecord(record=records[one], score=score, relevance=relevance))
+            found.append(RankedRecord(records[one], score, relevance))
         elif one in learned:
             chain = pool.chain_of[one]
-            found.append(
-                RankedRecord(
-                    record=chain.record,
-                    score=score,
-                    relevance=relevance,
-                    events=chain.events,
-                    needs_validation=chain.needs_validation,
-                )
-            )
+            found.append(RankedRecord(chain.record, score, relevance, chain.events, chain.needs_validation))
     return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
 
 

@@ -174,7 +174,7 @@ class LaneGraph:
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
         found = {
-            one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item))
+            one: Node(one, LAYERS[item.kind], to_micros(item.occurred_at or item.recorded_at), usefulness_of(item))
             for one, item in held.items()
             if item.kind in LAYERS
         }
@@ -228,7 +228,3 @@ def usefulness_of(item: Item) -> float:
 def weight_of(item: Item) -> float:
     """Return an item's weight, in [0, 1]; below 1 if it was downweighted."""
     return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
-
-
-def _when(item: Item) -> int:
-    return to_micros(item.occurred_at or item.recorded_at)

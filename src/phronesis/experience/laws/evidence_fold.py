@@ -116,13 +116,14 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
             said.setdefault(row.part, []).append(row)
     rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
     members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
-    counter = [one for one in rows if not one.stands_for(outcome) and _speaks_against(one, outcome)]
+    # A success relabelled as unknown counts for neither side.
+    counter = [
+        one
+        for one in rows
+        if not one.stands_for(outcome)
+        and (one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure")
+    ]
     return Sides(tuple(sorted(members, key=_heaviest)), tuple(sorted(counter, key=_heaviest)))
-
-
-def _speaks_against(one: WeightedEvent, outcome: str | None) -> bool:
-    """Return whether an event counts against a pattern; a success relabelled as unknown counts for neither side."""
-    return one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure"
 
 
 def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str, float]]:

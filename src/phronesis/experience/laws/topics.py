@@ -279,8 +279,6 @@ def group_topics(alike: Floats) -> list[list[int]]:
     return sorted(out)
 
 
-# When a principle is created and reworded, and its support, risk and cost (EMB-10).
-
 KEPT: Final = 0.5
 """Confidence below which a principle ends: as much contradicts it as supports it."""
 

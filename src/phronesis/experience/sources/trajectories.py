@@ -234,11 +234,9 @@ def _parameters(body: str) -> str:
 
 
 def _thought(message: Message) -> str:
-    for mark in ("<function=", "<execute", "```"):
-        message_text = message.text.partition(mark)[0]
-        if message_text != message.text:
-            return message_text.strip()
-    return message.text.strip()
+    """Return the text before a message's action."""
+    marks = (message.text.find(mark) for mark in ("<function=", "<execute", "```"))
+    return message.text[: next((at for at in marks if at >= 0), None)].strip()
 
 
 def _flat(raw: RawText, listed: JsonSpan) -> Iterator[JsonSpan]:

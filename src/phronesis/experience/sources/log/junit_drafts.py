@@ -28,7 +28,7 @@ from phronesis.experience.sources.log.traces import read_traces
 from phronesis.experience.sources.port import LineIndex, RawText
 
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_PYTEST_SETUP: Final = re.compile(r'failed on (?:setup|teardown) with "(.*)"\Z', re.DOTALL)
+_PYTEST_SETUP: Final = re.compile(r'\Afailed on (?:setup|teardown) with "(.*)"\Z', re.DOTALL)
 _MESSAGES: Final = 3
 _PLACED: Final = re.compile(r"((?:[A-Za-z]:)?[\w./\\@-]{1,200}\.\w{1,8}):\d{1,9}(?::\d{1,9})?:? ?(.*)\Z")
 _LABELS: Final = frozenset({"failed", "failure", "error", "fail", "test failed", "test failure", "assertion failed"})
@@ -128,7 +128,7 @@ def _error(case: Case) -> Finding:
     """Return the error of a failed case, from its ``message``, its text, and its ``type`` if that is an error name."""
     text = "".join(case.text)[:KEPT]
     lines = [line for line in text.splitlines() if line.strip() and not _is_title(line, case)]
-    said = [_bare(message) for message in case.messages if message.strip()]
+    said = [_PYTEST_SETUP.sub(r"\1", message).strip() for message in case.messages if message.strip()]
     said = [message for message in said if message.casefold() not in _LABELS] if lines else said
     parts = [_typed(message) for message in said]
     kind = next((kind for kind, _ in parts if kind), None)
@@ -171,11 +171,6 @@ def _is_title(line: str, case: Case) -> bool:
         f"{case.classname}::{case.name}",
         f"{case.attributes.get('class')}::{case.name}",
     }
-
-
-def _bare(message: str) -> str:
-    setup = _PYTEST_SETUP.match(message)
-    return (setup[1] if setup else message).strip()
 
 
 def _typed(message: str) -> tuple[str | None, str]:
