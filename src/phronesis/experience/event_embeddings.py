@@ -187,7 +187,7 @@ class EventVectors:
         counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
         if self.map is not None:
             counts.append(np.full(self.map.dimension, weights[LEARNED] / LEARNED_SPREAD, np.float32))
-        return SideBySide(self._rows.rows, np.concatenate(counts), "meaning")
+        return SideBySide(self._rows.rows, np.concatenate(counts))
 
 
 Seen = Mapping[tuple[str, str], Halves]
@@ -201,7 +201,7 @@ def read_vectors_of(view: LaneView, vectors: EventVectors, fresh: Sequence[Compa
     """
     seen: dict[tuple[str, str], Halves] = {}
     for n, encoder in enumerate(vectors.encoders):
-        whole = vectors_of(view, view.lane_id, encoder, {one.id: one.item_id for one in fresh})
+        whole = vectors_of(view, encoder, {one.id: one.item_id for one in fresh})
         seen[encoder.name, WHOLE] = whole
         if n == 0 or vectors.map is not None:
             parts = [_parts(view, encoder, fresh, name, after=after) for name in LESSON]
@@ -217,13 +217,13 @@ def _parts(view: LaneView, encoder: Embedder, fresh: Sequence[ComparedDocument],
     changed = changed_parts(view.unit, view.lane_id, L1, view_part(name), after=after) if fresh else []
     owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
     out = np.zeros((len(fresh), encoder.dimension), np.float16)
-    out[[place[item] for item in owners.values()]] = vectors_of(view, view.lane_id, encoder, owners)
+    out[[place[item] for item in owners.values()]] = vectors_of(view, encoder, owners)
     return out
 
 
-def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
+def vectors_of(view: LaneView, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
     """Return the vectors of documents, one row each; missing ones are computed. ``owners`` maps documents to events."""
-    stored = read_halves(view.unit, lane_id, L1, encoder.name, list(owners))
+    stored = read_halves(view.unit, view.lane_id, L1, encoder.name, list(owners))
     place = {document: n for n, document in enumerate(owners)}
     out = np.zeros((len(owners), encoder.dimension), np.float16)
     if stored.document_ids:

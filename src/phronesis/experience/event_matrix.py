@@ -65,7 +65,7 @@ Bag = tuple[npt.NDArray[np.int32], Floats]
 
 @dataclass(slots=True)
 class EventTable:
-    """Events by row: their ids, creation times, outcome groups, and similarities."""
+    """Events by row: their ids, outcome groups, and similarities."""
 
     lane_id: int
     epoch: int
@@ -73,7 +73,6 @@ class EventTable:
     seen_seq: int = 0
     ids: list[str] = field(default_factory=list)
     row_of: dict[str, int] = field(default_factory=dict)
-    recorded: list[int] = field(default_factory=list)
     alive: set[int] = field(default_factory=set)
     neighbours: Neighbours | None = None
     methods: dict[str, str] = field(default_factory=dict)
@@ -149,10 +148,7 @@ class EventTable:
         fresh = self._documents_changed(view, before)
         self.meaning.take(read_vectors_of(view, self.meaning, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
-        added = [
-            self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
-            for document in fresh
-        ]
+        added = [self._append(document.item_id, document.id, self._bag(document.terms)) for document in fresh]
         self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
         successes = self._successful(view, seen, held.values())
         added += self._relabelled(successes)
@@ -210,11 +206,10 @@ class EventTable:
         numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in kept]
         return np.array(numbers, np.int32), np.array([count for _, count in kept], np.float32)
 
-    def _append(self, item_id: str, document: str, recorded: int, bag: Bag) -> int:
+    def _append(self, item_id: str, document: str, bag: Bag) -> int:
         row = len(self.ids)
         self.ids.append(item_id)
         self.row_of[item_id] = row
-        self.recorded.append(recorded)
         self._documents.append(document)
         self._bags.append(bag)
         self.alive.add(row)
@@ -228,7 +223,7 @@ class EventTable:
         self.meaning.repeat(moved)
         self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
-        return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row]) for row in moved]
+        return [self._append(self.ids[row], self._documents[row], self._bags[row]) for row in moved]
 
     def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
         self._groups = groups

@@ -245,7 +245,7 @@ class ViewReader:
         stored = {(row.item_id, row.part): row.id for row in parts}
         documents = {(one, name): self._document(stored, one, asked[one, name], name) for one, name in sorted(missing)}
         owners = {document: one for (one, _), document in documents.items()}
-        rows = dict(zip(owners, vectors_of(self.view, self.view.lane_id, encoder, owners), strict=True))
+        rows = dict(zip(owners, vectors_of(self.view, encoder, owners), strict=True))
         self._read |= {view: rows[document] for view, document in documents.items()}
 
     def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:

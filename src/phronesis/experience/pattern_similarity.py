@@ -99,7 +99,7 @@ class TopicLikeness:
             if encoder is None:
                 return terms, None
             try:
-                rows = vectors_of(view, view.lane_id, encoder, {part.id: part.item_id for part in parts})
+                rows = vectors_of(view, encoder, {part.id: part.item_id for part in parts})
                 if encoder.name not in self._unrelated:
                     self._unrelated[encoder.name] = unrelated_vectors(encoder)
             except ModelError:

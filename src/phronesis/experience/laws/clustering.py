@@ -286,22 +286,14 @@ def view_of(cohesions: Mapping[str, float]) -> str:
     return "+".join(alike) or (most if cohesions.get(most, 0.0) > 0 else TRIED)
 
 
-def view_groups(
-    metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float, apart: Sequence[tuple[int, int]] = ()
-) -> list[list[int]]:
-    """Return the groups, of at least `LEAST`, of rows with an average similarity of ``threshold`` that edges join.
-
-    No group contains a pair of ``apart``.
-    """
-    everybody = np.arange(metric.size)
-    links = builder.build(metric, everybody)
+def view_groups(metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float) -> list[list[int]]:
+    """Return the groups, of at least `LEAST`, of rows with an average similarity of ``threshold`` that edges join."""
+    links = builder.build(metric, np.arange(metric.size))
     out: list[list[int]] = []
     for part in components(range(metric.size), [(link.first, link.second) for link in links]):
         if len(part) >= LEAST:
             members = np.array(part, dtype=np.int64)
-            place = {row: n for n, row in enumerate(part)}
-            torn = [(place[one], place[other]) for one, other in apart if one in place and other in place]
-            groups = average_link(metric.matrix(members, members), threshold=threshold, apart=torn)
+            groups = average_link(metric.matrix(members, members), threshold=threshold)
             out += [[part[n] for n in group] for group in groups if len(group) >= LEAST]
     return out
 

@@ -116,8 +116,6 @@ class TermCosine:
     texts, counted with the events. Events added later have the idf of the first `built_of`.
     """
 
-    name = "term_cosine"
-
     def __init__(
         self, bags: TermBags, background: TermBags | None = None, *, counted: bool = True, scaled: float = 1.0
     ) -> None:
