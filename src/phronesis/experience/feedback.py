@@ -187,14 +187,15 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
 
 
 def _difference(entry: Entry, before: ImpliedPairs, after: ImpliedPairs) -> tuple[list[Edge], list[Edge]]:
-    def edge(pair: tuple[str, str], together: bool) -> Edge:
-        return bond(entry.id, *pair, together=together, origin=origin_of(entry.actor))
+    """Return the edges to add and to remove."""
+    origin = origin_of(entry.actor)
 
-    coming = [edge(pair, True) for pair in sorted(after.together - before.together)]
-    coming += [edge(pair, False) for pair in sorted(after.apart - before.apart)]
-    going = [edge(pair, True) for pair in sorted(before.together - after.together)]
-    going += [edge(pair, False) for pair in sorted(before.apart - after.apart)]
-    return coming, going
+    def edges(now: ImpliedPairs, then: ImpliedPairs) -> list[Edge]:
+        pairs = [(pair, True) for pair in sorted(now.together - then.together)]
+        pairs += [(pair, False) for pair in sorted(now.apart - then.apart)]
+        return [bond(entry.id, *pair, together=together, origin=origin) for pair, together in pairs]
+
+    return edges(after, before), edges(before, after)
 
 
 HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)

@@ -26,21 +26,17 @@ ACTOR: Final = "worker"
 
 
 @dataclass(frozen=True, slots=True)
-class MaintenanceSchedule:
-    """Schedule: aggregate after a number of new events, or of hours with any; abstract at most every so many hours."""
-
-    events: int = 20
-    hours: float = 24.0
-    abstract_hours: float = 168.0
-
-
-@dataclass(frozen=True, slots=True)
 class MaintenanceScheduler:
-    """Runs aggregation and abstraction of a lane when they are due."""
+    """Runs aggregation and abstraction of a lane when they are due.
+
+    Aggregation is due after a number of new ``events``, or of ``hours`` with any; abstraction after ``abstract_hours``.
+    """
 
     database: Database
-    rhythm: MaintenanceSchedule
-    background: bool = True
+    events: int
+    hours: float
+    abstract_hours: float
+    background: bool
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
         """Do what is due in a lane; return whether anything was."""
@@ -62,14 +58,14 @@ class MaintenanceScheduler:
         seq = last_processed(view)
         changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=seq)
         events = {row.item_id for row in changed} | spoken_of(view, seq)
-        if len(events) >= self.rhythm.events:
+        if len(events) >= self.events:
             return True
         since = _last(view, AGGREGATE) or min((from_micros(row.recorded_at) for row in changed), default=now)
-        return bool(events) and now - since >= timedelta(hours=self.rhythm.hours)
+        return bool(events) and now - since >= timedelta(hours=self.hours)
 
     def _moved(self, view: LaneView, now: datetime) -> bool:
         last = _last(view, ABSTRACT)
-        if last is not None and now - last < timedelta(hours=self.rhythm.abstract_hours):
+        if last is not None and now - last < timedelta(hours=self.abstract_hours):
             return False
         return any(last is None or one.updated_at > last for one in view.find(kinds=(PATTERN,), live=False))
 
@@ -91,7 +87,6 @@ def open_learning(platform: Platform) -> OpenEngine:
         ),
     )
     own = policy.experience
-    schedule = MaintenanceSchedule(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
     return OpenEngine(
         handlers=(
             *event_handlers.handlers(event_handlers.SourcePreparer(SOURCES)),
@@ -99,5 +94,9 @@ def open_learning(platform: Platform) -> OpenEngine:
             *principle_handlers.handlers(abstracting),
             *feedback.HANDLERS,
         ),
-        components={"keeper": MaintenanceScheduler(platform.database, schedule, background=own.background)},
+        components={
+            "keeper": MaintenanceScheduler(
+                platform.database, own.aggregate_events, own.aggregate_hours, own.abstract_hours, own.background
+            )
+        },
     )
