@@ -1,7 +1,7 @@
 """The experience search: find seeds, traverse the graph, rank candidates and compose advice with sources."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.graph_traversal import CROSS, DEPTH, SAME, THROUGH, WIDTH
 from phronesis.experience.laws.ranking import standardise_cosines, weights
 from phronesis.experience.provenance import EvidenceChains
-from phronesis.experience.query_answer import AnswerParts, best_per_layer
+from phronesis.experience.query_answer import best_per_layer
 from phronesis.experience.query_candidates import CandidatePool
 from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph
 from phronesis.experience.query_seeds import QueryLane, TaskNames, corners, cosines, read_meaning, read_words
@@ -149,20 +149,9 @@ class ExperienceSearch:
         abstained = _abstains(pool)
         ranked = pool.settle(pool.ranked(), abstained=abstained)
         abstained = abstained or not ranked
-        result: AnswerParts = best_per_layer(pool, ranked, abstained=abstained)
-        told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
-        return Answer(
-            l1_evidence=result.events,
-            l2_patterns=result.patterns,
-            l3_principles=result.principles,
-            recommended_attempts=result.advised.recommended,
-            avoid=result.advised.avoid,
-            excluded=result.advised.excluded,
-            conflicts=result.conflicts,
-            abstained=abstained,
-            explain=told,
-            degraded=encoded.degraded,
-        )
+        answer = best_per_layer(pool, ranked, abstained=abstained)
+        told = _explained(asked, lanes, encoded, answer.explain) if asked.explain else None
+        return replace(answer, explain=told, degraded=encoded.degraded)
 
     def _encoded(self, tenant: str, asked: ExperienceQuestion) -> _QueryVectors:
         """Return the question's vectors; without vectors, and marked as degraded, if the encoder is unavailable."""

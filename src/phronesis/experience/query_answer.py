@@ -9,7 +9,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Evidence, Match
 from phronesis.core.scope import Scope
-from phronesis.experience.laws.answers import Conflict, LearnedEvidence, Reference
+from phronesis.experience.laws.answers import Answer, Conflict, LearnedEvidence, Reference
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.evidence_fold import members_of
 from phronesis.experience.laws.principle_text import first_sentences
@@ -143,19 +143,7 @@ WEIGHED: Final = 4
 Shares = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerParts:
-    """The parts of an answer."""
-
-    events: Sequence[Evidence]
-    patterns: Sequence[LearnedEvidence]
-    principles: Sequence[LearnedEvidence]
-    advised: Recommendations
-    conflicts: Sequence[Conflict]
-    explain: Mapping[str, Any]
-
-
-def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> AnswerParts:
+def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Answer:
     """Return the best of each layer, at most ``limit``; equal statements of several events are listed once."""
     limit = pool.asked.limit
     events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
@@ -174,11 +162,14 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
         one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
         for one, step in pool.reached.items()
     }
-    return AnswerParts(
-        events=_events(pool, events[:limit], records, beside),
-        patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
-        principles=[_learned(pool, one, shares, beside) for one, shares in principles],
-        advised=advised,
+    return Answer(
+        l1_evidence=_events(pool, events[:limit], records, beside),
+        l2_patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
+        l3_principles=[_learned(pool, one, shares, beside) for one, shares in principles],
+        recommended_attempts=advised.recommended,
+        avoid=advised.avoid,
+        excluded=advised.excluded,
+        abstained=abstained,
         conflicts=conflicts,
         explain={"pool": len(pool.items), "reached": reached, "repeated": repeated},
     )

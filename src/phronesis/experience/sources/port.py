@@ -224,16 +224,11 @@ MAX_TEXT: Final = 4_000
 def storable_drafts(drafts: Iterable[Draft]) -> list[Draft]:
     """Return the drafts in storable form."""
     every = iter(drafts)
-    out = [_stored(draft) for draft in islice(every, MAX_DRAFTS)]
+    out = [Draft.from_body(_clean(draft.to_body())) for draft in islice(every, MAX_DRAFTS)]
     if next(every, None) is not None:
         body = out[-1].to_body()
         out[-1] = Draft.from_body({**body, "observations": {**body.get("observations", {}), "left_out": True}})
     return out
-
-
-def _stored(draft: Draft) -> Draft:
-    body: dict[str, Any] = _clean(draft.to_body())
-    return Draft.from_body(body)
 
 
 def _clean(value: Any) -> Any:

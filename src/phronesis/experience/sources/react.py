@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from phronesis.experience.sources.trajectories import RESULT, Step, observed_label
+
 _LINE: Final = 2_000
 _MARK: Final = re.compile(
     r"\s{0,8}(?:[>#*-]{1,4}\s{0,3})?[*_]{0,3}(Question|Task|Goal|Instruction|Thought|Action|Action Input"
@@ -23,17 +25,6 @@ _KIND: Final = {word: kind for kind, words in _KINDS.items() for word in words}
 
 
 @dataclass(slots=True)
-class ReactStep:
-    """A thought, an action and an observation; [``start``, ``end``) is their span."""
-
-    start: int
-    end: int
-    thought: str = ""
-    action: str = ""
-    observation: str = ""
-
-
-@dataclass(slots=True)
 class ReactRun:
     """A question and the steps toward its answer."""
 
@@ -41,14 +32,14 @@ class ReactRun:
     end: int
     question: str = ""
     answer: str = ""
-    steps: list[ReactStep] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
 
 def react_runs(text: str) -> list[ReactRun]:
     """Return the runs with at least one action in a text."""
     out: list[ReactRun] = []
     run: ReactRun | None = None
-    step: ReactStep | None = None
+    step: Step | None = None
     for kind, words, start, end in _marked(text):
         if kind == "ask":
             run, step = ReactRun(start, end, question=words), None
@@ -61,16 +52,19 @@ def react_runs(text: str) -> list[ReactRun]:
         if kind == "answer":
             run.answer = words
         elif kind == "thought" or step is None or (kind == "action" and step.action):
-            step = ReactStep(start, end)
+            step = Step("", "", start, end)
             run.steps.append(step)
         if step is not None:
             _fill(step, kind, words, end)
     for run in out:
         run.steps = [step for step in run.steps if step.action]
+        for step in run.steps:
+            step.judged = observed_label(step.result)
+            step.result = step.result[:RESULT]
     return [run for run in out if run.steps]
 
 
-def _fill(step: ReactStep, kind: str, words: str, end: int) -> None:
+def _fill(step: Step, kind: str, words: str, end: int) -> None:
     if kind == "thought":
         step.thought = words
     elif kind == "action":
@@ -78,7 +72,7 @@ def _fill(step: ReactStep, kind: str, words: str, end: int) -> None:
     elif kind == "input" and step.action:
         step.action = f"{step.action}: {words}"
     elif kind == "observation":
-        step.observation = words
+        step.result = words
     if kind != "answer":
         step.end = end
 

@@ -22,6 +22,7 @@ from phronesis.experience.sources.port import (
 )
 from phronesis.experience.sources.react import react_runs
 from phronesis.experience.sources.trajectories import (
+    RESULT,
     Step,
     Trajectory,
     ending_of,
@@ -278,7 +279,7 @@ def _steps(raw: RawText, listed: JsonSpan) -> Iterator[Step]:
             if action or result:
                 yield Step(
                     action or "a step",
-                    result[:500],
+                    result[:RESULT],
                     one.start,
                     one.end,
                     words_in(step.get("thought")),
@@ -367,10 +368,7 @@ def _first(known: Mapping[str, Any], names: Sequence[str]) -> str:
 def _of_react(raw: RawText, index: LineIndex, made: str) -> Iterator[Draft]:
     """Yield the drafts of runs written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
-        steps = [
-            Step(one.action, one.observation[:500], one.start, one.end, one.thought, observed_label(one.observation))
-            for one in run.steps
-        ]
+        steps = run.steps
         shared = {"goal": run.question, "situation": "", "episode_id": f"{made}#{n}"}
         count = iter(range(1, len(steps) + 2))
         # The verdict on the answer is the run's, not that of the step that gave it.

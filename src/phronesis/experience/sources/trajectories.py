@@ -189,8 +189,8 @@ def observed_label(text: str, *, action: str = "", code: object = None, failed: 
         return OutcomeLabel("unknown")
     judged, _, _ = tool_outcome(text[:100_000])
     if judged.label == "unknown":
-        verdict = _VERDICT.search(text[:_SHORT])
-        judged = label_of({"outcome": verdict[1]}) if verdict else judged
+        verdict = verdict_in(text)
+        judged = label_of({"outcome": verdict}) if verdict else judged
     if judged.label == "unknown" and code == 0:
         return OutcomeLabel("success", ("exit code 0",), MEASURED)
     return judged

@@ -79,7 +79,12 @@ class LeanOutputParser:
             self._close()
             self._job = None
             self.facts.update(facts_of(said))
-            return self._failures(at) if FAILURES.match(said) is not None else self._completed(at)
+            if FAILURES.match(said) is not None:
+                return self._failures(at)
+            if said.startswith("Build completed successfully") and not self.units:
+                signal = "Build completed successfully"
+                self.units.append(Unit(form="lake", first=at, last=at, verdict="ok", signal=signal))
+            return at + 1
         if _LEAN.match(said) is not None:
             return self._source(at)
         self._go_on(at)
@@ -185,12 +190,6 @@ class LeanOutputParser:
                 self.units.append(Unit(form="lake", first=at, last=at, module=module, verdict="failed", signal=signal))
             at += 1
         return at
-
-    def _completed(self, at: int) -> int:
-        if self._lines[at].text.startswith("Build completed successfully") and not self.units:
-            signal = "Build completed successfully"
-            self.units.append(Unit(form="lake", first=at, last=at, verdict="ok", signal=signal))
-        return at + 1
 
 
 # The source adapter.

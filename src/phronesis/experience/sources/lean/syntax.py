@@ -231,7 +231,8 @@ def rewritings(step: str) -> list[Rewriting]:
 
 def lemmas_of(proof: str) -> list[str]:
     """Return the lemmas that a proof names: by their form, or as arguments of simp and rw."""
-    given = [one.name for part in re.split(r"[;\n]", proof) if _leading(part) for one in rewritings(part)]
+    parts = [part for part in re.split(r"[;\n]", proof) if not _REWRITES.isdisjoint(names_in(part)[:6])]
+    given = [one.name for part in parts for one in rewritings(part)]
     both = dict.fromkeys([*lemmas_in(proof), *given])
     return [name for name in both if name not in TACTICS and not is_local(name)][:MAX_NAMES]
 
@@ -240,10 +241,6 @@ def simp_in(step: str) -> str:
     """Return the simp-like tactic that a step begins with, else empty."""
     found = _START.search(step)
     return found[1] if found is not None and found[1] in SIMP else ""
-
-
-def _leading(part: str) -> bool:
-    return any(name in _REWRITES for name in names_in(part)[:6])
 
 
 def _rewriting(written: str) -> list[Rewriting]:

@@ -55,7 +55,8 @@ def lines_of(raw: RawText) -> list[Line]:
     out: list[Line] = []
     at: datetime | None = None
     bare = _unquoted([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
-    gap = _gap(bare)
+    times = [match for text in bare if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
+    gap = min((len(match[1]) for match in times), default=1)  # two blanks in a Jenkins console, else one
     for n, (start, end) in enumerate(_bounds(raw.text)):
         text, told = _without_stamp(bare[n], gap)
         if told is not None:
@@ -80,12 +81,6 @@ def _unquoted(texts: list[str]) -> list[str]:
         return [text.removeprefix(">").removeprefix(" ") for text in texts]
     indent = min((len(text) - len(text.lstrip(" ")) for text in written), default=0)
     return [text[indent:] for text in texts] if indent >= _QUOTED else texts
-
-
-def _gap(texts: list[str]) -> int:
-    """Return the blanks between a time of day and the line: two in a Jenkins console, else one."""
-    gaps = [len(match[1]) for text in texts if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
-    return min(gaps, default=1)
 
 
 def moment(said: str) -> datetime | None:
