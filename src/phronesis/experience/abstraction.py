@@ -19,7 +19,6 @@ from phronesis.core.vectors import match_by_overlap
 from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.aggregation import AGGREGATE
-from phronesis.experience.counterexamples import repeats, with_loose
 from phronesis.experience.event_views import readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
 from phronesis.experience.laws.records import CROSSED, L1, PATTERN, PRINCIPLE, UNCONFIRMED, L1Event, event_of
@@ -33,7 +32,7 @@ from phronesis.experience.laws.topics import (
     is_confirmed,
     material,
 )
-from phronesis.experience.pattern_similarity import TopicLikeness
+from phronesis.experience.pattern_relations import TopicLikeness, repeats, with_loose
 from phronesis.log.reader import fit
 from phronesis.models.embedders import Embedders
 from phronesis.models.prompts import prompt

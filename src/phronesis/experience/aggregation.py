@@ -13,7 +13,6 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.handler import PrepareContext
-from phronesis.experience.counterexamples import counterexamples, typical_first
 from phronesis.experience.event_matrix import EventTable, EventTables
 from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
 from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
@@ -23,7 +22,7 @@ from phronesis.experience.laws.neighbour_graph import NOBODY, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
 from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
 from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.pattern_similarity import similar_groups
+from phronesis.experience.pattern_relations import counterexamples, similar_groups, typical_first
 from phronesis.experience.watermarks import last_processed, unmerged_patterns
 from phronesis.models.embedders import Embedders
 from phronesis.store.lane_view import LaneView

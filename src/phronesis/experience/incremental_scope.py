@@ -10,13 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.experience.counterexamples import members_of, spoken_against
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import ALONE, ViewReader, bonded_events
 from phronesis.experience.laws.clustering import PairConstraints
 from phronesis.experience.laws.neighbour_graph import NOBODY
 from phronesis.experience.laws.records import MEMBER_OF
 from phronesis.experience.laws.similarity import ListedPairs
+from phronesis.experience.pattern_relations import members_of, spoken_against
 from phronesis.store.lane_view import LaneView
 
 JOINT: Final = "average link"

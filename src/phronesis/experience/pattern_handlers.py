@@ -20,7 +20,7 @@ from phronesis.experience.aggregation import AGGREGATE, CLUSTERS, MIN_MEMBERS, S
 from phronesis.experience.event_views import SIMILAR, TOGETHER, item_edge
 from phronesis.experience.laws.feedback_weights import echoes
 from phronesis.experience.laws.records import CONTRADICTS, CROSSED, L1, MEMBER_OF, PATTERN
-from phronesis.experience.pattern_similarity import drawn_anew
+from phronesis.experience.pattern_relations import drawn_anew
 from phronesis.experience.watermarks import mark
 from phronesis.forgetting.laws import is_forgotten
 from phronesis.store.lane_view import LaneView

@@ -20,7 +20,6 @@ from phronesis.experience.sources.port import (
     member,
     storable_drafts,
 )
-from phronesis.experience.sources.react import react_runs
 from phronesis.experience.sources.trajectories import (
     RESULT,
     Step,
@@ -31,6 +30,7 @@ from phronesis.experience.sources.trajectories import (
     observed_label,
     of_events,
     of_messages,
+    react_runs,
     task_of,
     verdict_in,
 )
@@ -369,7 +369,7 @@ def _of_react(raw: RawText, index: LineIndex, made: str) -> Iterator[Draft]:
     """Yield the drafts of runs written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
         steps = run.steps
-        shared = {"goal": run.question, "situation": "", "episode_id": f"{made}#{n}"}
+        shared = {"goal": run.goal, "situation": "", "episode_id": f"{made}#{n}"}
         count = iter(range(1, len(steps) + 2))
         # The verdict on the answer is the run's, not that of the step that gave it.
         last = steps[-1]
