@@ -151,7 +151,9 @@ Kept = TypeVar("Kept", L1Event, Pattern, Principle)
 def _record(kind: type[Kept], item: Item, **given: Any) -> Kept:
     """Return an item as a record whose own fields are ``given`` or stored under their names in its data."""
     data = item.data
-    own = {name: tuple(data[name]) if listed else data[name] for name, listed in _OWN[kind] if name in data}
+    own: dict[str, Any] = {
+        name: tuple(data[name]) if listed else data[name] for name, listed in _OWN[kind] if name in data
+    }
     return kind(**dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **(own | given))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
@@ -193,7 +193,7 @@ def _more(entry: _Entry, told: _FieldText | None, line: str, start: int, end: in
 
 def _of_try(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place: tuple[str, int] | None) -> Draft:
     told = {**entry.shared, **one}
-    texts: dict[str, str] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
+    texts: dict[str, Any] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
     before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
     if before:
         texts["situation"] = before

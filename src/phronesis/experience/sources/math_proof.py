@@ -336,7 +336,7 @@ def _draft(text: str, attempt: _Attempt, index: LineIndex) -> Draft:
     assumed = goal[: then.start()].strip() if then is not None else ""
     heading = stated.heading if stated is not None else ""
     situation = assumed or (f"Proving {heading}." if heading else "")
-    texts: dict[str, tuple[str, Origin]] = {
+    texts: dict[str, tuple[Any, Origin]] = {
         "situation": (situation[:MAX_TEXT], _HUMAN if assumed else _RULE),
         "goal": (goal[:MAX_TEXT], _HUMAN),
         "attempt": (_summary(strategy, argued), _RULE),

@@ -223,7 +223,12 @@ def _failing(
 def _draft(
     step: Step, index: LineIndex, shared: dict[str, str], seq: int, *, reflection: str, observations: dict[str, Any]
 ) -> Draft:
-    texts = {"situation": shared["situation"], "goal": shared["goal"], "attempt": step.action, "result": step.result}
+    texts: dict[str, Any] = {
+        "situation": shared["situation"],
+        "goal": shared["goal"],
+        "attempt": step.action,
+        "result": step.result,
+    }
     origins: dict[str, Origin] = {name: "rule" for name in texts if texts[name] or name == "attempt"}
     if reflection:
         origins["reflection"] = "model"
