@@ -210,7 +210,7 @@ def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
 
 
 def _failing(
-    steps: list[Step], index: LineIndex, shared: dict[str, str], following: Any, at: datetime | None
+    steps: list[Step], index: LineIndex, shared: dict[str, Any], following: Any, at: datetime | None
 ) -> Iterator[Draft]:
     for n, step in enumerate(steps):
         if step.judged.label == "failure":
@@ -221,15 +221,11 @@ def _failing(
 
 
 def _draft(
-    step: Step, index: LineIndex, shared: dict[str, str], seq: int, *, reflection: str, observations: dict[str, Any]
+    step: Step, index: LineIndex, shared: dict[str, Any], seq: int, *, reflection: str, observations: dict[str, Any]
 ) -> Draft:
-    texts: dict[str, Any] = {
-        "situation": shared["situation"],
-        "goal": shared["goal"],
-        "attempt": step.action,
-        "result": step.result,
-    }
-    origins: dict[str, Origin] = {name: "rule" for name in texts if texts[name] or name == "attempt"}
+    texts = {**shared, "attempt": step.action, "result": step.result}
+    named = [name for name in ("situation", "goal", "attempt", "result") if texts[name] or name == "attempt"]
+    origins: dict[str, Origin] = dict.fromkeys(named, "rule")
     if reflection:
         origins["reflection"] = "model"
     return Draft(
@@ -240,7 +236,6 @@ def _draft(
         observations=observations,
         **index.place(step.start, step.end),
         occurred_at=step.at,
-        episode_id=shared["episode_id"],
         seq=seq,
     )
 
