@@ -359,7 +359,6 @@ def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
     matrix = np.full((7, 7), 0.1)
     matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
     assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]
-    assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5, apart=[(0, 1)]) == []
 
 
 def test_groups_follow_similarity_and_what_people_said() -> None:
