@@ -1,17 +1,16 @@
 """The source ``log``: detect the kind of output and run the parsers for it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from phronesis.experience.laws.event_draft import Draft
 from phronesis.experience.sources.log.commands import read_commands, read_endings
 from phronesis.experience.sources.log.compilers import read_compilers
-from phronesis.experience.sources.log.draft_building import drafts_of
-from phronesis.experience.sources.log.findings import LogParse, lines_of
+from phronesis.experience.sources.log.findings import LogParse, drafts_of
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
-from phronesis.experience.sources.log.junit_drafts import read_junit
-from phronesis.experience.sources.log.junit_xml import is_broken, is_junit, root_of
-from phronesis.experience.sources.log.powershell import without_records
+from phronesis.experience.sources.log.junit import FORBIDDEN, RefusedError, Report, read_junit
+from phronesis.experience.sources.log.log_lines import lines_of, without_records
 from phronesis.experience.sources.log.pytest_output import read_pytest
 from phronesis.experience.sources.log.sbt import read_sbt
 from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites
@@ -53,6 +52,39 @@ class LogSource(Source):
         """Return why a text cannot be read: it is another kind of report."""
         found = foreign_format(raw.text)
         return f"{found}, which the source 'log' does not read; {REMEDY}" if found else ""
+
+
+_PROLOG: Final = re.compile(r"\s+|<\?[^>]{0,2000}>|<!--")
+_ROOT: Final = re.compile(r"<(!DOCTYPE|(?:[\w.-]{1,60}:)?[A-Za-z][\w.-]{0,80})")
+
+
+def root_of(text: str) -> str:
+    """Return the first element's name without prefix, or ``!DOCTYPE``; empty for other texts."""
+    n = 1 if text.startswith("\ufeff") else 0
+    while match := _PROLOG.match(text, n):
+        n = match.end()
+        if match[0] == "<!--":
+            n = text.find("-->", n)
+            if n < 0:
+                return ""
+            n += len("-->")
+    root = _ROOT.match(text, n)
+    return root[1].rpartition(":")[2] if root else ""
+
+
+def is_junit(text: str) -> bool:
+    """Return whether a text is a JUnit report by its first element."""
+    return root_of(text) in {"testsuites", "testsuite"}
+
+
+def is_broken(text: str) -> bool:
+    """Return whether a report is not well-formed and contains no test before the error."""
+    report = Report(FORBIDDEN.sub(" ", text))
+    try:
+        report.parse()
+    except RefusedError:
+        return False
+    return report.broken and not any(suite.counts["tests"] or suite.unlisted for suite in report.suites)
 
 
 _ROOTS: Final = {

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.timestamps import FUTURE_TOLERANCE
-from phronesis.experience.sources.log.findings import Finding, Line, LogParse, moment
+from phronesis.experience.sources.log.findings import Finding, LogParse
+from phronesis.experience.sources.log.log_lines import Line, moment
 from phronesis.experience.sources.log.traces import go_panic
 from phronesis.experience.sources.port import RawText
 
