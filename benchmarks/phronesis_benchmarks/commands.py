@@ -138,7 +138,6 @@ for _command in (
     quality_commands.sensitive,
     quality_commands.showing,
     quality_commands.lesson_map,
-    quality_commands.lesson_encoder,
     quality_commands.reader,
     *(quality_commands.refit, quality_commands.ablate, quality_commands.precisionmembench, quality_commands.lessons),
     *(quality_commands.plans, quality_commands.resources, quality_commands.session),

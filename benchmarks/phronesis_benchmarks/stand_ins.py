@@ -16,7 +16,6 @@ _GENERAL: Final = ("stand-in/multilingual-e5-small-q4", "stand-in/use-multilingu
 """Names of the models that the map of lessons was fitted to, so that it is used."""
 
 _PLACES: Final = 8
-_TAUGHT: Final = {"stand-in/lessons": 384}
 
 
 class StandIn:
@@ -57,5 +56,4 @@ def stand_ins() -> Embedders:
     fitted = map_for(_GENERAL)
     assert fitted is not None  # its names are those of a shipped one  # noqa: S101
     own, beside = (StandIn(name, centre) for name, centre in zip(_GENERAL, fitted.centres, strict=True))
-    of_lessons = [StandIn(name, np.zeros(dimension, np.float32)) for name, dimension in _TAUGHT.items()]
-    return Embedders(own, beside=beside, of_lessons=of_lessons)
+    return Embedders(own, beside=beside)

@@ -18,7 +18,7 @@ from phronesis.config import ROLES, Policy, load_settings
 from phronesis.config.conversation_sections import ForgettingRules
 from phronesis.core.context import SLOTS, Budget
 from phronesis.core.retrieval_plan import INTENTS, MODES, ORIGINS, RetrievalPlan
-from phronesis.experience.sources.registry import SOURCES
+from phronesis.experience.sources.port import SOURCES
 from phronesis.interfaces.cli import experience
 from phronesis.interfaces.cli.commands import cli, every_command
 from phronesis.interfaces.http.problems import status_of

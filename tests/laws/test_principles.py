@@ -14,26 +14,24 @@ from phronesis.experience.laws.principle_text import (
     say,
     word,
 )
-from phronesis.experience.laws.principles import (
-    PrincipleThresholds,
-    cost_of,
-    evidence_counts,
-    material,
-    references,
-    risk_of,
-    seconds_of,
-)
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
     PatternInput,
     PrincipleDraft,
+    PrincipleThresholds,
     Slot,
+    cost_of,
     denies,
     distinguishing_slot,
     draw,
+    evidence_counts,
     group_topics,
     independent_sources,
     is_confirmed,
+    material,
+    references,
+    risk_of,
+    seconds_of,
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

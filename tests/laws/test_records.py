@@ -8,7 +8,7 @@ import numpy as np
 
 from phronesis.core.items import Item
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
-from phronesis.experience.laws.ranking import Centre, usual_cosine, word_shares
+from phronesis.experience.laws.ranking import word_shares
 from phronesis.experience.laws.records import (
     Episode,
     ForgetResult,
@@ -77,17 +77,6 @@ def test_a_migration_counts_its_memories_by_status() -> None:
     zero = checked_feedback({"products": [{"name": "a", "value": -0.0}]}).products[0].value
     assert str(zero) == "0.0"
     assert len(checked_feedback({"products": [{"name": str(n)} for n in range(1_000)]}).products) == 1_000
-
-
-def test_the_usual_cosine_is_the_mean_over_all_pairs() -> None:
-    one, other = np.eye(3, dtype=np.float32)[:2], np.array([[1, 0, 0]], np.float32)
-    assert usual_cosine(one, other) == 1 / 3
-    assert usual_cosine(one[:1], other[:0]) == 0.0
-    assert usual_cosine(np.zeros((2, 3), np.float32), other) == 0.0
-    centre = Centre.of(one, other)
-    np.testing.assert_allclose(centre.mean, [2 / 3, 1 / 3, 0], rtol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(centre.centred(one), axis=1), 1.0, rtol=1e-6)
-    assert centre.centred(np.zeros((1, 3), np.float32)).tolist() == [[0.0, 0.0, 0.0]]
 
 
 def test_words_are_scored_as_a_share_of_all_that_was_asked_among_experience_alone() -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.experience.laws import neighbour_graph
 from phronesis.experience.laws.clustering import (
     Grouper,
     MembershipThresholds,
@@ -333,20 +332,6 @@ def test_average_linkage_joins_up_to_the_threshold() -> None:
     assert average_link(near[:0, :0], threshold=1) == []
 
 
-@BOUNDED
-@given(st.integers(2, 30), st.floats(0.3, 0.8))
-def test_a_large_matrix_is_clustered_like_a_small_one(size: int, threshold: float) -> None:
-    generator = np.random.default_rng(size)
-    matrix = floats(generator.random((size, size)))
-    matrix = (matrix + matrix.T) / 2
-    given_pairs: Any = {"threshold": threshold, "together": [(0, size - 1)], "apart": [(0, 1)]}
-    small = average_link(matrix, **given_pairs)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbour_graph, "LARGE", 0)
-        assert average_link(matrix, **given_pairs) == small
-    assert sorted(row for group in small for row in group) == list(range(size))
-
-
 def test_how_similar_two_events_must_be() -> None:
     plain = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8)
     assert (plain.by_itself(10), plain.likeness_unit) == (0.8, 0.5)
@@ -374,7 +359,6 @@ def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
     matrix = np.full((7, 7), 0.1)
     matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
     assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]
-    assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5, apart=[(0, 1)]) == []
 
 
 def test_groups_follow_similarity_and_what_people_said() -> None:

@@ -1,12 +1,10 @@
 """Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
 
-``AbstractionPreparer`` groups the live patterns into topics, plans which principles to create, update or end, and words
-those that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as
-it is, so unchanged patterns cause no change and no model call.
+A principle whose support is unchanged is left as it is: no change and no model call.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from threading import Lock
 from typing import Annotated, Any, Final
@@ -21,13 +19,20 @@ from phronesis.core.vectors import match_by_overlap
 from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.aggregation import AGGREGATE
-from phronesis.experience.counterexamples import repeats, with_loose
 from phronesis.experience.event_views import readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
-from phronesis.experience.laws.principles import KEPT, PrincipleThresholds, evidence_counts, material
 from phronesis.experience.laws.records import CROSSED, L1, PATTERN, PRINCIPLE, UNCONFIRMED, L1Event, event_of
-from phronesis.experience.laws.topics import PatternInput, PrincipleDraft, draw, is_confirmed
-from phronesis.experience.pattern_similarity import TopicLikeness
+from phronesis.experience.laws.topics import (
+    KEPT,
+    PatternInput,
+    PrincipleDraft,
+    PrincipleThresholds,
+    draw,
+    evidence_counts,
+    is_confirmed,
+    material,
+)
+from phronesis.experience.pattern_relations import TopicLikeness, repeats, with_loose
 from phronesis.log.reader import fit
 from phronesis.models.embedders import Embedders
 from phronesis.models.prompts import prompt
@@ -42,10 +47,9 @@ ABSTRACT: Final = "abstract"
 
 @dataclass(frozen=True, slots=True)
 class LanePatterns:
-    """The patterns of a lane, and its principles with the evidence for them.
+    """The patterns of a lane, and its principles with their evidence.
 
-    ``stands_on`` are the last abstraction and the aggregations since. Each depends on those before it, so an erasure
-    that prepares one again also reaches everything derived from it.
+    ``stands_on`` are the last abstraction and the aggregations since: an erasure reaches all that is derived from one.
     """
 
     patterns: Sequence[PatternInput]
@@ -55,13 +59,11 @@ class LanePatterns:
 
 
 def see(view: LaneView, entry: Entry) -> LanePatterns:
-    """Return the input of an abstraction.
-
-    Crossed patterns are left out: their events belong to other patterns and would count twice.
-    """
+    """Return the input of an abstraction, without crossed patterns, whose events would count twice."""
     patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])
-    events = _events(view, (row.source_key for held in rows.values() for row in held))
+    held = view.items(row.source_key for of_pattern in rows.values() for row in of_pattern)
+    events = {one: event_of(item) for one, item in held.items() if item.kind == L1 and item.live}
     found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]
     principles = {one.id: one for one in view.find(kinds=(PRINCIPLE,), live=False) if one.live or put_away(one)}
     log = view.log or view.unit
@@ -81,11 +83,6 @@ def put_away(principle: Item) -> bool:
     if principle.ended is None:
         return not principle.live
     return principle.ended == "retracted" and principle.status == "active"
-
-
-def _events(view: LaneView, ids: Iterable[str]) -> dict[str, L1Event]:
-    found = view.items(ids)
-    return {one: event_of(item) for one, item in found.items() if item.kind == L1 and item.live}
 
 
 def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> PatternInput:
@@ -144,6 +141,14 @@ class WordedForm(pydantic.BaseModel):
     because: _Sentence = ""
     watch_out: _Sentence = ""
 
+    @property
+    def wording(self) -> Wording:
+        """The wording on one line each."""
+        condition, action, because, watch_out = (
+            " ".join(text.split()) for text in (self.condition, self.action, self.because, self.watch_out)
+        )
+        return Wording(condition=condition, action=action, reason=because, watch_out=watch_out)
+
 
 class AbstractionAnswer(pydantic.BaseModel, title="Abstracted"):
     """The model's answer."""
@@ -188,15 +193,8 @@ def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[in
         return WordingResult(
             made_by=made_by, outcomes=[*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=body)]
         )
-    words = {one.n: _wording(one) for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
+    words = {one.n: one.wording for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
     return WordingResult(words, made_by, outcomes)
-
-
-def _wording(one: WordedForm) -> Wording:
-    flat = {name: " ".join(getattr(one, name).split()) for name in ("condition", "action", "because", "watch_out")}
-    return Wording(
-        condition=flat["condition"], action=flat["action"], reason=flat["because"], watch_out=flat["watch_out"]
-    )
 
 
 def _lawful(one: WordedForm) -> bool:
@@ -279,7 +277,7 @@ class AbstractionPreparer:
         with bench.view() as view:
             seen = see(view, entry)
         with self._lock:
-            topics = self._likeness.topics(bench, seen.patterns, list(_held(seen).values()))
+            topics = self._likeness.topics(bench, seen.patterns, _joined(seen))
         plan = plan_of(seen, topics, self.worth)
         said = WordingResult()
         if self.asker is not None and plan.anew:
@@ -298,11 +296,7 @@ class AbstractionPlan:
 
 
 def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: PrincipleThresholds) -> AbstractionPlan:
-    """Compare the principles that patterns support with the existing ones and return the changes.
-
-    A draft continues the principle that most of its supporting patterns belong to. A principle that a person archived
-    is left as it is.
-    """
+    """Return the changes to principles: a draft continues the one that most of its supporting patterns belong to."""
     drawn = _drawn(seen, topics)
     held = {one: {row.source_key for row in rows if row.polarity == "support"} for one, rows in seen.evidence.items()}
     matched = match_by_overlap([{one.id for one in each.support} for each in drawn], held)
@@ -330,9 +324,9 @@ def _drawn(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[Principl
     return out
 
 
-def _held(seen: LanePatterns) -> dict[str, list[str]]:
-    """Return, by principle, the patterns that support or contradict it."""
-    return {one: [row.source_key for row in rows if row.polarity in OWN] for one, rows in seen.evidence.items()}
+def _joined(seen: LanePatterns) -> list[list[str]]:
+    """Return, for each principle, the patterns that support or contradict it."""
+    return [[row.source_key for row in rows if row.polarity in OWN] for rows in seen.evidence.values()]
 
 
 def _needs_words(seen: LanePatterns, drawn: PrincipleDraft, principle: str | None, worth: PrincipleThresholds) -> bool:

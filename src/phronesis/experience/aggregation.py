@@ -13,8 +13,6 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.handler import PrepareContext
-from phronesis.experience.counterexamples import counterexamples, typical_first
-from phronesis.experience.event_embeddings import Encoders
 from phronesis.experience.event_matrix import EventTable, EventTables
 from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
 from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
@@ -24,7 +22,7 @@ from phronesis.experience.laws.neighbour_graph import NOBODY, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
 from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
 from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.pattern_similarity import similar_groups
+from phronesis.experience.pattern_relations import counterexamples, similar_groups, typical_first
 from phronesis.experience.watermarks import last_processed, unmerged_patterns
 from phronesis.models.embedders import Embedders
 from phronesis.store.lane_view import LaneView
@@ -215,7 +213,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: the groups of the part that was examined, and their descriptions."""
 
-MADE_BY: Final = "average-link/13"
+MADE_BY: Final = "average-link/14"
 """Version of the grouping; rises when the same events would give other groups or descriptions."""
 
 MIN_MEMBERS: Final = 2
@@ -229,11 +227,9 @@ BY_WORDS: Final = 1.03
 CLOSE: Final = 1.01
 SMALL: Final = 200
 WORDED: Final = 1_000
-"""All events are regrouped, too, whenever a lane has grown by the factor `GROWTH`, or `BY_WORDS` where events are
-compared by words alone, since terms are less rare then. The factor is `CLOSE` in a lane of up to `SMALL` events, by
-words of up to `WORDED`, where regrouping takes two seconds at most. Patterns of events that arrive one by one then have
-a pairwise F1 of at least .97 against grouping all at once, with vectors .996; by words it was .88 with `GROWTH`
-(docs/benchmarks.md)."""
+"""All events are regrouped, too, when a lane has grown by the factor `GROWTH`, or `BY_WORDS` where there are no
+vectors, since terms are less rare then; in a lane of up to `SMALL` events (by words `WORDED`), by `CLOSE`
+(docs/decisions/15-aggregation.md)."""
 
 
 @dataclass(slots=True)
@@ -246,10 +242,9 @@ class AggregationPreparer:
     _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
-        """Return the groups of what is new since the last aggregation, or of all events with ``full``.
+        """Return the groups of what is new since the last aggregation, or of all events with ``full``. Thread-safe.
 
-        Thread-safe. If two threads prepare the same entry, the second gets the result of the first, or nothing once it
-        is applied.
+        If two threads prepare one entry, the second gets the result of the first, or nothing once it is applied.
         """
         with self._lock, bench.view() as view:
             if bench.overtaken(view):
@@ -267,7 +262,8 @@ class AggregationPreparer:
         if entry.payload.get("full"):
             self.tables.forget(view)
         own = self.embedders.serving(bench.tenant)
-        encoders = None if own is None else Encoders(own, self.embedders.beside(own), self.embedders.of_lessons(own))
+        beside = None if own is None else self.embedders.beside(own)
+        encoders = [one for one in (own, beside) if one is not None]
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
         reader = ViewReader(view, table, own if table.model is not None else None)
         part = _everything(view, table, again=True) if again else self._part(reader, entry)

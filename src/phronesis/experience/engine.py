@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
-    from phronesis.experience import event_embeddings, event_handlers, opening, query, query_answer
+    from phronesis.experience import event_embeddings, event_handlers, maintenance_schedule, query, query_answer
     from phronesis.experience.laws import evidence_fold
-    from phronesis.experience.sources import registry
+    from phronesis.experience.sources import port
     from phronesis.index import projections
     from phronesis.index.projections import Projection
     from phronesis.store.lane_view import LaneView
@@ -21,15 +21,15 @@ else:
     event_embeddings = lazy_module("phronesis.experience.event_embeddings")
     event_handlers = lazy_module("phronesis.experience.event_handlers")
     evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
-    opening = lazy_module("phronesis.experience.opening")
+    maintenance_schedule = lazy_module("phronesis.experience.maintenance_schedule")
+    port = lazy_module("phronesis.experience.sources.port")
     projections = lazy_module("phronesis.index.projections")
     query = lazy_module("phronesis.experience.query")
     query_answer = lazy_module("phronesis.experience.query_answer")
-    registry = lazy_module("phronesis.experience.sources.registry")
 
 
 def _open_learning(platform: Platform) -> OpenEngine:
-    return opening.open_learning(platform)
+    return maintenance_schedule.open_learning(platform)
 
 
 def _open_reading(platform: Platform) -> OpenEngine:
@@ -42,7 +42,7 @@ def _open_asking(platform: Platform) -> OpenEngine:
 
 
 def _open_sources(_platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"sources": registry.SOURCES})
+    return OpenEngine(components={"sources": port.SOURCES})
 
 
 def _projections() -> "Mapping[str, Projection]":

@@ -1,10 +1,7 @@
 """Embeddings of a lane's events (wholes, lesson parts, projections) and the search documents they belong to.
 
-The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added: this
-distinguishes two events of one situation with different lessons. A mean vector of the parts does not
-(docs/decisions/13-experience-patterns.md). A second encoder adds independent evidence. Where a lesson map was fitted to
-the encoders, or an encoder was trained on lessons, their similarities are added as well
-(docs/decisions/14-lesson-encoders.md).
+The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added
+(docs/decisions/13-experience-patterns.md).
 """
 
 from collections import Counter
@@ -18,7 +15,7 @@ import numpy as np
 from phronesis.core.items import Item
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.lexical_similarity import GrowableArray
-from phronesis.experience.laws.ranking import Centre, usual_cosine
+from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import Floats, SideBySide
 from phronesis.experience.lesson_map import LANGUAGES, TEXTS, LessonMap, map_for
@@ -47,10 +44,7 @@ def whole_text(data: Mapping[str, Any]) -> str:
 
 
 def project_event(item: Item) -> list[Part]:
-    """Project an event as a whole, and as single views if it has more than one.
-
-    A view whose text equals an earlier one is left out.
-    """
+    """Project an event as a whole, and as single views if it has more than one; equal views are stored once."""
     texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
     first = {text: view for view, text in reversed(texts.items())}
     views = (
@@ -77,65 +71,9 @@ LESSON: Final = ("attempt", "result", "reflection")
 LEARNED: Final = "lesson"
 """The name of the metric that compares positions in the lesson map."""
 
-TAUGHT: Final = "taught"
-"""The name of the metric that compares wholes by the encoder that was trained on lessons."""
-
-
-@dataclass(frozen=True, slots=True)
-class CosineSpread:
-    """The spread of cosines (``spread``), and the cosine from which two events may hold one lesson (``start``).
-
-    Where all events of a lane are similar, the start is ``over_usual`` above the lane's mean cosine.
-    """
-
-    spread: float
-    start: float
-    over_usual: float | None = None
-
-
-APART: Final = {LEARNED: CosineSpread(0.2, 0.0), TAUGHT: CosineSpread(0.14, 0.44, -0.03)}
-"""Spread and start of the cosines of two events, by metric. The standard deviations are means over the 37 readable sets
-of labelled/experience, each by a map and an encoder trained on other authors. Vectors of trained encoders are not
-centred, since centring removes part of what was learned. ``over_usual`` is the distance of the start from the mean
-cosine of two unlike events of those sets (.47 and .38). Without it, 188 failures of one agent in one text game, whose
-pairs have a mean cosine of .82, form one pattern of 151; with it seventeen of five and more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Encoders:
-    """The encoders of a comparison: the tenant's own, perhaps a second one, and those trained on lessons.
-
-    ``of_lessons`` has none, or the one of `TAUGHT`.
-    """
-
-    own: Embedder
-    beside: Embedder | None = None
-    of_lessons: tuple[Embedder, ...] = ()
-
-    @property
-    def general(self) -> tuple[Embedder, ...]:
-        """Return the encoders that were not trained on lessons, the tenant's own first."""
-        return (self.own,) if self.beside is None else (self.own, self.beside)
-
-    @property
-    def all(self) -> tuple[Embedder, ...]:
-        """Return all encoders, the tenant's own first."""
-        return (*self.general, *self.of_lessons)
-
-    @property
-    def taught(self) -> Mapping[str, Embedder]:
-        """Return the encoders trained on lessons, by the name of the metric that uses them."""
-        return dict(zip((TAUGHT,), self.of_lessons, strict=False))
-
-    @property
-    def name(self) -> str:
-        """The joined names of all encoders."""
-        return " beside ".join(one.name for one in self.all)
-
-    @property
-    def map(self) -> LessonMap | None:
-        """The lesson map fitted to the general encoders; None if there is none."""
-        return map_for([one.name for one in self.general])
+LEARNED_SPREAD: Final = 0.2
+"""Standard deviation of the cosines of positions in the lesson map, on readable labelled sets that taught it nothing
+(docs/decisions/14-lesson-encoders.md)."""
 
 
 @dataclass(slots=True)
@@ -172,77 +110,39 @@ class FacetVectors:
 
 
 @dataclass(slots=True)
-class LessonSpace:
-    """Where lessons are compared: the place ``at`` in a row, and the cosine at which evidence for one lesson starts."""
-
-    apart: CosineSpread
-    at: slice
-    _start: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Start with the value measured on labelled sets, until the lane is known."""
-        self._start = self.apart.start
-
-    def build(self, held: Floats, unrelated: Floats) -> None:
-        """Compute the start from the mean cosine of two events of the lane (``held``)."""
-        if self.apart.over_usual is not None:
-            usual = usual_cosine(held[:, :-1], unrelated)
-            self._start = max(self.apart.start, usual + self.apart.over_usual)
-
-    def weights(self, weight: float) -> Floats:
-        """Return the weight of each component: the cosine above the start, in units of the spread."""
-        out = np.full(self.at.stop - self.at.start, weight / self.apart.spread, np.float32)
-        out[-1] *= -self._start
-        return out
-
-
-def with_presence(vectors: Floats | Halves) -> Floats:
-    """Return rows of length 1 (or 0 where an event has no vector), with a column that says whether there is one."""
-    return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
-
-
-@dataclass(slots=True)
 class EventVectors:
-    """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
+    """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own, which is the first.
 
-    ``told_apart`` are the comparisons of lessons, by the map and by trained encoders, if any. All vectors of an event
-    are in one row, so that one multiplication compares them.
+    Where a lesson map was fitted to the encoders, events are compared by it, too. All vectors of an event are one row:
+    one multiplication compares them.
     """
 
-    encoders: Encoders | None = None
+    encoders: Sequence[Embedder] = ()
     facets: Sequence[FacetVectors] = field(init=False)
     map: LessonMap | None = field(init=False)
-    told_apart: Mapping[str, LessonSpace] = field(init=False)
+    _placed: int = field(init=False)
+    """Where the positions in the lesson map begin in a row."""
     _rows: GrowableArray[np.float32] = field(init=False, default_factory=lambda: GrowableArray(np.float32))
-    _width: int = field(init=False, default=0)
     _centred: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         """Allocate the columns: the wholes first, one block per encoder."""
-        self.map, self.facets, self.told_apart = None, [], {}
-        if self.encoders is None:
-            return
-        self.map = self.encoders.map
-        seen = [(WHOLE, encoder) for encoder in self.encoders.general] + [(name, self.encoders.own) for name in LESSON]
-        placed = {} if self.map is None else {LEARNED: self.map.dimension}
-        placed |= {name: encoder.dimension for name, encoder in self.taught.items()}
-        ends = np.cumsum([0, *(one.dimension for _, one in seen), *(width + 1 for width in placed.values())]).tolist()
-        self._width = ends[-1]
-        spans = [slice(begin, end) for begin, end in pairwise(ends)]
-        self.facets = [FacetVectors(name, encoder, at) for (name, encoder), at in zip(seen, spans, strict=False)]
-        self.told_apart = {
-            name: LessonSpace(APART[name], at) for name, at in zip(placed, spans[len(seen) :], strict=True)
-        }
+        seen = [(WHOLE, encoder) for encoder in self.encoders]
+        seen += [(name, encoder) for encoder in self.encoders[:1] for name in LESSON]
+        ends = np.cumsum([0, *(one.dimension for _, one in seen)]).tolist()
+        self.facets = [FacetVectors(*one, slice(*at)) for one, at in zip(seen, pairwise(ends), strict=True)]
+        self.map = map_for([one.name for one in self.encoders])
+        self._placed = ends[-1]
+
+    @property
+    def model(self) -> str | None:
+        """The joined names of the encoders; None without any."""
+        return " beside ".join(one.name for one in self.encoders) or None
 
     @property
     def built(self) -> bool:
         """Return whether there are vectors to compare."""
         return any(facet.centre is not None for facet in self.facets)
-
-    @property
-    def taught(self) -> Mapping[str, Embedder]:
-        """Return the encoders trained on lessons, by the name of the metric that uses them."""
-        return {} if self.encoders is None else self.encoders.taught
 
     @property
     def tried(self) -> FacetVectors:
@@ -251,17 +151,15 @@ class EventVectors:
 
     def take(self, seen: "Seen") -> None:
         """Append the vectors of new events."""
-        if self.encoders is None:
+        if not self.encoders:
             return
         for facet in self.facets:
             facet.take(seen[facet.encoder.name, facet.name])
-        placed: dict[str, Floats | Halves] = {name: seen[encoder.name, WHOLE] for name, encoder in self.taught.items()}
+        width = self._placed + (0 if self.map is None else self.map.dimension)
+        new = self._rows.room(len(seen[self.encoders[0].name, WHOLE]), width)  # facets are written when centred
         if self.map is not None:
-            given = [seen[encoder.name, name] for encoder in self.encoders.general for name in (WHOLE, *LESSON)]
-            placed[LEARNED] = self.map.of(given)
-        new = self._rows.room(len(seen[self.encoders.own.name, WHOLE]), self._width)
-        for name, vectors in placed.items():  # the facets' are written when they are centred
-            new[:, self.told_apart[name].at] = with_presence(vectors)
+            given = [seen[encoder.name, name] for encoder in self.encoders for name in (WHOLE, *LESSON)]
+            new[:, self._placed :] = self.map.of(given)
 
     def repeat(self, rows: Sequence[int]) -> None:
         """Append copies of rows."""
@@ -274,9 +172,6 @@ class EventVectors:
         """Compute all centres from the vectors of `TEXTS`."""
         for facet in self.facets:
             facet.build(unrelated_of(facet.encoder))
-        for name, encoder in self.taught.items():
-            placed = self.told_apart[name]
-            placed.build(self._rows.rows[:, placed.at], unrelated_of(encoder))
         self._centred = 0
         self.extend()
 
@@ -290,59 +185,45 @@ class EventVectors:
         """Return the metric that compares all vectors with these weights; wholes share theirs."""
         alike = Counter(facet.name for facet in self.facets)
         counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
-        counts += [placed.weights(weights[name]) for name, placed in self.told_apart.items()]
-        return SideBySide(self._rows.rows, np.concatenate(counts), "meaning")
+        if self.map is not None:
+            counts.append(np.full(self.map.dimension, weights[LEARNED] / LEARNED_SPREAD, np.float32))
+        return SideBySide(self._rows.rows, np.concatenate(counts))
 
 
 Seen = Mapping[tuple[str, str], Halves]
 """Vectors of events by the encoder's name and the view's, `WHOLE` or one of `LESSON`: one row per event."""
 
 
-def read_vectors_of(
-    view: LaneView, lane_id: int, encoders: Encoders | None, fresh: Sequence[ComparedDocument], *, after: int
-) -> Seen:
+def read_vectors_of(view: LaneView, vectors: EventVectors, fresh: Sequence[ComparedDocument], *, after: int) -> Seen:
     """Return the vectors of events whose documents changed after an entry; missing ones are computed.
 
-    An event of one text has no views; its attempt is that text. Parts by the second encoder are given if a map needs
-    them. ModelError: the encoder's server is unavailable.
+    An event of one text has no views; its attempt is that text. ModelError: the encoder's server is unavailable.
     """
     seen: dict[tuple[str, str], Halves] = {}
-    if encoders is None:
-        return seen
-    for encoder in encoders.all:
-        whole = _wholes(view, lane_id, encoder, fresh)
+    for n, encoder in enumerate(vectors.encoders):
+        whole = vectors_of(view, encoder, {one.id: one.item_id for one in fresh})
         seen[encoder.name, WHOLE] = whole
-        if encoder is encoders.own or (encoder is encoders.beside and encoders.map is not None):
-            parts = [_parts(view, lane_id, encoder, fresh, name, after=after) for name in LESSON]
+        if n == 0 or vectors.map is not None:
+            parts = [_parts(view, encoder, fresh, name, after=after) for name in LESSON]
             alone = ~np.any([part.any(axis=1) for part in parts], axis=0)
             parts[0][alone] = whole[alone]
             seen |= {(encoder.name, name): part for name, part in zip(LESSON, parts, strict=True)}
     return seen
 
 
-def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[ComparedDocument]) -> Halves:
-    """Return the vectors of whole events by one encoder."""
-    return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
-
-
-def _parts(
-    view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[ComparedDocument], name: str, *, after: int
-) -> Halves:
+def _parts(view: LaneView, encoder: Embedder, fresh: Sequence[ComparedDocument], name: str, *, after: int) -> Halves:
     """Return the vectors of one view of events, zeros for an event without it."""
     place = {document.item_id: n for n, document in enumerate(fresh)}
-    changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after) if fresh else []
+    changed = changed_parts(view.unit, view.lane_id, L1, view_part(name), after=after) if fresh else []
     owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
     out = np.zeros((len(fresh), encoder.dimension), np.float16)
-    out[[place[item] for item in owners.values()]] = vectors_of(view, lane_id, encoder, owners)
+    out[[place[item] for item in owners.values()]] = vectors_of(view, encoder, owners)
     return out
 
 
-def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
-    """Return the vectors of documents of events, one row each in their order; missing ones are computed.
-
-    ``owners`` gives the event's id for each document.
-    """
-    stored = read_halves(view.unit, lane_id, L1, encoder.name, list(owners))
+def vectors_of(view: LaneView, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
+    """Return the vectors of documents, one row each; missing ones are computed. ``owners`` maps documents to events."""
+    stored = read_halves(view.unit, view.lane_id, L1, encoder.name, list(owners))
     place = {document: n for n, document in enumerate(owners)}
     out = np.zeros((len(owners), encoder.dimension), np.float16)
     if stored.document_ids:

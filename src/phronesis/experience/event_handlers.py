@@ -1,7 +1,6 @@
 """Handlers of the verbs ``experience`` and ``source``, which turn attempts into L1 events (EMB-01 to EMB-05).
 
-``experience`` carries the attempt itself. ``source`` carries a raw text that an adapter parses: the log keeps the text,
-and an outcome keeps the parsed drafts, so that a better adapter can parse it again (``rederive``).
+The log keeps a source's raw text, and an outcome its parsed drafts, so that ``rederive`` can parse it again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,10 +39,7 @@ from phronesis.store.lane_view import LaneView
 
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes, with removals of evidence whose pattern or event is no longer held.
-
-    ``held`` are the items that the changes affect.
-    """
+    """Return the changes, with removals of evidence whose pattern or event, among ``held``, is no longer held."""
     gone = _gone(changes, held)
     if not gone:
         return changes
@@ -105,10 +101,7 @@ def prepare_experience(_bench: PrepareContext, entry: Entry) -> Sequence[Outcome
 def apply_experience(
     view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION, long_errors: bool = True
 ) -> Changes:
-    """Create the events of an entry.
-
-    ``version`` is that of the artifact rules, ``long_errors`` as in `label_of`.
-    """
+    """Create the events of an entry, by a version of the artifact rules; ``long_errors`` as in `label_of`."""
     return _made(view, entry, outcomes, _given(entry, long_errors=long_errors), version)
 
 
@@ -158,9 +151,7 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
     at = nei.get("occurred_at")
     return Draft(
         **texts,
-        label=decided.label,
-        signals=decided.signals,
-        confidence=decided.confidence,
+        **decided.fields,
         field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
         observations=nei.get("observations") or {},
         artifacts=tuple(artifacts_of(hints)),
@@ -202,7 +193,17 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Sourc
         artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts), version=version)
         item = held.held(one.n, _item(view, entry, one, artifacts))
         items.append(item)
-        edges += [_about(entry, item, artifact) for artifact in artifacts]
+        edges += [
+            Edge(
+                type=ABOUT,
+                from_kind="item",
+                from_id=item.id,
+                to_kind="artifact",
+                to_id=artifact.id,
+                entry_id=entry.id,
+            )
+            for artifact in artifacts
+        ]
     return Changes(items=items, edges=edges)
 
 
@@ -250,10 +251,6 @@ def _item(view: LaneView, entry: Entry, told: SourcedDraft, artifacts: Sequence[
         data={name: value for name, value in data.items() if value not in (None, [], {}, "")},
         **view.scope_fields(),
     )
-
-
-def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
-    return Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id, entry_id=entry.id)
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:

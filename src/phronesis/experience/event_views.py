@@ -1,8 +1,4 @@
-"""Compare events by single views, read links that people set between events, and extract readable terms (EMB-08).
-
-View vectors are read for the events of one aggregation and not cached: as half-precision numbers they would add a fifth
-to a lane's memory with all encoders, two fifths with one.
-"""
+"""Compare events by single views, read links that people set between events, and extract readable terms (EMB-08)."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,7 +24,7 @@ from phronesis.experience.laws.clustering import (
 )
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.feedback_weights import ImpliedPairs, resolve_pairs
-from phronesis.experience.laws.lexical_similarity import GrowableArray, TermBags, TermCosine
+from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import Pairs
 from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows, SimilarityMetric, Term, WeightedSum
 from phronesis.index.tokens import CHINESE_FUNCTION_CHARACTERS, CHINESE_STOP_BIGRAMS, ENGLISH_STOP_WORDS
@@ -122,25 +118,27 @@ def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairCo
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
     """Return the must-link or cannot-link edge between two events; it replaces an earlier one."""
     first, second = sorted((one, other))
-    return Edge(
-        type=SIMILAR,
-        from_kind="item",
-        from_id=first,
-        to_kind="item",
-        to_id=second,
-        entry_id=entry_id,
-        grade=TOGETHER if together else APART,
-        origin=origin,
-    )
+    return item_edge(SIMILAR, first, second, entry_id, grade=TOGETHER if together else APART, origin=origin)
+
+
+def item_edge(
+    kind: str,
+    one: str,
+    other: str,
+    entry_id: str,
+    *,
+    weight: float = 1.0,
+    grade: str | None = None,
+    origin: Origin = "rule",
+) -> Edge:
+    """Return an edge from one item to another."""
+    ends = {"from_kind": "item", "from_id": one, "to_kind": "item", "to_id": other}
+    return Edge(type=kind, entry_id=entry_id, weight=weight, grade=grade, origin=origin, **ends)  # type: ignore[arg-type]
 
 
 BY_MEANING: Final = 5.5
 BY_WORDS: Final = 9.0
-"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words.
-
-With both encoders such patterns add two pairs to the nine readable labelled sets, both right; above 4.5 they added 20,
-of which three were right (docs/benchmarks.md).
-"""
+"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words (docs/benchmarks.md)."""
 
 ALONE: Final = ("situation", "attempt", "result", "reflection")
 """The views by which a pattern may be made alone; a shared goal says nothing about a lesson."""
@@ -160,10 +158,7 @@ class ViewTable:
     threshold: float
 
     def cohesions(self, members: Sequence[str]) -> dict[str, float]:
-        """Return the mean similarity of members in each view that enough of them have.
-
-        ``members`` are ordered by typicality.
-        """
+        """Return the mean similarity of members, the most typical first, in each view that enough of them have."""
         rows = [self.places[one] for one in members[:SAMPLED]]
         out = {}
         for view, metric in self.metrics.items():
@@ -182,10 +177,7 @@ class ViewTable:
     def groups(
         self, pairs: Pairs, known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
     ) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Return groups by one view, then by two crossed views, without known ones; each with its views.
-
-        Groups by one view are formed ``among`` the events given for it.
-        """
+        """Return groups by one view, formed ``among`` its events, then by two crossed views, without known ones."""
         by_view: dict[str, list[list[int]]] = {}
         out: list[tuple[tuple[str, ...], list[int]]] = []
         for view in ALONE:
@@ -201,39 +193,21 @@ class ViewTable:
 
 
 @dataclass(slots=True)
-class _ViewVectors:
-    """The vectors of one view, as stored half-precision numbers, and the row of each event."""
-
-    row_of: dict[str, int] = field(default_factory=dict)
-    rows: GrowableArray[np.float16] = field(default_factory=lambda: GrowableArray(np.float16))
-
-    def take(self, ids: Sequence[str], vectors: Halves) -> None:
-        self.row_of |= {one: len(self.rows) + n for n, one in enumerate(ids)}
-        self.rows.add(vectors)
-
-    def of(self, ids: Sequence[str]) -> Floats:
-        return self.rows.rows[[self.row_of[one] for one in ids]].astype(np.float32)
-
-
-@dataclass(slots=True)
 class ViewReader:
     """Reads the views of a lane's events, each once; terms are numbered as in the lane's table."""
 
     view: LaneView
     table: EventTable
     encoder: Embedder | None
-    _read: Mapping[str, _ViewVectors] = field(default_factory=lambda: {name: _ViewVectors() for name in VIEWS})
-    """Vectors by view."""
+    _read: dict[tuple[str, str], Halves] = field(default_factory=dict)
+    """Vectors by event and view, as stored half-precision numbers."""
     _bags: dict[str, Bag] = field(default_factory=dict)
     """Terms by text."""
     _worded: ViewTable | None = None
     """The last events by words; idf is computed over all that were read."""
 
     def of(self, items: Mapping[str, Item], wanted: Mapping[str, AbstractSet[str]]) -> ViewTable:
-        """Return the views of some events.
-
-        By embeddings, only the events that are ``wanted`` for a view can be compared in it.
-        """
+        """Return the views of some events; by embeddings, only those ``wanted`` for a view can be compared in it."""
         ids = sorted(items)
         texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
         having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
@@ -244,11 +218,7 @@ class ViewReader:
                 self._worded = ViewTable(places, metrics, having, BY_WORDS)
             return self._worded
         asked = {name: [n for n in sorted(having[name]) if ids[n] in wanted.get(name, ())] for name in VIEWS}
-        self._take_in(
-            self.encoder,
-            dict(zip(ids, texts, strict=True)),
-            {name: [ids[n] for n in there] for name, there in asked.items()},
-        )
+        self._take_in(self.encoder, {(ids[n], name): texts[n] for name, there in asked.items() for n in there})
         seen = {name: self._by_meaning(ids, name, there) for name, there in asked.items()}
         return ViewTable(places, seen, having, BY_MEANING)
 
@@ -264,30 +234,21 @@ class ViewReader:
         assert centre is not None  # it is built  # noqa: S101
         vectors: Floats = np.zeros((len(ids), len(centre.mean)), np.float32)
         if there:
-            vectors[there] = centre.centred(self._read[name].of([ids[n] for n in there]))
+            read = np.stack([self._read[ids[n], name] for n in there])
+            vectors[there] = centre.centred(read.astype(np.float32))
         return WeightedSum([Term(Cosine(vectors), 1.0 / centre.spread)])
 
-    def _take_in(
-        self, encoder: Embedder, texts: Mapping[str, Mapping[str, str]], asked: Mapping[str, Sequence[str]]
-    ) -> None:
-        """Read the vectors of views that are not cached yet."""
-        missing = {name: [one for one in ids if one not in self._read[name].row_of] for name, ids in asked.items()}
-        lane_id = self.view.lane_id
-        parts = views_of(self.view.unit, lane_id, {one for ids in missing.values() for one in ids})
+    def _take_in(self, encoder: Embedder, asked: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
+        """Read the vectors of events' views, given with the event's texts, that are not cached yet."""
+        missing = asked.keys() - self._read.keys()
+        parts = views_of(self.view.unit, self.view.lane_id, {one for one, _ in missing})
         stored = {(row.item_id, row.part): row.id for row in parts}
-        wanted = {
-            (one, name): self._document(stored, one, texts[one], name) for name, ids in missing.items() for one in ids
-        }
-        owners = {document: one for (one, _), document in wanted.items()}
-        vectors = vectors_of(self.view, lane_id, encoder, owners)
-        place = {document: n for n, document in enumerate(owners)}
-        for name, ids in missing.items():
-            self._read[name].take(ids, vectors[[place[wanted[one, name]] for one in ids]])
+        documents = {(one, name): self._document(stored, one, asked[one, name], name) for one, name in sorted(missing)}
+        owners = {document: one for (one, _), document in documents.items()}
+        rows = dict(zip(owners, vectors_of(self.view, encoder, owners), strict=True))
+        self._read |= {view: rows[document] for view, document in documents.items()}
 
     def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
-        """Return the id of the document that holds a view.
-
-        Of two equal views the first is stored; an event of one view is stored as a whole.
-        """
+        """Return the id of the document that holds a view: the first of equal ones, or an event's only one."""
         first = next(view for view in VIEWS if texts.get(view) == texts[name])
         return stored.get((one, view_part(first))) or self.table.document_of(one)

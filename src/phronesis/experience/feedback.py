@@ -1,8 +1,7 @@
 """The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/16).
 
-A judgement is a row of evidence on the item, one per actor, and changes its weights at once. A judgement on an event
-also reaches the patterns that contain it and their principles. A merge or split is stored as must-link and cannot-link
-edges between events, which every later ``aggregate`` respects.
+A judgement is a row of evidence on the item, one per actor; one on an event also reaches its patterns and their
+principles. A merge or split is stored as must-link and cannot-link edges between events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among
+from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among, item_edge
 from phronesis.experience.laws.event_draft import LABELS
 from phronesis.experience.laws.feedback_weights import (
     LABEL,
@@ -119,10 +118,7 @@ def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
 def _on_principles(
     view: LaneView, pattern: Item, rows: Sequence[EvidenceRow], row: EvidenceRow
 ) -> Iterable[EvidenceRow]:
-    """Return the rows that principles receive for a judgement on a member of one of their patterns.
-
-    Its weight is the member's share of the pattern.
-    """
+    """Return the rows that principles receive for a judgement on a member, weighted by its share of the pattern."""
     weights = {one.source_key: one.weight for one in membership(rows) if one.polarity == "support"}
     if row.item_id not in weights:
         return
@@ -162,7 +158,10 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
     if payload["kind"] == MERGE:
         after = link_events(events, before)
         others = [one for one in view.items(payload["value"]) if one != target.id]
-        into = [_into(entry, one, target.id) for one in others]
+        into = [
+            item_edge(SIMILAR, one, target.id, entry.id, grade=TOGETHER, origin=origin_of(entry.actor))
+            for one in others
+        ]  # which pattern continues when it takes another's events
         gone = [edge for edge in view.edges_from([target.id, *others], SIMILAR) if edge.grade == TOGETHER]
     else:
         after = separate_parts(
@@ -188,28 +187,15 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
 
 
 def _difference(entry: Entry, before: ImpliedPairs, after: ImpliedPairs) -> tuple[list[Edge], list[Edge]]:
-    def edge(pair: tuple[str, str], together: bool) -> Edge:
-        return bond(entry.id, *pair, together=together, origin=origin_of(entry.actor))
+    """Return the edges to add and to remove."""
+    origin = origin_of(entry.actor)
 
-    coming = [edge(pair, True) for pair in sorted(after.together - before.together)]
-    coming += [edge(pair, False) for pair in sorted(after.apart - before.apart)]
-    going = [edge(pair, True) for pair in sorted(before.together - after.together)]
-    going += [edge(pair, False) for pair in sorted(before.apart - after.apart)]
-    return coming, going
+    def edges(now: ImpliedPairs, then: ImpliedPairs) -> list[Edge]:
+        pairs = [(pair, True) for pair in sorted(now.together - then.together)]
+        pairs += [(pair, False) for pair in sorted(now.apart - then.apart)]
+        return [bond(entry.id, *pair, together=together, origin=origin) for pair, together in pairs]
 
-
-def _into(entry: Entry, pattern: str, target: str) -> Edge:
-    """Return the edge that says which pattern continues when it takes another's events."""
-    return Edge(
-        type=SIMILAR,
-        from_kind="item",
-        from_id=pattern,
-        to_kind="item",
-        to_id=target,
-        entry_id=entry.id,
-        grade=TOGETHER,
-        origin=origin_of(entry.actor),
-    )
+    return edges(after, before), edges(before, after)
 
 
 HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)
@@ -242,8 +228,7 @@ def feedback_payload(
 ) -> dict[str, Any]:
     """Return the payload to record for feedback on an item. InputError names the field and the remedy.
 
-    ``again`` is what was recorded under the call's idempotency key: the same call gives the same payload, whatever has
-    changed since.
+    ``again`` is what was recorded under the call's idempotency key: the same call gives the same payload.
     """
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}; got {kind!r:.40}", field="kind")

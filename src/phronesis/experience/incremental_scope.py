@@ -1,8 +1,6 @@
 """Determine which events are regrouped with new events, and which patterns may change.
 
-Groups by overall similarity are disjoint. Groups by one view, or by two crossed views, overlap with them and with each
-other. Following every event to all its patterns and back to all their events would therefore reach a whole lane from
-one common situation.
+Groups by one view overlap: to follow every event to all its patterns and back would reach a whole lane.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,22 +10,21 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.experience.counterexamples import members_of, spoken_against
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import ALONE, ViewReader, bonded_events
 from phronesis.experience.laws.clustering import PairConstraints
 from phronesis.experience.laws.neighbour_graph import NOBODY
 from phronesis.experience.laws.records import MEMBER_OF
 from phronesis.experience.laws.similarity import ListedPairs
+from phronesis.experience.pattern_relations import members_of, spoken_against
 from phronesis.store.lane_view import LaneView
 
 JOINT: Final = "average link"
 """The method of a group by overall similarity; a group by one view, or by two, is named after its views."""
 
 NEAR: Final = 0.3
-"""Share of the threshold that the similarity of two neighbours must reach for one to be regrouped with the other.
-Weaker neighbours are listed only for want of nearer ones; without them, events added one by one are grouped nearly as
-all at once (docs/decisions/15-aggregation.md)."""
+"""Share of the threshold that two neighbours must reach for one to be regrouped with the other: weaker ones are listed
+only for want of nearer ones (docs/decisions/15-aggregation.md)."""
 
 _BY: Final = " by "
 _AND: Final = " and "
@@ -96,9 +93,8 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
 def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> RegroupingScope:
     """Return which events and patterns some new events and their neighbours affect.
 
-    Overall, they are grouped with the members of their patterns, with the events that must be together with any of
-    these, and so on. By a view, they are grouped with the members of their own patterns of that view, and with those of
-    their neighbours that are in no pattern of it.
+    Overall, they are grouped with the members of their patterns and what must be together with these, and so on; by a
+    view, with the members of their own patterns of it and with neighbours in none.
     """
     events, of_event, members = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
     alike = _crossing(table, near.by_view, of_event)

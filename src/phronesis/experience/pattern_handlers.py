@@ -1,8 +1,7 @@
 """Handler that applies an aggregation: patterns are created, updated with other members, or retired (EMB-09).
 
-A pattern keeps its id while a group shares most members with it (`core.vectors.match_by_overlap`), within one
-outcome and one view. Membership is evidence, one weighted row per event; similar events of the other outcome are
-contradicting evidence.
+A pattern keeps its id while a group of its outcome and view shares most members with it. Membership is evidence, one
+weighted row per event; similar events of the other outcome are contradicting evidence.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +17,10 @@ from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.core.vectors import match_by_overlap
 from phronesis.engine.handler import Handler, Outcomes, Prepare
 from phronesis.experience.aggregation import AGGREGATE, CLUSTERS, MIN_MEMBERS, STAYS
-from phronesis.experience.event_views import SIMILAR, TOGETHER
+from phronesis.experience.event_views import SIMILAR, TOGETHER, item_edge
 from phronesis.experience.laws.feedback_weights import echoes
 from phronesis.experience.laws.records import CONTRADICTS, CROSSED, L1, MEMBER_OF, PATTERN
-from phronesis.experience.pattern_similarity import drawn_anew
+from phronesis.experience.pattern_relations import drawn_anew
 from phronesis.experience.watermarks import mark
 from phronesis.forgetting.laws import is_forgotten
 from phronesis.store.lane_view import LaneView
@@ -35,6 +34,97 @@ AGGREGATED: Final = "aggregated"
 _RETURNS: Final = {"ended": None, "ended_by": None, "valid_to": None}
 
 
+class LearnedChanges:
+    """Collects the changes that an aggregation or an abstraction makes to what was learned."""
+
+    def __init__(self, view: LaneView, entry: Entry, supports: str) -> None:
+        """Begin without changes; ``supports`` is the type of the edges from supporting evidence."""
+        self.items: list[Item] = []
+        self.patches: list[Patch] = []
+        self.edges: list[Edge] = []
+        self.dropped_edges: list[Edge] = []
+        self.evidence: list[EvidenceRow] = []
+        self.dropped_evidence: list[EvidenceRow] = []
+        self._view = view
+        self._entry = entry
+        self._supports = supports
+
+    def changes(self) -> Changes:
+        """Return what was collected."""
+        return Changes(
+            items=self.items,
+            patches=self.patches,
+            edges=self.edges,
+            dropped_edges=self.dropped_edges,
+            evidence=self.evidence,
+            dropped_evidence=self.dropped_evidence,
+        )
+
+    def create(self, kind: str, support: Iterable[str], fields: Mapping[str, Any]) -> str:
+        """Create a pattern or a principle from the ids of its support; return its id."""
+        at = self._entry.recorded_at
+        item = Item(
+            id=item_id(self._entry.id, kind, "\n".join(sorted(support))),
+            kind=kind,
+            content="",
+            entry_id=self._entry.id,
+            recorded_at=at,
+            updated_at=at,
+            importance=DEFAULT_IMPORTANCE[kind],
+            source_type="aggregation" if kind == PATTERN else "abstraction",
+            occurred_at=at,
+            valid_from=at,
+            **self._view.scope_fields(),
+        )
+        self.items.append(item.with_fields(fields))
+        return item.id
+
+    def end(self, learned: str, how: str, why: str, evidence: Sequence[EvidenceRow]) -> None:
+        """End a pattern or a principle; its evidence is kept as history."""
+        self.patches.append(
+            Patch(learned, {"ended": how, "ended_by": self._entry.id, "valid_to": self._entry.recorded_at}, why)
+        )
+        self.dropped_edges += map(self._edge, evidence)
+
+    def support(self, row: EvidenceRow, before: EvidenceRow | None) -> None:
+        """Add a row of evidence, which may replace one, with its edge."""
+        self.evidence.append(row)
+        self.edges.append(self._edge(row))
+        if before is not None:
+            self.dropped_evidence.append(before)
+
+    def drop(self, rows: Sequence[EvidenceRow]) -> None:
+        """Remove rows of evidence with their edges."""
+        self.dropped_evidence += rows
+        self.dropped_edges += map(self._edge, rows)
+
+    def row(
+        self, learned: str, polarity: Polarity, source: Item, weight: float, *, grade: str | None = None
+    ) -> EvidenceRow:
+        """Return the row of evidence that an item is for or against what was learned."""
+        return EvidenceRow(
+            item_id=learned,
+            polarity=polarity,
+            source_key=source.id,
+            entry_id=self._entry.id,
+            recorded_at=self._entry.recorded_at,
+            source_entry_id=source.entry_id,
+            source_item_id=source.id,
+            source_ref=source.source_ref,
+            grade=grade,
+            weight=weight,
+            occurred_at=source.occurred_at,
+        )
+
+    def _edge(self, row: EvidenceRow) -> Edge:
+        kind = self._supports if row.polarity == "support" else CONTRADICTS
+        return item_edge(kind, row.source_key, row.item_id, self._entry.id, weight=self.edge_weight(row))
+
+    def edge_weight(self, row: EvidenceRow) -> float:
+        """Return the weight of a row's edge, in [0, 1]."""
+        return row.weight
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A group whose members are all present: its description, and its events with their weights."""
@@ -43,7 +133,6 @@ class Group:
     members: Mapping[str, Item]
     weights: Mapping[str, float]
     counter: Mapping[str, Item]
-    against: Mapping[str, float]
     number: int
     """Its place among the groups of the outcome."""
 
@@ -57,6 +146,27 @@ class Group:
         """Return whether it is of successes (failures and unknowns are together), and its method."""
         return (self.body["outcome"] == "success", self.body["method"])
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a pattern that follow from the group."""
+        body = self.body
+        return {
+            "content": body["content"],
+            "label": body["outcome"],
+            "trust": min(item.trust for item in self.members.values()),
+            "data.view": body["view"],
+            "data.cluster_info": {
+                "size": len(self.members),
+                "centre": next(iter(self.members)),
+                "method": body["method"],
+                "cohesion": body["cohesion"],
+                **({CROSSED: body[CROSSED]} if body.get(CROSSED) else {}),
+            },
+            "data.summary": body["summary"],
+            "data.signature": body["signature"],
+            "data.recommendation": body["recommendation"],
+        }
+
 
 def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Return the changes of an aggregation on the present lane."""
@@ -68,24 +178,23 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     patterns |= {one: item for one, item in back.items() if item.ended == "retired" and not is_forgotten(item)}
     clusters = said.body["clusters"]
     groups = _groups(view, clusters)
-    evidence = view.evidence(patterns)
-    ids = _continued(groups, _memberships(view, patterns, evidence), patterns)
-    marks, moved = mark(view, entry)
-    work = _AggregationChanges(view, entry, evidence, view.evidence(one for group in groups for one in group.events))
+    work = _AggregationChanges(view, entry, view.evidence(patterns))
+    ids = _continued(groups, _memberships(view, patterns, work.before), patterns)
+    work.said = view.evidence(one for group in groups for one in group.events)
     work.placed |= _staying(view, clusters)
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
-    work.retire([one for one, item in patterns.items() if item.live and one not in set(ids.values())])
+    for one, item in patterns.items():
+        if item.live and one not in set(ids.values()):
+            work.end(one, "retired", RETIRED, membership(work.before.get(one, ())))
     resembling = _resembling(clusters, work.placed)
     drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), resembling)
-    return Changes(
-        items=[*work.items, *marks],
-        patches=[*work.patches, *moved],
-        edges=[*work.edges, *drawn],
-        dropped_edges=[*work.dropped_edges, *undrawn],
-        evidence=work.evidence,
-        dropped_evidence=work.dropped_evidence,
-    )
+    marks, moved = mark(view, entry)
+    work.items += marks
+    work.patches += moved
+    work.edges += drawn
+    work.dropped_edges += undrawn
+    return work.changes()
 
 
 def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group]:
@@ -94,21 +203,12 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
     events = {one: item for one, item in view.items(named).items() if item.kind == L1 and item.live}
     out = []
     for number, body in enumerate(clusters):
-        if STAYS in body:
-            continue
-        weights = {one: weight for one, weight in body["members"] if one in events}
-        against = {one: weight for one, weight in body["counter"] if one in events}
-        if len(weights) >= MIN_MEMBERS:
-            out.append(
-                Group(
-                    body,
-                    {one: events[one] for one in weights},
-                    weights,
-                    {one: events[one] for one in against},
-                    against,
-                    number,
-                )
+        if STAYS not in body:
+            members, counter = (
+                {one: events[one] for one, _ in body[side] if one in events} for side in ("members", "counter")
             )
+            if len(members) >= MIN_MEMBERS:
+                out.append(Group(body, members, dict((*body["members"], *body["counter"])), counter, number))
     return out
 
 
@@ -133,9 +233,9 @@ def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]
 def _memberships(
     view: LaneView, patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
 ) -> dict[str, set[str]]:
-    """Return the events of each pattern; those of a pattern merged into another count as the other's.
+    """Return the events of each pattern; those of one merged into another count as the other's.
 
-    A pattern that is restored takes its former events back from the others.
+    A pattern that is restored takes its former events back.
     """
     drawn = sorted(view.edges_from(patterns, SIMILAR), key=lambda edge: edge.identity)
     into = {edge.from_id: edge.to_id for edge in drawn if edge.grade == TOGETHER and edge.to_id in patterns}
@@ -159,10 +259,12 @@ def _continued(
 ) -> dict[int, str]:
     """Return the pattern that each group continues, of the same outcome and method."""
     out: dict[int, str] = {}
+    of_kind: dict[tuple[bool, str], dict[str, AbstractSet[str]]] = {}
+    for one, item in patterns.items():
+        of_kind.setdefault((item.label == "success", item.data["cluster_info"]["method"]), {})[one] = members[one]
     for kind in sorted({group.kind for group in groups}):
         places = [n for n, group in enumerate(groups) if group.kind == kind]
-        held = {one: members[one] for one, item in patterns.items() if _kind(item) == kind}
-        matched = match_by_overlap([groups[n].members.keys() for n in places], held)
+        matched = match_by_overlap([groups[n].members.keys() for n in places], of_kind.get(kind, {}))
         out |= {places[n]: one for n, one in matched.items()}
     return out
 
@@ -172,52 +274,25 @@ def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
     return [row for row in evidence if row.part == "" and row.polarity in ("support", "contra")]
 
 
-def _kind(item: Item) -> tuple[bool, str]:
-    return (item.label == "success", item.data["cluster_info"]["method"])
-
-
-class _AggregationChanges:
+class _AggregationChanges(LearnedChanges):
     """Collects the changes of one aggregation, group by group."""
 
-    def __init__(
-        self,
-        view: LaneView,
-        entry: Entry,
-        evidence: Mapping[str, Sequence[EvidenceRow]],
-        said: Mapping[str, Sequence[EvidenceRow]],
-    ) -> None:
-        self.items: list[Item] = []
-        self.patches: list[Patch] = []
-        self.edges: list[Edge] = []
-        self.dropped_edges: list[Edge] = []
-        self.evidence: list[EvidenceRow] = []
-        self.dropped_evidence: list[EvidenceRow] = []
-        self._view = view
+    def __init__(self, view: LaneView, entry: Entry, before: Mapping[str, Sequence[EvidenceRow]]) -> None:
+        super().__init__(view, entry, MEMBER_OF)
+        self.before = before
+        self.said: Mapping[str, Sequence[EvidenceRow]] = {}
         self.placed: dict[int, str] = {}
-        self._scope = view.scope_fields()
-        self._entry = entry
-        self._before = evidence
-        self._said = said
 
     def place(self, pattern: str | None, group: Group) -> None:
-        """Create a pattern from a group, or update the one it continues, restoring it if it had been merged.
-
-        A pattern with the same events as before is unchanged, although the growth of the lane changes all figures a
-        little.
-        """
+        """Create a pattern from a group, or update or restore the one it continues unless its events are the same."""
         returns = pattern is not None and not self._view.items([pattern])[pattern].live
         fresh = pattern is None
         if pattern is None:
-            self.items.append(self._pattern(group, _described(group)))
-            pattern = self.items[-1].id
+            pattern = self.create(PATTERN, group.members, group.fields)
         self.placed[group.number] = pattern
-        before = self._before.get(pattern, ())
+        before = self.before.get(pattern, ())
         known = {row.identity: row for row in membership(before)}
-        wished = [
-            *self._rows(pattern, group.members, group.weights, "support"),
-            *self._rows(pattern, group.counter, group.against, "contra"),
-        ]
-        events = [row.source_key for row in wished]
+        wished = [*self._rows(pattern, group, "support"), *self._rows(pattern, group, "contra")]
         held = self._view.items(row.source_key for row in known.values())
         named = {row.identity for row in wished}
         gone = [
@@ -226,23 +301,17 @@ class _AggregationChanges:
         same = not gone and all(row.identity in known and known[row.identity].grade == row.grade for row in wished)
         if fresh or returns or not same:
             if not fresh:
-                self.patches.append(Patch(pattern, {**_described(group), **(_RETURNS if returns else {})}, AGGREGATED))
-            self._member(wished, known, returns=returns)
-            self._drop(gone)
-        self._hear(pattern, events, before)
-
-    def _member(self, wished: Sequence[EvidenceRow], known: Mapping[Any, EvidenceRow], *, returns: bool) -> None:
-        for row in wished:
-            old = known.get(row.identity)
-            if old is None or returns or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
-                self.evidence.append(row)
-                self.edges.append(self._edge(row))
-                if old is not None:
-                    self.dropped_evidence.append(old)
+                self.patches.append(Patch(pattern, {**group.fields, **(_RETURNS if returns else {})}, AGGREGATED))
+            for row in wished:
+                old = known.get(row.identity)
+                if old is None or returns or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
+                    self.support(row, old)
+            self.drop(gone)
+        self._hear(pattern, group.events, before)
 
     def _hear(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
         """Copy the earlier judgements on newly joined events to a pattern, and remove withdrawn ones."""
-        said = [row for one in events for row in self._said.get(one, ())]
+        said = [row for one in events for row in self.said.get(one, ())]
         echoed = {echo.identity: echo for row in said for echo in echoes(row, pattern)}
         held = {row.identity: row for row in before if row.part in set(events)}
         self.evidence += [
@@ -252,91 +321,13 @@ class _AggregationChanges:
         ]
         self.dropped_evidence += [row for key, row in held.items() if not _same_word(row, echoed.get(key))]
 
-    def retire(self, patterns: Sequence[str]) -> None:
-        """End patterns that no group continues; their history is kept."""
-        for pattern in patterns:
-            ended = {"ended": "retired", "ended_by": self._entry.id, "valid_to": self._entry.recorded_at}
-            self.patches.append(Patch(pattern, ended, RETIRED))
-            self._drop_edges(membership(self._before.get(pattern, ())))
-
-    def _drop(self, rows: Sequence[EvidenceRow]) -> None:
-        self.dropped_evidence += rows
-        self._drop_edges(rows)
-
-    def _drop_edges(self, rows: Sequence[EvidenceRow]) -> None:
-        self.dropped_edges += [self._edge(row) for row in rows]
-
-    def _pattern(self, group: Group, fields: Mapping[str, Any]) -> Item:
-        item = Item(
-            id=item_id(self._entry.id, PATTERN, "\n".join(sorted(group.members))),
-            kind=PATTERN,
-            content="",
-            entry_id=self._entry.id,
-            recorded_at=self._entry.recorded_at,
-            updated_at=self._entry.recorded_at,
-            importance=DEFAULT_IMPORTANCE[PATTERN],
-            source_type="aggregation",
-            occurred_at=self._entry.recorded_at,
-            valid_from=self._entry.recorded_at,
-            **self._scope,
-        )
-        return item.with_fields(fields)
-
-    def _rows(
-        self, pattern: str, events: Mapping[str, Item], weights: Mapping[str, float], polarity: Polarity
-    ) -> list[EvidenceRow]:
-        return [
-            EvidenceRow(
-                item_id=pattern,
-                polarity=polarity,
-                source_key=one,
-                entry_id=self._entry.id,
-                recorded_at=self._entry.recorded_at,
-                source_entry_id=item.entry_id,
-                source_item_id=one,
-                source_ref=item.source_ref,
-                grade=item.label,
-                weight=weights[one],
-                occurred_at=item.occurred_at,
-            )
-            for one, item in events.items()
-        ]
-
-    def _edge(self, row: EvidenceRow) -> Edge:
-        return Edge(
-            type=MEMBER_OF if row.polarity == "support" else CONTRADICTS,
-            from_kind="item",
-            from_id=row.source_key,
-            to_kind="item",
-            to_id=row.item_id,
-            entry_id=self._entry.id,
-            weight=row.weight,
-        )
+    def _rows(self, pattern: str, group: Group, polarity: Polarity) -> list[EvidenceRow]:
+        events = group.members if polarity == "support" else group.counter
+        return [self.row(pattern, polarity, item, group.weights[one], grade=item.label) for one, item in events.items()]
 
 
 def _same_word(one: EvidenceRow | None, other: EvidenceRow | None) -> bool:
     return one is not None and other is not None and (one.grade, one.origin) == (other.grade, other.origin)
-
-
-def _described(group: Group) -> dict[str, Any]:
-    """Return the fields of a pattern that follow from its group."""
-    body = group.body
-    return {
-        "content": body["content"],
-        "label": body["outcome"],
-        "trust": min(item.trust for item in group.members.values()),
-        "data.view": body["view"],
-        "data.cluster_info": {
-            "size": len(group.members),
-            "centre": next(iter(group.members)),
-            "method": body["method"],
-            "cohesion": body["cohesion"],
-            **({CROSSED: body[CROSSED]} if body.get(CROSSED) else {}),
-        },
-        "data.summary": body["summary"],
-        "data.signature": body["signature"],
-        "data.recommendation": body["recommendation"],
-    }
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:

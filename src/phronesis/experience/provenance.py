@@ -44,20 +44,12 @@ _LINES: Final = re.compile(r"(?P<whole>.+?)(?:#L(?P<first>[0-9]{1,9})(?:-L(?P<la
 _PAGE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalReference:
-    """A parsed reference: the name of a source, and its lines."""
-
-    whole: str
-    lines: tuple[int, int] | None
-
-    @classmethod
-    def read(cls, text: str) -> "OriginalReference":
-        """Parse ``build.log``, ``build.log#L3`` or ``build.log#L3-L7``."""
-        found = _LINES.fullmatch(text)
-        if found is None or found["first"] is None:
-            return cls(text, None)
-        return cls(found["whole"], (int(found["first"]), int(found["last"] or found["first"])))
+def parse_reference(text: str) -> tuple[str, tuple[int, int] | None]:
+    """Return the name of a source and its lines: ``build.log``, ``build.log#L3`` or ``build.log#L3-L7``."""
+    found = _LINES.fullmatch(text)
+    if found is None or found["first"] is None:
+        return text, None
+    return found["whole"], (int(found["first"]), int(found["last"] or found["first"]))
 
 
 def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
@@ -65,16 +57,16 @@ def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
     event = _by_id(unit, named.removeprefix(CITATION_PREFIX))
     if event is not None:
         return _of_event(unit, event)
-    reference = OriginalReference.read(named)
-    if reference.whole.startswith(ENTRY):
-        return replace(_of_entry(unit, reference.whole.removeprefix(ENTRY), reference.lines), source_ref=named)
+    whole, lines = parse_reference(named)
+    if whole.startswith(ENTRY):
+        return replace(_of_entry(unit, whole.removeprefix(ENTRY), lines), source_ref=named)
     exact = next(_events(unit, scope, {"source_ref": named}), None)
     if exact is not None:
         return _of_event(unit, exact)
-    begins = f"{reference.whole}#L"
+    begins = f"{whole}#L"
     for near in _events(unit, scope, {"source_ref": {"contains": begins}}):
         if str(near.source_ref).startswith(begins):
-            return replace(_of_entry(unit, near.entry_id, reference.lines), source_ref=named)
+            return replace(_of_entry(unit, near.entry_id, lines), source_ref=named)
     raise NotFound(
         f"no event here has the id or the source_ref {named!r:.120}; name the user or namespace whose it is", field="id"
     )
@@ -215,10 +207,9 @@ class _Sides:
     @classmethod
     def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
         """Return the evidence rows sorted by side."""
-        return cls(
-            [row for row in rows if row.polarity == "support"],
-            *(_typical_first(rows, side) for side in ("support", "contra")),
-        )
+        whole = sorted((row for row in rows if not row.part), key=lambda row: (-row.weight, row.source_key))
+        support, contra = ([row for row in whole if row.polarity == side] for side in ("support", "contra"))
+        return cls([row for row in rows if row.polarity == "support"], support, contra)
 
 
 @dataclass(slots=True)
@@ -312,13 +303,6 @@ def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
     latest = max(rows, key=_latest, default=None)
     first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
     return list({row.source_key: row for row in first}.values())
-
-
-def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
-    return sorted(
-        (row for row in rows if row.polarity == polarity and not row.part),
-        key=lambda row: (-row.weight, row.source_key),
-    )
 
 
 def _share(sides: _Sides) -> float:

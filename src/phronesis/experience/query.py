@@ -1,7 +1,7 @@
 """The experience search: find seeds, traverse the graph, rank candidates and compose advice with sources."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.graph_traversal import CROSS, DEPTH, SAME, THROUGH, WIDTH
 from phronesis.experience.laws.ranking import standardise_cosines, weights
 from phronesis.experience.provenance import EvidenceChains
-from phronesis.experience.query_answer import AnswerParts, best_per_layer
+from phronesis.experience.query_answer import best_per_layer
 from phronesis.experience.query_candidates import CandidatePool
 from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph
 from phronesis.experience.query_seeds import QueryLane, TaskNames, corners, cosines, read_meaning, read_words
@@ -76,17 +76,6 @@ def view_shares(
     return out
 
 
-def likeness_to(
-    views: Mapping[str, Mapping[str, Floats]], part: str, vector: Floats, spread: Spread
-) -> dict[str, float]:
-    """Return the similarity of one view of each event to a text, in [0, 1]; events without the view are left out."""
-    named = {one: parts[part] for one, parts in views.items() if part in parts}
-    if not named:
-        return {}
-    shares = standardise_cosines(cosines(np.stack(list(named.values())), vector), spread)
-    return dict(zip(named, shares.tolist(), strict=True))
-
-
 WEAK: Final = 0.15
 """Best share of the question's words below which words do not support an answer."""
 
@@ -105,6 +94,10 @@ class _QueryVectors:
     question: Floats | None = None
     preferred: Floats | None = None
     degraded: tuple[Degraded, ...] = ()
+
+    def fits(self, model: ActiveModel) -> bool:
+        """Return whether the vectors of a model are comparable with the question's; else words alone decide."""
+        return self.encoder is not None and self.encoder.name == model.model_id
 
 
 @dataclass(slots=True)
@@ -130,7 +123,9 @@ class ExperienceSearch:
                 if not lanes:
                     told = _explained(asked, lanes, encoded, None) if asked.explain else None
                     return Answer(abstained=True, degraded=encoded.degraded, explain=told)
-                return self._answered(unit, asked, lanes, encoded, _usable(model, encoded))
+                return self._answered(
+                    unit, asked, lanes, encoded, model if model is not None and encoded.fits(model) else None
+                )
 
     def _answered(
         self,
@@ -154,20 +149,9 @@ class ExperienceSearch:
         abstained = _abstains(pool)
         ranked = pool.settle(pool.ranked(), abstained=abstained)
         abstained = abstained or not ranked
-        result: AnswerParts = best_per_layer(pool, ranked, abstained=abstained)
-        told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
-        return Answer(
-            l1_evidence=result.events,
-            l2_patterns=result.patterns,
-            l3_principles=result.principles,
-            recommended_attempts=result.advised.recommended,
-            avoid=result.advised.avoid,
-            excluded=result.advised.excluded,
-            conflicts=result.conflicts,
-            abstained=abstained,
-            explain=told,
-            degraded=encoded.degraded,
-        )
+        answer = best_per_layer(pool, ranked, abstained=abstained)
+        told = _explained(asked, lanes, encoded, answer.explain) if asked.explain else None
+        return replace(answer, explain=told, degraded=encoded.degraded)
 
     def _encoded(self, tenant: str, asked: ExperienceQuestion) -> _QueryVectors:
         """Return the question's vectors; without vectors, and marked as degraded, if the encoder is unavailable."""
@@ -179,12 +163,6 @@ class ExperienceSearch:
             return _QueryVectors(encoder, self.embedders.question(encoder, asked.text), preferred)
         except ModelError as error:
             return _QueryVectors(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
-
-
-def _usable(model: ActiveModel | None, encoded: _QueryVectors) -> ActiveModel | None:
-    """Return the model whose vectors are comparable with the question's; None if words alone decide."""
-    same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
-    return model if same else None
 
 
 def _look_closer(
@@ -199,7 +177,7 @@ def _look_closer(
     pool.views = view_shares(views, view_weights(pool.asked), encoded.question, spread)
     if encoded.preferred is None:
         return {}
-    return likeness_to(views, view_part("attempt"), encoded.preferred, spread)
+    return view_shares(views, {view_part("attempt"): 1.0}, encoded.preferred, spread)
 
 
 def _abstains(pool: CandidatePool) -> bool:

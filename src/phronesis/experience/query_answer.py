@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from phronesis.core.changes import Delta
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Evidence, Match
 from phronesis.core.scope import Scope
-from phronesis.experience.laws.answers import Conflict, LearnedEvidence, Reference
+from phronesis.experience.laws.answers import Answer, Conflict, LearnedEvidence, Reference
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.evidence_fold import members_of
 from phronesis.experience.laws.principle_text import first_sentences
@@ -78,7 +77,7 @@ class ExperienceBook:
             made = {
                 delta.item_id: delta
                 for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
-                if delta.op == "create" or _moved(delta)
+                if delta.op == "create" or delta.patch or delta.evidence_added or delta.evidence_removed
             }
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
             items = [held[one] for one in made if one in held and held[one].kind == kind]
@@ -94,20 +93,10 @@ class ExperienceBook:
                 changed.append(one)
         mapping: dict[str, list[str]] = {}
         for one in (*new, *changed):
-            for below in _below(one):
+            members = [event for event, _ in one.members] if isinstance(one, Pattern) else ()
+            for below in one.patterns if isinstance(one, Principle) else members:
                 mapping.setdefault(below, []).append(one.id)
         return Aggregation(entry.id, tuple(new), tuple(changed), tuple(retired), mapping)
-
-
-def _moved(delta: Delta) -> bool:
-    """Return whether more of a record changed than its edges to similar ones."""
-    return bool(delta.patch or delta.evidence_added or delta.evidence_removed)
-
-
-def _below(record: Item) -> list[str]:
-    if isinstance(record, Pattern):
-        return [one for one, _ in record.members]
-    return list(record.patterns) if isinstance(record, Principle) else []
 
 
 def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:
@@ -154,19 +143,7 @@ WEIGHED: Final = 4
 Shares = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerParts:
-    """The parts of an answer."""
-
-    events: Sequence[Evidence]
-    patterns: Sequence[LearnedEvidence]
-    principles: Sequence[LearnedEvidence]
-    advised: Recommendations
-    conflicts: Sequence[Conflict]
-    explain: Mapping[str, Any]
-
-
-def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> AnswerParts:
+def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Answer:
     """Return the best of each layer, at most ``limit``; equal statements of several events are listed once."""
     limit = pool.asked.limit
     events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
@@ -181,13 +158,20 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
         if abstained
         else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
     )
-    return AnswerParts(
-        events=_events(pool, events[:limit], records, beside),
-        patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
-        principles=[_learned(pool, one, shares, beside) for one, shares in principles],
-        advised=advised,
+    reached = {
+        one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
+        for one, step in pool.reached.items()
+    }
+    return Answer(
+        l1_evidence=_events(pool, events[:limit], records, beside),
+        l2_patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
+        l3_principles=[_learned(pool, one, shares, beside) for one, shares in principles],
+        recommended_attempts=advised.recommended,
+        avoid=advised.avoid,
+        excluded=advised.excluded,
+        abstained=abstained,
         conflicts=conflicts,
-        explain={"pool": len(pool.items), "reached": _ways(pool), "repeated": repeated},
+        explain={"pool": len(pool.items), "reached": reached, "repeated": repeated},
     )
 
 
@@ -255,14 +239,6 @@ def _why(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
     return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
 
 
-def _ways(pool: CandidatePool) -> dict[str, Any]:
-    """Return the path by which the traversal reached each item."""
-    return {
-        one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
-        for one, step in pool.reached.items()
-    }
-
-
 def _advised(
     pool: CandidatePool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
 ) -> Recommendations:
@@ -270,18 +246,10 @@ def _advised(
     for one, shares in ranked:
         score, relevance = round(pool.score(shares), DIGITS), score_of(shares)
         if one in records:
-            found.append(RankedRecord(record=records[one], score=score, relevance=relevance))
+            found.append(RankedRecord(records[one], score, relevance))
         elif one in learned:
             chain = pool.chain_of[one]
-            found.append(
-                RankedRecord(
-                    record=chain.record,
-                    score=score,
-                    relevance=relevance,
-                    events=chain.events,
-                    needs_validation=chain.needs_validation,
-                )
-            )
+            found.append(RankedRecord(chain.record, score, relevance, chain.events, chain.needs_validation))
     return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
 
 

@@ -209,10 +209,7 @@ class CandidatePool:
     def settle(
         self, ranked: Sequence[tuple[str, dict[str, float]]], *, abstained: bool
     ) -> list[tuple[str, dict[str, float]]]:
-        """Return the ranked items with the requested minimum score.
-
-        Scores are moved to the side of the threshold on which the answer is.
-        """
+        """Return the ranked items with the requested minimum score; scores are moved to the answer's side."""
         best = max((self.score(shares) for _, shares in ranked), default=0.0)
         self.scale = multiplier(best, abstained=abstained)
         least = self.asked.min_score
@@ -224,7 +221,7 @@ class CandidatePool:
             scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
             return scored
         kept = [(score, one, shares) for one, shares in scored if (score := score_of(shares)) > 0]
-        kept.sort(key=lambda one: (-round(one[0], 6), *_newest(self.items[one[1]])))
+        kept.sort(key=lambda one: (-round(one[0], 6), *(-n for n in _place(self.items[one[1]])[1:]), one[1]))
         return [(one, shares) for _, one, shares in kept]
 
 
@@ -233,11 +230,6 @@ def _doing(item: Item) -> str:
     if item.kind == L1:
         return str(item.data.get("attempt", ""))
     return str(item.data.get("recommendation" if item.kind == PATTERN else "action", ""))
-
-
-def _newest(item: Item) -> tuple[int, int, str]:
-    place = _place(item)
-    return (-place[1], -place[2], item.id)
 
 
 def _place(item: Item) -> tuple[bool, int, int]:

@@ -136,10 +136,7 @@ class LaneGraph:
         return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
 
     def then(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return those of some items that were known at the requested time and not in quarantine, as they were.
-
-        Ended and archived ones are included.
-        """
+        """Return those of some items, ended ones too, that were known at the requested time and not in quarantine."""
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._read]
         for lane in self.lanes if missing else ():
@@ -177,17 +174,14 @@ class LaneGraph:
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
         found = {
-            one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item))
+            one: Node(one, LAYERS[item.kind], to_micros(item.occurred_at or item.recorded_at), usefulness_of(item))
             for one, item in held.items()
             if item.kind in LAYERS
         }
         return found | {one: Node(one, ARTIFACT) for one in artifacts}
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Return the edges at some nodes at the requested time.
-
-        The weight of an edge from an artifact of n events is scaled by 1 / √n.
-        """
+        """Return the edges at some nodes at the requested time; those of an artifact of n events weigh 1 / √n."""
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         out: list[Link] = []
         for lane in self.lanes:
@@ -234,7 +228,3 @@ def usefulness_of(item: Item) -> float:
 def weight_of(item: Item) -> float:
     """Return an item's weight, in [0, 1]; below 1 if it was downweighted."""
     return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
-
-
-def _when(item: Item) -> int:
-    return to_micros(item.occurred_at or item.recorded_at)

@@ -1,6 +1,6 @@
 """Find the seeds of a query by words, by embeddings, by exact task name, and by the artifacts it names."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -56,23 +56,11 @@ def _number(name: str) -> int:
 
 @dataclass(slots=True)
 class _Names:
+    """The names of a lane's events, by their hash."""
+
     epoch: int
     seen_seq: int = 0
-    ids: dict[int, str | list[str]] = field(default_factory=dict)
-    """Event ids by the hash of a name; a single id is not wrapped in a list, to spare the garbage collector."""
-
-    def add(self, number: int, item_id: str) -> None:
-        """Add a name of an event."""
-        held = self.ids.setdefault(number, item_id)
-        if isinstance(held, list):
-            held.append(item_id)
-        elif held != item_id:
-            self.ids[number] = [held, item_id]
-
-    def named(self, number: int) -> Sequence[str]:
-        """Return the events that may have the name."""
-        held = self.ids.get(number, [])
-        return [held] if isinstance(held, str) else held
+    ids: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(slots=True)
@@ -84,7 +72,7 @@ class TaskNames:
 
     def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
         """Return the ids of events that may have the name, newest first; `is_called` decides."""
-        known = self._of(unit, lane).named(_number(name))
+        known = self._of(unit, lane).ids.get(_number(name), ())
         episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
         return sorted({*known, *episode}, reverse=True)[:MOST]
 
@@ -95,7 +83,7 @@ class TaskNames:
             names = _Names(lane.epoch)
         if names.seen_seq < lane.documents_seq:
             for item_id, text in changed_views(unit, lane.lane_id, L1, _PARTS, after=names.seen_seq):
-                names.add(_number(normal_title(text)), item_id)
+                names.ids[_number(normal_title(text))].append(item_id)
             names.seen_seq = lane.documents_seq
         self._kept[key] = names
         while len(self._kept) > self.limit:
@@ -214,8 +202,8 @@ def read_words(lanes: Sequence[QueryLane], text: str) -> None:
 def read_meaning(unit: Unit, lanes: Sequence[QueryLane], vector: Floats, model: ActiveModel) -> Spread | None:
     """Score every row by the embedding of a question; return the spread of events' cosines, None without vectors.
 
-    Events are encoded as queries and patterns as passages, whose cosines are distributed differently: each has its own
-    spread. A document without a vector yet is scored by its words.
+    Events are encoded as queries and patterns as passages: each has its own spread of cosines. A document without a
+    vector yet is scored by its words.
     """
     told: list[tuple[QueryLane, Floats, Mask]] = []
     for one in lanes:

@@ -1,7 +1,4 @@
-"""The watermark item that marks how far a lane was aggregated or abstracted; a rollback restores it.
-
-It is archived from the start, so ordinary reads do not return it.
-"""
+"""The watermark item that marks how far a lane was aggregated; archived from the start. A rollback restores it."""
 
 from typing import Final
 
@@ -31,31 +28,30 @@ MERGE: Final = "merge"
 ROLLBACK: Final = "rollback"
 
 AGGREGATED: Final = "aggregate"
-ABSTRACTED: Final = "abstract"
-"""The item keys of watermarks."""
+"""The item key of a watermark."""
 
 
-def _mark(view: LaneView, key: str) -> Item | None:
+def _mark(view: LaneView) -> Item | None:
     found = view.find(kinds=(KIND,), live=False)
-    return next((item for item in reversed(found) if item.key == key and item.ended is None), None)
+    return next((item for item in reversed(found) if item.key == AGGREGATED and item.ended is None), None)
 
 
-def last_processed(view: LaneView, key: str = AGGREGATED) -> int:
+def last_processed(view: LaneView) -> int:
     """Return the seq of the last entry that was processed; 0 before the first time."""
-    mark = _mark(view, key)
+    mark = _mark(view)
     return 0 if mark is None else int(mark.data[MARK])
 
 
-def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item], list[Patch]]:
+def mark(view: LaneView, entry: Entry) -> tuple[list[Item], list[Patch]]:
     """Return the watermark that an entry sets: a new item, or a change of the existing one."""
-    before = _mark(view, key)
+    before = _mark(view)
     if before is not None:
         return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
     item = Item(
-        id=item_id(entry.id, KIND, key),
+        id=item_id(entry.id, KIND, AGGREGATED),
         kind=KIND,
-        key=key,
-        content=key,
+        key=AGGREGATED,
+        content=AGGREGATED,
         entry_id=entry.id,
         recorded_at=entry.recorded_at,
         updated_at=entry.recorded_at,

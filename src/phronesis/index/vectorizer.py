@@ -13,7 +13,7 @@ import numpy as np
 
 from phronesis.errors import ModelError
 from phronesis.experience.laws.kinds import EVENT_KIND
-from phronesis.index.projections import ALIKE, is_compared
+from phronesis.index.projections import is_compared
 from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.embedders import Embedders
 from phronesis.store.database import Database, Unit
@@ -189,7 +189,6 @@ class _Job:
     embedder: Embedder
     kinds: Sequence[str]
     home: Home
-    part: str | None = None
     beside: bool = False
     """Whether the encoder is a second one, besides the tenant's own, which searches use."""
 
@@ -311,12 +310,8 @@ class Vectorizer:
         self, tenant: str, lane: DocumentState, own: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
         """Make the vectors of `TWICE` by the second encoders."""
-        beside = self.embedders.beside(own)
-        jobs = [] if beside is None else [_Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)]
-        jobs += [
-            _Job(tenant, lane.lane_id, one, (EVENT_KIND,), MEMORY, ALIKE, beside=True)
-            for one in self.embedders.of_lessons(own)
-        ]
+        beside = self.embedders.all_beside(own)
+        jobs = [_Job(tenant, lane.lane_id, one, TWICE, MEMORY, beside=True) for one in beside]
         return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
@@ -334,7 +329,6 @@ class Vectorizer:
                         limit=BATCH,
                         entries=window,
                         kinds=job.kinds,
-                        part=job.part,
                         home=job.home,
                     )
                 todo = _short(missing)

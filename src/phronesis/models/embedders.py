@@ -11,7 +11,7 @@ import numpy as np
 from phronesis.errors import InputError, ModelUnavailable
 from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit
 from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, may_be_the_text
-from phronesis.models.local_embedders import load_beside, load_local_embedder, load_of_lessons
+from phronesis.models.local_embedders import load_beside, load_local_embedder
 from phronesis.models.token_counter import TokenCounter
 
 PAUSE_SECONDS: Final = 10.0
@@ -28,7 +28,7 @@ def load_embedders(choice: str) -> "Embedders":
 
     The search encoder, and those that compare experience.
     """
-    return Embedders(load_embedder(choice), beside=load_beside(choice), of_lessons=load_of_lessons(choice))
+    return Embedders(load_embedder(choice), beside=load_beside(choice))
 
 
 class Embedders:
@@ -43,12 +43,10 @@ class Embedders:
         default: Embedder | None,
         *,
         beside: Embedder | None = None,
-        of_lessons: Sequence[Embedder] = (),
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self.default = default
         self._beside = beside
-        self._of_lessons = tuple(of_lessons)
         self._seconds = seconds
         self._away_until: dict[str, float] = {}
         self._loaded = {} if default is None else {default.name: default}
@@ -77,15 +75,10 @@ class Embedders:
         """
         return None if self._beside is None or self._beside.name in encoder.name else self._beside
 
-    def of_lessons(self, encoder: Embedder) -> tuple[Embedder, ...]:
-        """Return the lesson encoders that are used in addition to a tenant's own."""
-        same = self.default is not None and self.default.name == encoder.name
-        return self._of_lessons if same else ()
-
     def all_beside(self, encoder: Embedder) -> list[Embedder]:
         """Return all encoders that are used in addition to a tenant's own."""
         beside = self.beside(encoder)
-        return [*([] if beside is None else [beside]), *self.of_lessons(encoder)]
+        return [] if beside is None else [beside]
 
     def question(self, encoder: Embedder, text: str) -> Floats:
         """Return the vector of a question, or raise its ModelError.

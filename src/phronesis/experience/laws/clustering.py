@@ -1,7 +1,7 @@
 """Cluster events into patterns, for a whole lane and for an incremental update alike (EMB-09).
 
-Two events belong together when they are similar and share nearest neighbours. Connected components of the neighbour
-graph are separated first, so that only events within reach of each other are compared pairwise.
+Two events belong together when they are similar and share nearest neighbours. Components of the neighbour graph are
+separated first, so that only events within reach of each other are compared pairwise.
 """
 
 import math
@@ -27,8 +27,7 @@ from phronesis.experience.laws.neighbour_graph import (
 from phronesis.experience.laws.similarity import EdgeBuilder, Floats, Rows, SimilarityMetric
 
 REACH: Final = 0.6
-"""Share of the threshold that one pair of neighbours must reach for two groups to be compared: an average at the
-threshold has a pair above it, so little is lost below."""
+"""Share of the threshold that one pair of neighbours must reach for two groups to be compared."""
 
 STEP: Final = 1.15
 """Factor by which the pair threshold rises each time a component is too large to compare all pairs."""
@@ -41,8 +40,7 @@ CLOSEST: Final = 2.0
 
 
 FRAGMENT: Final = 8
-"""Members of a group that may be a fragment of a larger one. Among many similar events few share the same five nearest
-neighbours, so they fall into fragments, each larger than the neighbourhood that formed it."""
+"""Members of a group that may be a fragment: among many similar events few share the same nearest neighbours."""
 
 SETTLED: Final = 100
 """Events from which shared neighbours count fully."""
@@ -51,17 +49,15 @@ FEW: Final = 30
 """Events up to which a nearest pair is seldom similar by chance: the threshold rises with each doubling beyond."""
 
 UNBROKEN: Final = 0.85
-"""Two such groups are merged if the average similarity across them is at least this share of that inside: there is no
-gap between them."""
+"""Two such groups are merged if the average similarity across them is at least this share of that inside."""
 
 
 @dataclass(frozen=True, slots=True)
 class MembershipThresholds:
     """Thresholds of belonging together: an average similarity of ``alone``, or ``threshold`` with shared neighbours.
 
-    ``shared`` is added for sharing all neighbours in a lane of at least `SETTLED` events, and in proportion less in a
-    smaller one: of five events each is a neighbour of every other. Two of a few events are seldom similar by chance, so
-    the threshold is lower for them (``early``, ``rising``).
+    ``shared`` is added for sharing all neighbours among at least `SETTLED` events, in proportion less among fewer. Two
+    of a few events are seldom similar by chance: the threshold is lower for them (``early``, ``rising``).
     """
 
     shared: float
@@ -191,20 +187,29 @@ class Grouper:
         return float(alike[apart].mean())
 
     def _within_reach(self, rows: Rows) -> list[list[int]]:
-        out: list[list[int]] = []
-        waiting = [(rows, *self.pairs(rows), REACH)]
-        while waiting:
-            members, pairs, alike, reach = waiting.pop()
-            joined = list(map(tuple, pairs[alike >= reach].tolist()))
-            inside = set(members.tolist())
-            joined += [pair for pair in self.bonds.together if inside.issuperset(pair)]
-            for part in components(sorted(inside), joined):
-                if len(part) <= MAX_COMPARED or reach > CLOSEST:
-                    out.append(part)
-                    continue
+        return within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together)
+
+
+def within_reach(
+    rows: Sequence[int], pairs: Pairs, alike: Floats, together: Sequence[tuple[int, int]] = ()
+) -> list[list[int]]:
+    """Return the components of rows under pairs above `REACH`; large ones are split at rising thresholds.
+
+    Those still larger than `MAX_COMPARED` beyond `CLOSEST` are of nearly equal rows.
+    """
+    out: list[list[int]] = []
+    waiting = [(list(rows), pairs, alike, REACH)]
+    while waiting:
+        members, pairs, alike, reach = waiting.pop()
+        inside = set(members)
+        joined = [*map(tuple, pairs[alike >= reach].tolist()), *(pair for pair in together if inside.issuperset(pair))]
+        for part in components(sorted(inside), joined):
+            if len(part) <= MAX_COMPARED or reach > CLOSEST:
+                out.append(part)
+            else:
                 within = np.isin(pairs, part).all(axis=1)
-                waiting.append((np.array(part, dtype=np.int64), pairs[within], alike[within], reach * STEP))
-        return out
+                waiting.append((part, pairs[within], alike[within], reach * STEP))
+    return out
 
 
 def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
@@ -231,11 +236,7 @@ def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores:
 
 
 def shared_of(
-    pairs: Pairs,
-    rows: Rows,
-    nearest: npt.NDArray[np.int64],
-    scores: Floats,
-    counts: Sequence[int] = SHARED,
+    pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats, counts: Sequence[int] = SHARED
 ) -> Floats:
     """Return the neighbourhood overlap of each pair, as `Neighbours.shared` does for all pairs."""
     places = np.searchsorted(rows, pairs)
@@ -278,38 +279,27 @@ def cohesion(alike: Floats) -> float | None:
 def view_of(cohesions: Mapping[str, float]) -> str:
     """Return the views in which members are similar, joined by ``+``; at least the one with the highest cohesion.
 
-    If they are similar in none, but one's attempt is another's result, it is `TRIED`.
+    `TRIED` if they are similar in none.
     """
     alike = [view for view in VIEWS if cohesions.get(view, 0.0) >= ALIKE]
     most = max(cohesions, key=lambda view: (cohesions[view], -VIEWS.index(view)), default=TRIED)
     return "+".join(alike) or (most if cohesions.get(most, 0.0) > 0 else TRIED)
 
 
-def view_groups(
-    metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float, apart: Sequence[tuple[int, int]] = ()
-) -> list[list[int]]:
-    """Return the groups of rows with an average similarity of ``threshold``, each sorted, among rows that edges join.
-
-    No group contains a pair of ``apart``; groups below `LEAST` members are left out.
-    """
-    everybody = np.arange(metric.size)
-    links = builder.build(metric, everybody)
+def view_groups(metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float) -> list[list[int]]:
+    """Return the groups, of at least `LEAST`, of rows with an average similarity of ``threshold`` that edges join."""
+    links = builder.build(metric, np.arange(metric.size))
     out: list[list[int]] = []
     for part in components(range(metric.size), [(link.first, link.second) for link in links]):
         if len(part) >= LEAST:
             members = np.array(part, dtype=np.int64)
-            place = {row: n for n, row in enumerate(part)}
-            torn = [(place[one], place[other]) for one, other in apart if one in place and other in place]
-            groups = average_link(metric.matrix(members, members), threshold=threshold, apart=torn)
+            groups = average_link(metric.matrix(members, members), threshold=threshold)
             out += [[part[n] for n in group] for group in groups if len(group) >= LEAST]
     return out
 
 
 def intersect_groups(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the intersections of the groups of two views, of at least `LEAST` members, each sorted.
-
-    An intersection that nearly equals a group of one view is left out: there the other view distinguishes nothing.
-    """
+    """Return the intersections of the groups of two views, of at least `LEAST` members, unless nearly equal to one."""
     cells: dict[tuple[int, int], list[int]] = {}
     of = {row: n for n, group in enumerate(second) for row in group}
     for n, group in enumerate(first):

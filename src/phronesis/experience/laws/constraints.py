@@ -1,8 +1,7 @@
 """Parse constraints given in words and check whether a text violates one (EMB-11).
 
-By rules, in English and Chinese. A constraint forbids what follows its negation ("no internet", "不能用 sudo", "without
-simp") or, if nothing follows, what precedes it ("sudo is not allowed"). A text violates it if one clause contains all
-its terms outside the clause's own negations: "installed it without sudo" does not.
+A constraint forbids what follows its negation ("no internet", "不能用 sudo") or, if nothing follows, what precedes it
+("sudo is not allowed"). A text violates it if one clause has all its terms outside the clause's own negations.
 """
 
 import re

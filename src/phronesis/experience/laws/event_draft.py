@@ -1,7 +1,6 @@
 """Drafts of L1 events, and extraction of the artifacts that a text names: files, error types, lemmas, code spans.
 
-Extraction is by rules, so that the graph has nodes without a model (EMB-06); artifacts that a source adapter knows are
-added to them. Word borders are ASCII borders, since Chinese text does not separate Latin names by blanks.
+Word borders are ASCII borders, since Chinese text does not separate Latin names by blanks.
 """
 
 import re
@@ -144,140 +143,25 @@ VERSION: Final = 2
 """The version of these rules; rises when the same text would give other artifacts."""
 
 _ERRNO: Final = frozenset(
-    {
-        "E2BIG",
-        "EACCES",
-        "EADDRINUSE",
-        "EADDRNOTAVAIL",
-        "EAFNOSUPPORT",
-        "EAGAIN",
-        "EALREADY",
-        "EBADF",
-        "EBADMSG",
-        "EBUSY",
-        "ECANCELED",
-        "ECHILD",
-        "ECONNABORTED",
-        "ECONNREFUSED",
-        "ECONNRESET",
-        "EDEADLK",
-        "EDESTADDRREQ",
-        "EDOM",
-        "EDQUOT",
-        "EEXIST",
-        "EFAULT",
-        "EFBIG",
-        "EHOSTDOWN",
-        "EHOSTUNREACH",
-        "EIDRM",
-        "EILSEQ",
-        "EINPROGRESS",
-        "EINTR",
-        "EINVAL",
-        "EIO",
-        "EISCONN",
-        "EISDIR",
-        "ELOOP",
-        "EMFILE",
-        "EMLINK",
-        "EMSGSIZE",
-        "EMULTIHOP",
-        "ENAMETOOLONG",
-        "ENETDOWN",
-        "ENETRESET",
-        "ENETUNREACH",
-        "ENFILE",
-        "ENOBUFS",
-        "ENODATA",
-        "ENODEV",
-        "ENOENT",
-        "ENOEXEC",
-        "ENOLCK",
-        "ENOLINK",
-        "ENOMEM",
-        "ENOMSG",
-        "ENOPROTOOPT",
-        "ENOSPC",
-        "ENOSR",
-        "ENOSTR",
-        "ENOSYS",
-        "ENOTBLK",
-        "ENOTCONN",
-        "ENOTDIR",
-        "ENOTEMPTY",
-        "ENOTRECOVERABLE",
-        "ENOTSOCK",
-        "ENOTSUP",
-        "ENOTTY",
-        "ENXIO",
-        "EOPNOTSUPP",
-        "EOVERFLOW",
-        "EOWNERDEAD",
-        "EPERM",
-        "EPFNOSUPPORT",
-        "EPIPE",
-        "EPROTO",
-        "EPROTONOSUPPORT",
-        "EPROTOTYPE",
-        "ERANGE",
-        "EROFS",
-        "ESHUTDOWN",
-        "ESOCKTNOSUPPORT",
-        "ESPIPE",
-        "ESRCH",
-        "ESTALE",
-        "ETIME",
-        "ETIMEDOUT",
-        "ETOOMANYREFS",
-        "ETXTBSY",
-        "EUSERS",
-        "EWOULDBLOCK",
-        "EXDEV",
-        "ERESOLVE",
-        "ELIFECYCLE",
-        "EJSONPARSE",
-        "EUSAGE",
-        "EINTEGRITY",
-        "EBADENGINE",
-        "EBADPLATFORM",
-        "ENOTFOUND",
-    }
+    """
+    E2BIG EACCES EADDRINUSE EADDRNOTAVAIL EAFNOSUPPORT EAGAIN EALREADY EBADF EBADMSG EBUSY ECANCELED ECHILD
+    ECONNABORTED ECONNREFUSED ECONNRESET EDEADLK EDESTADDRREQ EDOM EDQUOT EEXIST EFAULT EFBIG EHOSTDOWN EHOSTUNREACH
+    EIDRM EILSEQ EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR ELOOP EMFILE EMLINK EMSGSIZE EMULTIHOP ENAMETOOLONG
+    ENETDOWN ENETRESET ENETUNREACH ENFILE ENOBUFS ENODATA ENODEV ENOENT ENOEXEC ENOLCK ENOLINK ENOMEM ENOMSG
+    ENOPROTOOPT ENOSPC ENOSR ENOSTR ENOSYS ENOTBLK ENOTCONN ENOTDIR ENOTEMPTY ENOTRECOVERABLE ENOTSOCK ENOTSUP
+    ENOTTY ENXIO EOPNOTSUPP EOVERFLOW EOWNERDEAD EPERM EPFNOSUPPORT EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE
+    EROFS ESHUTDOWN ESOCKTNOSUPPORT ESPIPE ESRCH ESTALE ETIME ETIMEDOUT ETOOMANYREFS ETXTBSY EUSERS EWOULDBLOCK
+    EXDEV ERESOLVE ELIFECYCLE EJSONPARSE EUSAGE EINTEGRITY EBADENGINE EBADPLATFORM ENOTFOUND
+    """.split()
 )
 """The names of errno (POSIX and Linux, the same on every machine), and those that npm and Node add."""
 
 _SIGNALS: Final = frozenset(
-    {
-        "SIGABRT",
-        "SIGALRM",
-        "SIGBUS",
-        "SIGCHLD",
-        "SIGCONT",
-        "SIGFPE",
-        "SIGHUP",
-        "SIGILL",
-        "SIGINT",
-        "SIGIO",
-        "SIGKILL",
-        "SIGPIPE",
-        "SIGPROF",
-        "SIGPWR",
-        "SIGQUIT",
-        "SIGSEGV",
-        "SIGSTOP",
-        "SIGSYS",
-        "SIGTERM",
-        "SIGTRAP",
-        "SIGTSTP",
-        "SIGTTIN",
-        "SIGTTOU",
-        "SIGURG",
-        "SIGUSR1",
-        "SIGUSR2",
-        "SIGVTALRM",
-        "SIGWINCH",
-        "SIGXCPU",
-        "SIGXFSZ",
-    }
+    """
+    SIGABRT SIGALRM SIGBUS SIGCHLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGKILL SIGPIPE SIGPROF SIGPWR SIGQUIT
+    SIGSEGV SIGSTOP SIGSYS SIGTERM SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU
+    SIGXFSZ
+    """.split()
 )
 _PRODUCTS: Final = frozenset({"Node.js", "Next.js", "Vue.js", "Nuxt.js", "React.js", "Express.js", "Three.js", "D3.js"})
 """Names of programs that look like files."""
@@ -313,10 +197,9 @@ def _is_named(kind: ArtifactType, pattern: re.Pattern[str], name: str, behind: s
 def artifacts_in(
     texts: Iterable[str], *, known: Sequence[Artifact] = (), version: int = VERSION
 ) -> tuple[Artifact, ...]:
-    """Return ``known``, then the artifacts that the texts name, without repeats, at most `MAX_ARTIFACTS`.
+    """Return ``known``, then the artifacts that the texts name, each name once, at most `MAX_ARTIFACTS`.
 
-    A name gives one artifact: a file is not a lemma too (``Main.lean``), and backticks add nothing to it. ``version``
-    is that of the rules an entry was written for.
+    ``version`` is that of the rules an entry was written for.
     """
     found = {one.name: one for one in known}
     for text in texts:

@@ -1,10 +1,7 @@
 """Folds that compute labels, confidence and success rates from evidence rows (EMB-15; docs/decisions/16).
 
-An event's label and confidence follow from how it was labelled and from later judgements. A pattern's figures follow
-from its members, its counterexamples, and the judgements on these and on itself; a principle's follow from its patterns
-in the same way. A judgement on an event is copied to the patterns above it as rows on the part that the event is, and
-to the principles as rows on the part that the pattern is. Withdrawing it removes these rows and conflicts with nothing
-derived meanwhile.
+A judgement on an event is copied to the patterns above it as rows on the part that the event is, and to principles as
+rows on the part that the pattern is; withdrawing it removes these rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,10 +32,7 @@ DIGITS: Final = 4
 
 
 def success_rate(successes: int, trials: int) -> dict[str, Any]:
-    """Return ``rate``, ``low``, ``high`` (Wilson 1927, 95 %), ``successes`` and ``trials``.
-
-    ``rate`` is None without a trial.
-    """
+    """Return ``rate`` (None without a trial), ``low``, ``high`` (Wilson 1927, 95 %), ``successes`` and ``trials``."""
     if trials == 0:
         return {"rate": None, "low": 0.0, "high": 1.0, "successes": 0, "trials": 0}
     share = successes / trials
@@ -70,10 +64,7 @@ SUCCESS: Final = "success"
 
 
 def borne(support: float, contra: float) -> float:
-    """Return support / (support + contra + 1), the confidence that evidence gives, in [0, 1).
-
-    It is the mean of a Beta(0, 1) prior after the evidence: never certain, and rising with support.
-    """
+    """Return support / (support + contra + 1), in [0, 1): the mean of a Beta(0, 1) prior after the evidence."""
     return support / (support + contra + 1.0)
 
 
@@ -115,10 +106,9 @@ class Sides:
 
 
 def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
-    """Return the events for and against a pattern.
+    """Return the events for and against a pattern, after later labels.
 
-    A member that was given the other label counts against it. A counterexample that was given the pattern's own label
-    does not, and becomes a member only when it is grouped again.
+    A counterexample that was given the pattern's own label becomes a member only when it is grouped again.
     """
     said: dict[str, list[EvidenceRow]] = {}
     for row in evidence:
@@ -126,13 +116,14 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
             said.setdefault(row.part, []).append(row)
     rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
     members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
-    counter = [one for one in rows if not one.stands_for(outcome) and _speaks_against(one, outcome)]
+    # A success relabelled as unknown counts for neither side.
+    counter = [
+        one
+        for one in rows
+        if not one.stands_for(outcome)
+        and (one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure")
+    ]
     return Sides(tuple(sorted(members, key=_heaviest)), tuple(sorted(counter, key=_heaviest)))
-
-
-def _speaks_against(one: WeightedEvent, outcome: str | None) -> bool:
-    """Return whether an event counts against a pattern; a success relabelled as unknown counts for neither side."""
-    return one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure"
 
 
 def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str, float]]:
@@ -221,7 +212,7 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
 def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
     """Return a pattern's weight in a principle after the judgements on it and its events since it was counted.
 
-    A row on the part that the pattern is weighs the event's share of the pattern; the pattern's own row, all of it.
+    A row on the part that the pattern is weighs the event's share of it; the pattern's own row, all of it.
     """
     by_source: dict[str | None, list[EvidenceRow]] = {}
     for said in _on(evidence, row.source_key):

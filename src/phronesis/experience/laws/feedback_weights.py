@@ -1,7 +1,6 @@
 """Sum judgements into weights, and keep must-link and cannot-link pairs consistent (EMB-15).
 
-A judgement is an evidence row with an actor (``source_key``) and a verdict: useful or not, correct or not, or an
-event's label. Of each actor only the latest judgement on a matter counts; a person's weighs more than a machine's.
+A judgement is an evidence row. Of each actor only the latest on a matter counts; a person's weighs more.
 """
 
 import re
@@ -64,15 +63,14 @@ def separate_parts(parts: Sequence[Collection[str]], drawn: ImpliedPairs) -> Imp
     stays = {group: max(found, key=lambda n: (len(parts[n]), -n)) for group, found in reached.items()}
     kept -= {pair for pair, part, group in crossing if stays[group] != part}
     chains = frozenset[Pair]().union(*(_chain(part) for part in parts))
-    borders = {_pair(one, other) for one, other in combinations([min(part) for part in parts], 2)}
+    borders = set(combinations(sorted(min(part) for part in parts), 2))
     return _consistent(ImpliedPairs(frozenset(kept) | chains, drawn.apart | borders))
 
 
 def resolve_pairs(drawn: ImpliedPairs, rows: Mapping[str, int], group_of: Mapping[int, int]) -> PairConstraints:
-    """Return the pairs among rows, within one outcome group, skipping events that are not present.
+    """Return the pairs among rows, within one outcome group; ``rows`` are those of the events present.
 
-    ``rows`` are those of the events present; ``group_of`` gives each row's outcome group. An event that changed group
-    does not take its linked events along, nor does it separate them.
+    An event that changed group neither takes its linked events along nor separates them.
     """
     part_of = drawn.part_of()
     held: dict[tuple[int, int], list[int]] = {}
@@ -97,10 +95,6 @@ def _consistent(drawn: ImpliedPairs) -> ImpliedPairs:
 def _ends(pair: Pair, place: Mapping[str, int], home: Mapping[str, int]) -> tuple[int, int]:
     inner, outer = pair if pair[0] in place else (pair[1], pair[0])
     return place[inner], home[outer]
-
-
-def _pair(one: str, other: str) -> Pair:
-    return (one, other) if one < other else (other, one)
 
 
 def _chain(ids: Iterable[str]) -> frozenset[Pair]:
@@ -133,10 +127,7 @@ _MACHINES: Final = frozenset({"agent", "assistant", "bot", "model", "system", "t
 
 
 def origin_of(actor: str) -> Origin:
-    """Return whether an actor is a person or a machine, by its first word.
-
-    ``agent``, ``agent:planner``, ``worker`` are machines.
-    """
+    """Return whether an actor is a person or a machine, by its first word: ``agent:planner`` is a machine."""
     first = re.split(r"[^a-z0-9]", actor.lower(), maxsplit=1)[0]
     return "model" if first in _MACHINES else "human"
 
@@ -196,10 +187,7 @@ def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
 
 
 def confidence_after_feedback(base: float, voices: FeedbackWeights) -> float:
-    """Return a confidence after judgements: the mean of a Beta distribution with prior mean ``base`` in [0, 1].
-
-    (2 base + correct) / (2 + correct + incorrect): in [0, 1], up with each ``correct``, down with each ``incorrect``.
-    """
+    """Return (2 base + correct) / (2 + correct + incorrect): a Beta distribution's mean with prior mean ``base``."""
     return (PRIOR * base + voices.correct) / (PRIOR + voices.correct + voices.incorrect)
 
 

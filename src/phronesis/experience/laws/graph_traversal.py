@@ -1,19 +1,15 @@
-"""Bounded breadth-first traversal of the experience graph from the items that a query found (EMB-13).
-
-It needs no vectors. The graph is read through a small port, so that a caller can supply a past state or a restricted
-part.
-"""
+"""Bounded breadth-first traversal of the experience graph from the items that a query found (EMB-13)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, Protocol
 
 DEPTH: Final = 3
 """Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
 
 WIDTH: Final = 24
-"""Nodes that the first step expands, the strongest; the second expands half as many, the third a third. Each step
-reduces the strength (`CROSS`), and what the weaker half led to was in none of 64 answers (docs/decisions/17)."""
+"""Nodes that the first step expands, the strongest; the second half as many, the third a third (docs/decisions/17)."""
 
 SPARE: Final = 2
 """Nodes read per expanded node: some may not be visible, and those of another layer count less."""
@@ -81,8 +77,8 @@ class ReachedNode:
 def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, ReachedNode]:
     """Return what is reached from ``seeds`` (strengths in [0, 1] by id), visible seeds included, by id.
 
-    Of two paths to a node the shorter counts; of equally long ones the stronger. Each step expands the strongest nodes
-    it reached: the first ``width`` nodes, the n-th an n-th of that. Ties go to the more useful node, then to the newer.
+    Of two paths to a node the shorter counts; of equally long ones the stronger. The n-th step expands the strongest
+    ``width`` / n nodes; ties go to the more useful node, then to the newer.
     """
     found = {one: ReachedNode(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
     front = _best(list(found.values()), width)
@@ -107,10 +103,7 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
 
 
 def _likely(told: Sequence[tuple[Link, ReachedNode]], count: int) -> list[str]:
-    """Return the nodes that the strongest edges lead to; ties go to the later id.
-
-    Their layer is not known yet and a hub has hundreds of neighbours, so only these few are read.
-    """
+    """Return the nodes that the strongest edges lead to, of which a hub has hundreds; ties go to the later id."""
     strongest: dict[str, float] = {}
     for link, start in told:
         strongest[link.far] = max(strongest.get(link.far, 0.0), start.strength * link.weight)
@@ -125,8 +118,5 @@ def _kept(near: int, far: int) -> float:
 
 
 def _best(reached: Sequence[ReachedNode], width: int) -> list[ReachedNode]:
-    return sorted(reached, key=_order)[:width]
-
-
-def _order(one: ReachedNode) -> tuple[float, float, int, str]:
-    return (-one.strength, -one.node.usefulness, -one.node.at, one.node.id)
+    order = attrgetter("strength", "node.usefulness", "node.at")
+    return sorted(sorted(reached, key=lambda one: one.node.id), key=order, reverse=True)[:width]

@@ -1,8 +1,7 @@
-"""Lexical similarity of events: the cosine of weighted terms, over an inverted index that can grow.
+"""Lexical similarity of events: the root of the cosine of weighted terms, over an inverted index that can grow.
 
-A term weighs (1 + ln tf) * idf, with the idf of BM25 (`core.lexical_index.idf_of`); a row is normalised to length 1
-(Salton & Buckley 1988), or part of the way. The result is the square root of the cosine: it spreads the low values,
-near .05, that separate unrelated events from related ones.
+A term weighs (1 + ln tf) * idf, with the idf of BM25; a row is normalised to length 1 (Salton & Buckley 1988), or part
+of the way.
 """
 
 from collections.abc import Sequence
@@ -62,14 +61,7 @@ FEW: Final = 500
 
 MANY: Final = 300
 MANY_SHARE: Final = 15
-"""An event is compared through postings instead of row by row if it is compared with more than 300 others and a
-fifteenth of all: 4,500 of 4,500 take .4 ms instead of 2.1, 300 take .3 instead of .2. The cosines are equal up to
-rounding."""
-
-DENSE: Final = 256
-DENSE_SHARE: Final = 64
-"""Of the terms held by more than one in 64 events, the 256 most common are stored as dense rows and multiplied: for
-many events at a time this takes half the time of going through postings."""
+"""An event is compared through postings if it meets more than 300 others and a fifteenth of all, else row by row."""
 
 Terms = npt.NDArray[np.int32]
 """Numbers of terms."""
@@ -120,15 +112,9 @@ class TermCosine:
     """The square root of the cosine of two events' weighted terms, in [0, 1].
 
     With ``scaled`` below 1 a row is normalised that part of the way to length 1, the rest to the average length (the
-    pivot of Singhal, Buckley & Mitra 1996, 'Pivoted Document Length Normalization'): a match of two long texts says
-    more than one of two short texts. ``counted``: whether term frequency counts.
-
-    ``background`` are unrelated texts, counted with the events: in a lane of five similar events the shared terms would
-    otherwise have no weight. Events added later are weighted with the idf of the first ones: as they become more, build
-    anew (`built_of` is the number of events at the time).
+    pivot of Singhal, Buckley & Mitra 1996). ``counted``: whether term frequency counts. ``background`` are unrelated
+    texts, counted with the events. Events added later have the idf of the first `built_of`.
     """
-
-    name = "term_cosine"
 
     def __init__(
         self, bags: TermBags, background: TermBags | None = None, *, counted: bool = True, scaled: float = 1.0
@@ -148,8 +134,7 @@ class TermCosine:
         self._pivot = float(lengths.mean()) if bags.size else 1.0
         self._bags, self._width = bags, width
         self._weights = self._weigh(bags)
-        self._common = _FrequentTerms.of(bags, self._weights, width)
-        self._main = _Postings.of(bags, self._common.without(bags, self._weights), first=0)
+        self._main = _Postings.of(bags, self._weights, first=0)
         self._tail: _Postings | None = None
 
     @property
@@ -208,11 +193,8 @@ class TermCosine:
 
     def _with_all(self, rows: Rows, first: int = 0) -> Floats:
         """Return the cosines with all rows from ``first`` on."""
-        held = [self._held(row) for row in rows.tolist()]
         found = np.zeros((len(rows), self.size - first), np.float32)
-        if first < self.built_of:
-            found[:, : self.built_of - first] = self._common.shared(held, first)
-        for own, (terms, weights) in zip(found, held, strict=True):
+        for own, (terms, weights) in zip(found, map(self._held, rows.tolist()), strict=True):
             for postings in (self._main, self._tail):
                 if postings is not None:
                     postings.add_to(own, terms, weights, first)
@@ -232,44 +214,6 @@ class TermCosine:
             sums = np.concatenate(([0.0], np.cumsum(asked[terms] * weights, dtype=np.float64)))
             out.append(np.diff(sums[ends]).astype(np.float32))
             asked[own] = 0.0
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class _FrequentTerms:
-    """The terms that many rows hold, as dense rows: each one's ``place`` (-1 for others), and its weight per row."""
-
-    place: _Ints
-    weights: Floats
-
-    @classmethod
-    def of(cls, bags: TermBags, weights: Floats, width: int) -> "_FrequentTerms":
-        """Return the common ones of ``width`` terms; a term without weight is none."""
-        held = np.bincount(bags.terms[weights > 0], minlength=width)
-        found = np.flatnonzero(held > max(1, bags.size // DENSE_SHARE))
-        common = found[np.argsort(-held[found], kind="stable")][:DENSE]
-        place = np.full(width, -1, np.int64)
-        place[common] = np.arange(len(common))
-        dense = np.zeros((len(common), bags.size), np.float32)
-        there = place[bags.terms] >= 0
-        owners = np.repeat(np.arange(bags.size), np.diff(bags.starts))
-        dense[place[bags.terms[there]], owners[there]] = weights[there]
-        return cls(place, dense)
-
-    def without(self, bags: TermBags, weights: Floats) -> Floats:
-        """Return the weights of rows' terms, with 0 for the common ones."""
-        out: Floats = np.where(self.place[bags.terms] >= 0, np.float32(0.0), weights)
-        return out
-
-    def shared(self, held: Sequence[tuple[Terms, Floats]], first: int) -> Floats:
-        """Return the products over common terms of some rows with all rows from ``first`` on."""
-        asked = np.zeros((len(held), len(self.weights)), np.float32)
-        for own, (terms, weights) in zip(asked, held, strict=True):
-            known = terms < len(self.place)
-            places = self.place[terms[known]]
-            own[places[places >= 0]] = weights[known][places >= 0]
-        used = np.flatnonzero(asked.any(axis=0))
-        out: Floats = asked[:, used] @ self.weights[used, first:]
         return out
 
 

@@ -1,9 +1,7 @@
 """Exact nearest-neighbour lists that grow with the events, shared-neighbour similarity, and average-link clustering.
 
-Similarity alone separates near misses badly: two texts of one domain are similar whatever they teach. Texts that share
-nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based on
-Shared Near Neighbors'). Without it, pairwise F1 at the same precision is .1 lower on the labelled events
-(docs/decisions/13-experience-patterns.md).
+Texts that share nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity
+Measure Based on Shared Near Neighbors').
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,9 +16,7 @@ KEPT: Final = 15
 """Neighbours kept per event: candidates for the same cluster, and as many of the other outcome."""
 
 SHARED: Final = (3, 9)
-"""Lengths of the neighbour lists whose overlap counts: a narrow and a wide one, averaged. With vectors, F1 at a
-precision of .8 is .52 with both on the nine readable sets of labelled/experience, .46 with five alone
-(docs/decisions/13-experience-patterns.md)."""
+"""Lengths of the neighbour lists whose overlap counts, averaged (docs/decisions/13-experience-patterns.md)."""
 
 OWN: Final = 0.2
 """Weight of an event in its own neighbour list, whose other weights add up to 1, so that mutual neighbours have an
@@ -58,10 +54,9 @@ class _Lists:
         self.nearest[rows], self.scores[rows] = NOBODY, -np.inf
 
     def meet(self, rows: Rows, others: Rows, scores: Floats) -> None:
-        """Insert events into the lists of ``rows`` by similarity, after equals.
+        """Insert events into the lists of ``rows`` by similarity, after equals; minus infinity is left out.
 
-        None of ``others`` is in these lists yet, and the listed ones have smaller row numbers; minus infinity is left
-        out.
+        None of ``others`` is in these lists yet, and the listed ones have smaller row numbers.
         """
         least = np.maximum(_reached_by(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
         place, other = np.nonzero(_reaching(scores, least))
@@ -74,25 +69,15 @@ class _Lists:
         best = order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < KEPT].reshape(-1, KEPT)
         self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
 
-    def tell(self, row: int, told: Rows, scores: Floats) -> None:
-        """Insert one event into the lists in which its similarity has a place, after equals."""
-        fits = scores > self.scores[told, -1]
-        for other, score in zip(told[fits].tolist(), scores[fits].tolist(), strict=True):
-            place = int(np.searchsorted(-self.scores[other], -score, side="right"))
-            self.nearest[other, place + 1 :] = self.nearest[other, place:-1].copy()
-            self.scores[other, place + 1 :] = self.scores[other, place:-1].copy()
-            self.nearest[other, place], self.scores[other, place] = row, score
-
     def naming(self, rows: Rows, asked: Rows) -> _Masks:
         """Return which of ``asked`` have one of ``rows`` in their lists."""
         return np.array(np.isin(self.nearest[asked], rows).any(axis=1), np.bool_)
 
 
 class Neighbours:
-    """The nearest neighbours of events within the same outcome ``group`` that are ``alive``.
+    """The nearest neighbours of events within the same outcome ``group`` that are ``alive``, and of other groups.
 
-    The nearest events of other groups are kept as well, as counterexamples. Lists are computed on demand and cached;
-    `grow` inserts new events into them.
+    Lists are computed on demand and cached; `grow` inserts new events into them.
     """
 
     def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
@@ -108,9 +93,13 @@ class Neighbours:
         self._same.grow(now - before)
         self._across.grow(now - before)
         self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
-        told = np.flatnonzero(self._known)  # the new ones see each other in their own lists
-        for row in range(before, now):
-            self._join(row, told)
+        told = np.flatnonzero(self._known)
+        everybody = np.arange(now)
+        for block in np.split(everybody[before:], range(BLOCK, now - before, BLOCK)):
+            scores = self.metric.matrix(block)
+            self._empty(block)
+            self._meet(block, everybody, scores)
+            self._meet(told, block, scores[:, told].T)
 
     def forget(self, rows: Iterable[int]) -> None:
         """Exclude events from now on; lists that contained them are recomputed on demand."""
@@ -165,10 +154,7 @@ class Neighbours:
         self._known[rows] = True
 
     def _meet(self, rows: Rows, others: Rows, scores: Floats, *, both: bool = False) -> None:
-        """Insert others into the lists of some events; with ``both``, also these into the lists of the later others.
-
-        With ``both``, ``others`` begin with ``rows``.
-        """
+        """Insert others into the lists of some events; with ``both``, where they come first, the reverse too."""
         groups, of_others = self._groups[rows], self._groups[others]
         for group in np.unique(groups[groups != NOBODY]):
             here = np.flatnonzero(groups == group)
@@ -183,23 +169,10 @@ class Neighbours:
                     behind = int(np.searchsorted(there, len(rows)))
                     lists.meet(others[there[behind:]], rows[here], alike[:, behind:].T)
 
-    def _join(self, row: int, told: Rows) -> None:
-        rows = np.array([row], dtype=np.int64)
-        scores = self.metric.matrix(rows)
-        self._empty(rows)
-        self._meet(rows, np.arange(len(self._groups)), scores)
-        groups = self._groups[told]
-        for lists, asked in (
-            (self._same, told[groups == self._groups[row]]),
-            (self._across, told[groups != self._groups[row]]),
-        ):
-            lists.tell(row, asked, scores[0][asked])
-
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
         """Return the neighbourhood overlap of some events, in [0, 1], as a square matrix.
 
-        It is the cosine of the lists, each neighbour weighted by its similarity and the event itself included, averaged
-        over the list lengths in ``counts``.
+        It is the cosine of the weighted lists, the event itself included, averaged over the lengths in ``counts``.
         """
         nearest, scores = self.lists(rows)
         widest = max(counts)
@@ -218,10 +191,7 @@ class Neighbours:
 
 
 def _reached_by(scores: Floats, count: int) -> Floats:
-    """Return for each row a score that at least ``count`` of its scores reach, and few more.
-
-    Only block maxima are compared: a partial sort of 20,000 scores takes five times as long.
-    """
+    """Return for each row a score that at least ``count`` of its scores reach, and few more, by block maxima."""
     if not scores.shape[1]:
         return np.full(len(scores), -np.inf, np.float32)
     stretch = max(1, min(STRETCH, scores.shape[1] // count))
@@ -232,10 +202,7 @@ def _reached_by(scores: Floats, count: int) -> Floats:
 
 
 def _reaching(scores: Floats, least: Floats) -> _Masks:
-    """Return which scores of each row reach its ``least``; of many equal ones the first.
-
-    By words alone most pairs share nothing and have equal scores.
-    """
+    """Return which scores of each row reach its ``least``; of many equal ones, such as zeros, the first."""
     out: _Masks = scores >= least[:, None]
     crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
     if len(crowded):
@@ -245,10 +212,7 @@ def _reaching(scores: Floats, least: Floats) -> _Masks:
 
 
 def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
-    """Return integer keys that rise with the owner and, within one, fall as the scores rise.
-
-    The bits of a float32, as an unsigned number, rise with it if it is positive, and fall if it is negative.
-    """
+    """Return integer keys that rise with the owner and, within one, fall as the scores rise, by their bits."""
     bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
     return (owners << 32) | (~rising).astype(np.int64)
@@ -274,18 +238,11 @@ def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
 
 _Matrix = npt.NDArray[np.float64]
 
-LARGE: Final = 200
-"""Rows from which it is faster to track each row's maximum than to search again."""
-
 _FORBIDDEN = np.float32(-1e9)
 
 
 def average_link(
-    alike: Floats,
-    *,
-    threshold: float,
-    together: Iterable[tuple[int, int]] = (),
-    apart: Iterable[tuple[int, int]] = (),
+    alike: Floats, *, threshold: float, together: Iterable[tuple[int, int]] = (), apart: Iterable[tuple[int, int]] = ()
 ) -> list[list[int]]:
     """Return the clusters of a similarity matrix by average linkage, each sorted, ordered by first member.
 
@@ -304,54 +261,12 @@ def average_link(
         if one != other and not _torn(likeness[one, other]):
             _join(likeness, groups, one, other)
             where = [one if place == other else place for place in where]
-    closest = _RowMaximaSearch(likeness) if size > LARGE else _MatrixSearch(likeness)
     while size:
-        first, second = closest.pair()
+        first, second = divmod(int(likeness.argmax()), size)
         if likeness[first, second] < threshold:
             break
-        one, other = sorted((first, second))
-        _join(likeness, groups, one, other)
-        closest.joined(one, other)
+        _join(likeness, groups, *sorted((first, second)))
     return sorted(sorted(group) for group in groups.values())
-
-
-class _MatrixSearch:
-    """Finds the most similar pair of clusters by a search of the whole matrix."""
-
-    def __init__(self, likeness: _Matrix) -> None:
-        self._likeness = likeness
-
-    def pair(self) -> tuple[int, int]:
-        """Return the row and the column of the largest value; of equal ones the first."""
-        return divmod(int(self._likeness.argmax()), len(self._likeness))
-
-    def joined(self, one: int, other: int) -> None:
-        """Note that cluster ``other`` was merged into ``one``."""
-
-
-class _RowMaximaSearch(_MatrixSearch):
-    """Finds the most similar pair by tracked row maxima; searching the matrix for every merge takes n³."""
-
-    def __init__(self, likeness: _Matrix) -> None:
-        super().__init__(likeness)
-        self._partner = likeness.argmax(axis=1)
-        self._most = likeness[np.arange(len(likeness)), self._partner]
-
-    def pair(self) -> tuple[int, int]:
-        """Return the row and the column of the largest value; of equal ones the first."""
-        row = int(self._most.argmax())
-        return row, int(self._partner[row])
-
-    def joined(self, one: int, other: int) -> None:
-        """Note that cluster ``other`` was merged into ``one``."""
-        values = self._likeness[one]
-        nearer = (values > self._most) | ((values == self._most) & (one < self._partner))
-        lost = (self._partner == one) | (self._partner == other)
-        lost[[one, other]] = True
-        self._partner[nearer], self._most[nearer] = one, values[nearer]
-        rows = np.flatnonzero(lost)
-        self._partner[rows] = self._likeness[rows].argmax(axis=1)
-        self._most[rows] = self._likeness[rows, self._partner[rows]]
 
 
 def _torn(value: float) -> bool:

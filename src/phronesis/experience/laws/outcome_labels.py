@@ -1,7 +1,6 @@
-"""Label an attempt as success, failure or unknown from its observations (EMB-02).
+"""Label an attempt as success, failure or unknown from explicit signals in its observations (EMB-02).
 
-Only explicit signals count: an exit code, test counts, a boolean, a one-word status, an error's text. Contradicting
-signals give unknown, with both listed; no signal gives unknown with none.
+Contradicting signals give unknown, with both listed; no signal gives unknown with none.
 """
 
 import re
@@ -66,6 +65,8 @@ _PAIR_TEXT: Final = re.compile(r"\s?([A-Za-z_][\w -]{0,40}?)\s?[:=]\s?(\S.{0,200
 _ERROR_TEXT: Final = re.compile(r"\s?(?:fatal error|error|fatal|traceback|错误|报错)\s?[:：(\[]", re.IGNORECASE)
 _TYPED_TEXT: Final = re.compile(r"\s?[A-Za-z_][\w.]{0,80}(?:Error|Exception)\s?:")
 
+_TRUTHS: Final = {"true": True, "yes": True, "false": False, "no": False}
+
 Signal = tuple[Label, str, float]
 
 
@@ -76,6 +77,11 @@ class OutcomeLabel:
     label: Label
     signals: tuple[str, ...] = ()
     confidence: float = UNDECIDED
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a draft that it decides."""
+        return {"label": self.label, "signals": self.signals, "confidence": self.confidence}
 
 
 def label_of(
@@ -162,7 +168,10 @@ def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
         yield from word
         return
     pair = _PAIR_TEXT.match(text)
-    named = list(_of_mapping({pair[1]: _read(pair[2])}, 0, long_errors)) if pair else []
+    named: list[Signal] = []
+    if pair:
+        value = pair[2].strip()
+        named = list(_of_mapping({pair[1]: _TRUTHS.get(value.casefold(), value)}, 0, long_errors))
     if named:
         yield from named
         return
@@ -202,11 +211,6 @@ def _whole(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST < value < _MOST:
         return None
     return int(value) if value == int(value) else None
-
-
-def _read(word: str) -> object:
-    """Return the value of a word written after ``name:``."""
-    return {"true": True, "yes": True, "false": False, "no": False}.get(word.strip().casefold(), word.strip())
 
 
 def _plain(said: str) -> str:

@@ -10,9 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, evidence_counts, references, risk_of
 from phronesis.experience.laws.records import L1Event
-from phronesis.experience.laws.topics import FAILURE, SUCCESS, PatternInput, PrincipleDraft, Slot, independent_sources
+from phronesis.experience.laws.topics import (
+    FAILURE,
+    MAX_REFS,
+    SUCCESS,
+    Cost,
+    PatternInput,
+    PrincipleDraft,
+    Slot,
+    cost_of,
+    evidence_counts,
+    independent_sources,
+    references,
+    risk_of,
+)
 
 # Patterns: the words of the most typical event, and the slots that the members share (EMB-09).
 
@@ -311,7 +323,7 @@ def _lesson(pattern: PatternInput) -> str:
 def _evidence(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     """Return a sentence on the outcomes of the leading side's attempts, with references."""
     outcome = drawn.lead.outcome
-    events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
+    events = drawn.led
     right = sum(event.label == outcome for event in events.values())
     count = independent_sources(events.values())
     sources = speak("one_source") if count == 1 else speak("sources", count)
@@ -320,9 +332,8 @@ def _evidence(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
 
 
 def _avoided(drawn: PrincipleDraft) -> list[str]:
-    if drawn.lead.outcome == FAILURE:
-        return [_plain(first_sentences(one.events[0].attempt)) for one in drawn.support][:MAX_NAMED]
-    return [_plain(first_sentences(one.events[0].attempt)) for one in drawn.avoided][:MAX_NAMED]
+    avoided = drawn.support if drawn.lead.outcome == FAILURE else drawn.avoided
+    return [_plain(first_sentences(one.events[0].attempt)) for one in avoided[:MAX_NAMED]]
 
 
 def _watch_out(drawn: PrincipleDraft, speak: PhraseFiller) -> tuple[list[str], list[dict[str, Any]]]:
@@ -343,16 +354,13 @@ def _watch_out(drawn: PrincipleDraft, speak: PhraseFiller) -> tuple[list[str], l
     fresh = sorted(counter, key=lambda event: (event.occurred_at or event.recorded_at, event.id), reverse=True)
     for event in fresh[:MAX_NAMED]:
         phrase = "but_failed" if event.label == FAILURE else "but_worked"
-        told.append(speak(phrase, _happened(event), event.source_ref or event.id))
+        happened = _plain(first_sentences(event.result or event.attempt))
+        told.append(speak(phrase, happened, event.source_ref or event.id))
     if len(fresh) > MAX_NAMED:
         told.append(speak("more", len(fresh) - MAX_NAMED))
     return told, [
         {"id": event.id, "source_ref": event.source_ref, "label": event.label} for event in fresh[: 2 * MAX_REFS]
     ]
-
-
-def _happened(event: L1Event) -> str:
-    return _plain(first_sentences(event.result or event.attempt))
 
 
 def _risk(rate: Mapping[str, Any], speak: PhraseFiller) -> str:

@@ -1,11 +1,9 @@
 """Score events, patterns and principles against a question: the weights and the signals (EMB-14).
 
-    score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
+score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
 
-Relevance is a sum of non-negative shares; the other signals scale it and never make an irrelevant item relevant. The
-requirement names the signals but no numbers. The weights of words, meaning and views were tuned on
-labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md). The others
-are our choice: all together they do not outweigh a relevance that is half as large again.
+Relevance is a sum of non-negative shares; the other signals scale it. The weights of words, meaning and views were
+tuned (docs/benchmarks.md); the others are our choice.
 """
 
 from collections import Counter
@@ -40,8 +38,7 @@ class Centre:
     def of(cls, vectors: Floats, unrelated: Floats, languages: Sequence[int] = ()) -> "Centre":
         """Return the centre of some events (rows of zeros have no vector) and of unrelated texts.
 
-        ``languages`` number the language of each unrelated text, from 0; without them no direction is removed. Each
-        event weighs as much as each of these texts, so that a few similar events do not determine the mean.
+        ``languages`` number the language of each unrelated text; without them no direction is removed.
         """
         apart = _directions(unrelated, languages)
         there = vectors[vectors.any(axis=1)]
@@ -60,19 +57,6 @@ class Centre:
         lengths = np.linalg.norm(out, axis=1, keepdims=True)
         scaled: Floats = np.divide(out, lengths, out=np.zeros_like(out), where=lengths > 0).astype(np.float32)
         return scaled
-
-
-def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
-    """Return the mean cosine of two of some events or unrelated texts, all with the same weight.
-
-    Rows of zeros are left out; with fewer than two rows it is 0.
-    """
-    count, total = 0, np.zeros(unrelated.shape[1], np.float64)
-    for rows in (vectors, unrelated):
-        count += int(rows.any(axis=1).sum())
-        total += rows.sum(axis=0, dtype=np.float64)
-    # The square of the sum is all cosines, those of each with itself among them.
-    return (float(total @ total) - count) / (count * (count - 1)) if count > 1 else 0.0
 
 
 def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
@@ -256,8 +240,8 @@ USUAL: Final = Spread(0.0, 0.15)
 def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) -> list[Floats]:
     """Return BM25 of each row as a share of the maximum for the question's terms, one array per lane.
 
-    ``lanes`` come with masks of the rows that are experience: statistics are of these alone, over all lanes of the
-    scope. A term that no row holds counts in the maximum, so that an unrelated question gets small shares.
+    ``lanes`` come with masks of the rows that are experience, over which statistics are. A term that no row holds
+    counts in the maximum, so that an unrelated question gets small shares.
     """
     asked = Counter(terms)
     distinct = list(asked)
@@ -298,9 +282,6 @@ def usual(cosines: Sequence[Floats]) -> Spread:
 
 
 def standardise_cosines(cosines: Floats, spread: Spread) -> Floats:
-    """Return standardised cosines, in [0, 1].
-
-    0 at the mean and below, 1 at `FULL` standard deviations above it.
-    """
+    """Return standardised cosines: 0 at the mean and below, 1 at `FULL` standard deviations above it."""
     out: Floats = np.clip(spread.z(cosines) / np.float32(FULL), 0.0, 1.0)
     return out

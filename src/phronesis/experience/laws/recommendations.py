@@ -1,12 +1,11 @@
 """Turn ranked results into advice: what to try, what to avoid, what a constraint excludes, and conflicts (EMB-11).
 
-A success is recommended, a failure is to be avoided, and the lesson of a failure is recommended too. A pattern or
-principle that is listed replaces its own events.
+A pattern or principle that is listed replaces its own events.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from phronesis.core.vectors import jaccard
 from phronesis.experience.laws.answers import Advice, Conflict, Excluded, Reference
@@ -42,13 +41,11 @@ def opposed_events(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L
         for bad, also_tried, elsewhere in known:
             if good.label != "success" or bad.label != "failure" or not tried:
                 continue
-            if jaccard(tried, also_tried) >= SAME_ATTEMPT and _same_place(where, elsewhere):
+            if jaccard(tried, also_tried) >= SAME_ATTEMPT and (
+                where == elsewhere or jaccard(where, elsewhere) >= SAME_SITUATION
+            ):
                 out.append((good, bad))
     return out
-
-
-def _same_place(one: frozenset[str], other: frozenset[str]) -> bool:
-    return one == other or jaccard(one, other) >= SAME_SITUATION
 
 
 def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:
@@ -103,12 +100,9 @@ _LESSONS: Final = ("Lesson: ", "教训：")
 _OUTCOMES: Final = ("Outcome: ", "结果：")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RankedRecord:
-    """A ranked record: its score from 0 to 1, the sum behind it, and the events it rests on.
-
-    ``relevance`` is that sum, `ranking.score_of`; for an event, its own reference is the only one.
-    """
+    """A ranked record: its score from 0 to 1, the sum behind it (`ranking.score_of`), and the events it rests on."""
 
     record: L1Event | Pattern | Principle
     score: float
@@ -127,10 +121,7 @@ class Recommendations:
 
 
 def advise(found: Sequence[RankedRecord], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Recommendations:
-    """Return advice from ranked records, at most ``limit`` of each kind.
-
-    ``found`` is ordered by score, the best first, all layers together.
-    """
+    """Return advice from ranked records, the best first, at most ``limit`` of each kind."""
     best = max((one.relevance for one in found), default=0.0)
     relevant = [one for one in found if one.relevance > 0 and one.relevance >= RELEVANT * best]
     work = _AdviceCollector(bans, terms_of)
@@ -139,19 +130,17 @@ def advise(found: Sequence[RankedRecord], bans: Sequence[Ban], terms_of: TermsOf
             work.principle(one, one.record)
         elif isinstance(one.record, Pattern):
             work.pattern(one, one.record)
-    tried = _tried(relevant)
-    for one in relevant:
-        if isinstance(one.record, L1Event):
-            work.event(one, one.record, tried)
+    events = [(one, one.record) for one in relevant if isinstance(one.record, L1Event)]
+    tried: dict[str, list[L1Event]] = {}
+    for _, event in events:
+        tried.setdefault(_key(event.attempt), []).append(event)
+    for one, event in events:
+        work.event(one, event, tried[_key(event.attempt)])
     return Recommendations(
-        recommended=sorted(work.out.recommended, key=_order)[:limit],
-        avoid=sorted(work.out.avoid, key=_order)[:limit],
+        recommended=sorted(work.out.recommended, key=lambda one: -one.score)[:limit],
+        avoid=sorted(work.out.avoid, key=lambda one: -one.score)[:limit],
         excluded=work.out.excluded[:limit],
     )
-
-
-def _order(advice: Advice) -> float:
-    return -advice.score
 
 
 class _AdviceCollector:
@@ -198,23 +187,24 @@ class _AdviceCollector:
         if record.outcome == "success":
             told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
         elif record.outcome == "failure":
-            told = self._avoid(advice)
-            self._learn(advice)
+            told = True
+            self._avoid(advice)
         if told:
             self._spoken_for |= {one for one, _ in record.members}
 
-    def event(self, found: RankedRecord, record: L1Event, tried: Mapping[str, Sequence[L1Event]]) -> None:
-        """Add a single success, or a single failure as a warning with its lesson as advice."""
+    def event(self, found: RankedRecord, record: L1Event, alike: Sequence[L1Event]) -> None:
+        """Add a single success, or a single failure as a warning; ``alike`` are all events with its attempt."""
         if record.id in self._spoken_for:
             return
-        alike = tried[_key(record.attempt)]
+        first = [record, *(event for event in alike if event.id != record.id)][:MAX_REFERENCES]
+        decided = [event.label for event in alike if event.label in ("success", "failure")]
         advice = Advice(
             attempt=first_sentences(record.attempt),
             why=first_sentences(record.result),
             score=found.score,
             lesson=first_sentences(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
-            evidence=_references(alike, record),
-            success_rate=_rate(alike),
+            evidence=tuple(map(_reference, first)),
+            success_rate=success_rate(decided.count("success"), len(decided)),
         )
         if record.label == "success":
             self._recommend(advice, record.attempt)
@@ -223,35 +213,16 @@ class _AdviceCollector:
                 self._recommend(advice, record.attempt)
                 return
             self._avoid(advice)
-            self._learn(advice)
-
-    def _learn(self, failure: Advice) -> None:
-        """Recommend the lesson of a failure."""
-        if failure.lesson:
-            why = ("从失败中得知：" if is_chinese(failure.attempt) else "learned from a failure: ") + failure.attempt
-            self._recommend(
-                Advice(
-                    attempt=failure.lesson,
-                    why=why,
-                    score=failure.score,
-                    evidence=failure.evidence,
-                    patterns=failure.patterns,
-                    needs_validation=failure.needs_validation,
-                ),
-                failure.lesson,
-            )
 
     def _recommend(self, advice: Advice, words: str) -> bool:
         clauses = clauses_of(words, self._terms_of) if self._bans else []
         broken = [ban for ban in self._bans if ban.met_by(clauses)]
         if broken:
             if self._first("excluded", advice.attempt):
+                ban = broken[0]
                 self.out.excluded.append(
                     Excluded(
-                        attempt=advice.attempt,
-                        constraint=broken[0].constraint,
-                        reason=broken[0].reason,
-                        evidence=advice.evidence,
+                        attempt=advice.attempt, constraint=ban.constraint, reason=ban.reason, evidence=advice.evidence
                     )
                 )
             return False
@@ -259,10 +230,14 @@ class _AdviceCollector:
             self.out.recommended.append(advice)
         return True
 
-    def _avoid(self, advice: Advice) -> bool:
+    def _avoid(self, advice: Advice) -> None:
+        """Warn of what failed, and recommend its lesson."""
         if self._first("avoid", advice.attempt):
             self.out.avoid.append(advice)
-        return True
+        if advice.lesson and not advice.principles:
+            why = ("从失败中得知：" if is_chinese(advice.attempt) else "learned from a failure: ") + advice.attempt
+            learned = replace(advice, attempt=advice.lesson, why=why, lesson="", success_rate={})
+            self._recommend(learned, learned.attempt)
 
     def _first(self, where: str, attempt: str) -> bool:
         """Return whether an attempt is not empty and not listed there yet."""
@@ -273,27 +248,8 @@ class _AdviceCollector:
         return True
 
 
-def _tried(found: Iterable[RankedRecord]) -> dict[str, list[L1Event]]:
-    """Return the events by attempt."""
-    out: dict[str, list[L1Event]] = {}
-    for one in found:
-        if isinstance(one.record, L1Event):
-            out.setdefault(_key(one.record.attempt), []).append(one.record)
-    return out
-
-
 def _key(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _references(events: Sequence[L1Event], first: L1Event) -> tuple[Reference, ...]:
-    ordered = [first, *(event for event in events if event.id != first.id)]
-    return tuple(Reference(event.id, event.source_ref) for event in ordered[:MAX_REFERENCES])
-
-
-def _rate(events: Sequence[L1Event]) -> dict[str, Any]:
-    decided = [event.label for event in events if event.label in ("success", "failure")]
-    return success_rate(decided.count("success"), len(decided))
 
 
 def _parts(recommendation: str) -> tuple[str, str]:

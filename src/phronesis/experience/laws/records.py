@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Final, overload
+from typing import Any, Final, TypeVar, overload
 
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import Record, as_json
-from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.kinds import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND
 
 L1: Final = EVENT_KIND
@@ -34,18 +33,10 @@ UNSAID: Final = 0.5
 """Usefulness without any judgement."""
 
 
-class _Own:
-    """An item with the additional fields of its kind.
-
-    All three kinds have ``usefulness``, in [0, 1], from feedback, and ``weight``, below 1 if downweighted.
-    """
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}  # type: ignore[arg-type]
-        return {**Item.to_dict(self), **own}  # type: ignore[arg-type]
+def _own_dict(self: Item) -> dict[str, Any]:
+    """Return plain JSON values, of the item and of the record's own fields."""
+    own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}
+    return {**Item.to_dict(self), **own}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +65,7 @@ class L1Event(Item):
     usefulness: float = UNSAID
     weight: float = 1.0
 
-    to_dict = _Own.to_dict
+    to_dict = _own_dict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +92,7 @@ class Pattern(Item):
     usefulness: float = UNSAID
     weight: float = 1.0
 
-    to_dict = _Own.to_dict
+    to_dict = _own_dict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +117,7 @@ class Principle(Item):
     usefulness: float = UNSAID
     weight: float = 1.0
 
-    to_dict = _Own.to_dict
+    to_dict = _own_dict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,77 +139,55 @@ class IngestMeta(Record):
 
 _ITEM: Final = tuple(f.name for f in fields(Item))
 _ITEM_OF: Final = attrgetter(*_ITEM)
+_OWN: Final = {
+    kind: tuple((f.name, f.default == ()) for f in fields(kind) if f.name not in _ITEM)
+    for kind in (L1Event, Pattern, Principle)
+}
+"""By record, its own fields, and whether each is a sequence."""
+
+Kept = TypeVar("Kept", L1Event, Pattern, Principle)
 
 
-def _weights(item: Item) -> dict[str, Any]:
-    return {"usefulness": item.data.get("usefulness", UNSAID), "weight": item.data.get("weight", 1.0)}
+def _record(kind: type[Kept], item: Item, **given: Any) -> Kept:
+    """Return an item as a record whose own fields are ``given`` or stored under their names in its data."""
+    data = item.data
+    own: dict[str, Any] = {
+        name: tuple(data[name]) if listed else data[name] for name, listed in _OWN[kind] if name in data
+    }
+    return kind(**dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **(own | given))
 
 
 def event_of(item: Item) -> L1Event:
     """Return an item of kind l1 as an event."""
-    data = item.data
-    return L1Event(
-        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
-        **{view: data.get(view, "") for view in VIEWS},
-        constraints=tuple(data.get("constraints", ())),
-        observations=data.get("observations"),
-        field_origin=data.get("field_origin", {}),
-        signals=tuple(data.get("signals", ())),
-        artifacts=tuple(data.get("artifacts", ())),
-        family=data.get("family"),
-        episode_id=item.run_id,
-        seq=item.position,
-        **_weights(item),
-    )
+    return _record(L1Event, item, episode_id=item.run_id, seq=item.position)
 
 
 def meta_of(item: Item) -> IngestMeta:
     """Return how an event was created."""
-    data = item.data
-    lines = data.get("lines")
+    event, lines = event_of(item), item.data.get("lines")
     return IngestMeta(
         entry_id=item.entry_id,
         source_type=item.source_type or "",
         source_ref=item.source_ref or "",
         confidence=item.confidence,
-        signals=tuple(data.get("signals", ())),
-        field_origin=data.get("field_origin", {}),
-        family=data.get("family"),
+        signals=event.signals,
+        field_origin=event.field_origin,
+        family=event.family,
         lines=None if lines is None else (lines[0], lines[1]),
     )
 
 
 def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern:
     """Return an item of kind pattern as a record; ``members`` are stored in edges and given separately."""
-    data = item.data
-    return Pattern(
-        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
-        outcome=item.label or "unknown",
-        view=data.get("view", ""),
-        cluster_info=data.get("cluster_info", {}),
-        summary=data.get("summary", ""),
-        signature=data.get("signature", {}),
-        recommendation=data.get("recommendation", ""),
-        counterexamples=tuple(data.get("counterexamples", ())),
-        members=tuple(sorted(members, key=lambda one: (-one[1], one[0]))),
-        success_rate=data.get("success_rate", {}),
-        **_weights(item),
-    )
+    typical = tuple(sorted(members, key=lambda one: (-one[1], one[0])))
+    return _record(Pattern, item, outcome=item.label or "unknown", members=typical)
 
 
 def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
     """Return an item of kind principle as a record; its evidence is stored in edges and given separately."""
-    data = item.data
-    unproved = bool(data.get(UNCONFIRMED)) and not data.get(CONFIRMED)
-    told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
-    return Principle(
-        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
-        **told,
-        patterns=tuple(patterns),
-        counter=tuple(counter),
-        support=data.get("support", {}),
-        needs_validation=not patterns or unproved,
-        **_weights(item),
+    unproved = bool(item.data.get(UNCONFIRMED)) and not item.data.get(CONFIRMED)
+    return _record(
+        Principle, item, patterns=tuple(patterns), counter=tuple(counter), needs_validation=not patterns or unproved
     )
 
 

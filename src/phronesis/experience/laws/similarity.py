@@ -1,13 +1,9 @@
-"""Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07).
+"""Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07)."""
 
-A metric compares the rows of one set of events and returns matrices. Edge builders, clustering and neighbour lists see
-nothing else of an event.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +28,6 @@ class SimilarityMetric(Protocol):
     """The port of a metric that compares events by row number."""
 
     @property
-    def name(self) -> str:
-        """The metric's name, where scores are explained."""
-        ...
-
-    @property
     def size(self) -> int:
         """The number of events: rows are 0 … size-1."""
         ...
@@ -54,7 +45,6 @@ class Cosine:
     """The cosine of vectors, in [-1, 1]; 0 if one of the two has none (a row of zeros). Rows have length 1 or 0."""
 
     vectors: Floats
-    name: str = "cosine"
 
     @property
     def size(self) -> int:
@@ -70,14 +60,11 @@ class Cosine:
 class SideBySide:
     """Weighted dot products of concatenated vectors: several cosines added up in one multiplication.
 
-    ``vectors`` hold the compared vectors of each event concatenated, ``weights`` the weight of each component. A
-    component that is 1 where an event has a vector, and 0 elsewhere, subtracts its weight where both have one: the
-    cosine then counts from a threshold on, and has no effect where one vector is missing.
+    A component that is 1 where an event has a vector, and 0 elsewhere, subtracts its weight where both have one.
     """
 
     vectors: Floats
     weights: Floats
-    name: str = "side_by_side"
 
     @property
     def size(self) -> int:
@@ -95,54 +82,40 @@ class SideBySide:
         return _products(asked, self.vectors[others])
 
 
-@dataclass(frozen=True, slots=True)
-class Sets:
+class _Pairwise:
+    """A metric that compares values pair by pair: for a few events."""
+
+    def __init__(self, values: Sequence[Any], compare: Callable[[Any, Any], float]) -> None:
+        self._values, self._compare = values, compare
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self._values)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Return the similarities, in [0, 1]."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[self._compare(self._values[row], self._values[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
+class Sets(_Pairwise):
     """The Jaccard index of two sets: of words, or of the artifacts that events are about."""
 
-    members: Sequence[AbstractSet[str]]
-    name: str = "jaccard"
-
-    @property
-    def size(self) -> int:
-        """How many events there are."""
-        return len(self.members)
-
-    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return the size of the intersection / that of the union, in [0, 1]."""
-        against = range(self.size) if others is None else others.tolist()
-        found = [[jaccard(self.members[row], self.members[other]) for other in against] for row in rows.tolist()]
-        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+    def __init__(self, members: Sequence[AbstractSet[str]]) -> None:
+        super().__init__(members, jaccard)
 
 
-@dataclass(frozen=True, slots=True)
-class EditDistance:
-    """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters.
+class EditDistance(_Pairwise):
+    """1 - Levenshtein distance / the longer length, over the first `MAX_EDITED` characters; 1 for two empty texts."""
 
-    For a few short texts, such as names or error lines: the time is quadratic in their length.
-    """
-
-    texts: Sequence[str]
-    name: str = "edit_distance"
-
-    @property
-    def size(self) -> int:
-        """How many events there are."""
-        return len(self.texts)
-
-    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return the similarities; 1 for two empty texts."""
-        against = range(self.size) if others is None else others.tolist()
-        found = [[_unedited(self.texts[row], self.texts[other]) for other in against] for row in rows.tolist()]
-        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(texts, _unedited)
 
 
 class DisjointSets:
-    """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
-
-    There are few distinct sets of marks, so the sets are compared once and rows by the number of their set.
-    """
-
-    name = "unlike"
+    """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson."""
 
     def __init__(self, marks: Sequence[AbstractSet[str]]) -> None:
         kinds = {frozenset(one) for one in marks}
@@ -204,7 +177,6 @@ class WeightedSum:
     """A sum of metrics over the same events. With suitable offsets, unrelated events have a sum of zero."""
 
     terms: Sequence[Term]
-    name: str = "weighted_sum"
 
     @property
     def size(self) -> int:

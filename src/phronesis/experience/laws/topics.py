@@ -1,19 +1,21 @@
 """Group patterns by topic and derive principles from each group, with support, contradictions and refinements (EMB-10).
 
-Successes and failures of one topic may support one principle together: do this, avoid that. Where the same action had
-the other outcome, that side contradicts it. If the contradicting side differs in a slot (a failure family, an artifact,
-a word of the situation, a source), it forms a narrower principle of its own.
+Where the same action had the other outcome, that side contradicts it. If it differs in a slot (a failure family, an
+artifact, a word of the situation, a source), it forms a narrower principle of its own.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from statistics import median
+from typing import Any, Final
 
 import numpy as np
 
 from phronesis.core.items import Trust
-from phronesis.core.vectors import components
+from phronesis.experience.laws.clustering import MAX_COMPARED, REACH, within_reach
+from phronesis.experience.laws.evidence_fold import borne, success_rate
 from phronesis.experience.laws.neighbour_graph import average_link
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.similarity import Floats
@@ -40,8 +42,7 @@ MIN_COUNTER: Final = 2
 SAME_ACTION: Final = 0.7
 UNCLEAR: Final = 0.5
 """Similarity of two attempts (root of the cosine of their words) that are the same action; from the lower value on it
-is undecided. Of attempts with one lesson in labelled/experience/dev.jsonl half share no word and 5 % reach .47;
-of those with neighbouring lessons 1 % reach .56 and none .66: only nearly equal wording is the same action."""
+is undecided: only nearly equal wording is the same action."""
 
 Repeats = Mapping[tuple[str, str], float]
 """By (event id, pattern id), the similarity of the event's action to the pattern's, if at least `UNCLEAR`."""
@@ -69,10 +70,7 @@ class PatternInput:
 
     @property
     def mass(self) -> int:
-        """The number of distinct sources that support it.
-
-        Equal texts of a machine under several references are a burst and count once.
-        """
+        """The number of distinct sources; equal texts of a machine under several references count once."""
         named = {event.source_ref or event.id for event in self.events}
         said = {
             event.source_ref or event.id if event.trust >= Trust.USER else (origin_of(event), event.content)
@@ -134,6 +132,12 @@ class PrincipleDraft:
         return [one for one in self.support[1:] if one.outcome == FAILURE]
 
     @property
+    def led(self) -> dict[str, L1Event]:
+        """The events, by id, of the supporting patterns with the outcome of the leading one."""
+        leading = [one for one in self.support if one.outcome == self.lead.outcome]
+        return {event.id: event for one in leading for event in one.events}
+
+    @property
     def weights(self) -> dict[str, float]:
         """By pattern or event, the weight of its evidence: the sources of a pattern, 1 for an event."""
         out = {one.id: float(one.mass) for one in self.support}
@@ -153,21 +157,16 @@ CONFIDENCE_DIGITS: Final = 4
 
 
 def confidence_of(support: float, contra: float) -> float:
-    """Return support / (support + contra + 1), in [0, 1).
-
-    The mean of a Beta(0, 1) prior after the evidence: 0 without support, rising with support, falling with
-    contradictions.
-    """
-    return round(support / (support + contra + 1.0), CONFIDENCE_DIGITS)
+    """Return the confidence that evidence gives (`borne`), as it is stored."""
+    return round(borne(support, contra), CONFIDENCE_DIGITS)
 
 
 def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[PrincipleDraft]:
     """Return the principles of one topic: the broad one, separate ones, and the narrower ones that refine it.
 
-    A failure whose action is perhaps that of a success supports no principle together with it, since the advice would
-    be unclear. Patterns of unknown outcome support none.
+    A failure whose action is perhaps that of a success supports none with it; unknown outcomes support none.
     """
-    known = sorted((one for one in topic if one.outcome in KNOWN), key=_strong)
+    known = sorted((one for one in topic if one.outcome in KNOWN), key=lambda one: (-one.mass, one.id))
     opposed = [(one, other) for one in known for other in known if _opposed(one, other, repeats, SAME_ACTION)]
     losing = _losing(opposed)
     standing = [one for one in known if one.id not in losing]
@@ -189,10 +188,6 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
     return [broad, *beside, *narrow]
 
 
-def _strong(pattern: PatternInput) -> tuple[int, str]:
-    return (-pattern.mass, pattern.id)
-
-
 def _opposed(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
     """Return whether two patterns of different outcomes have the same action, by either's events."""
     if one.outcome == other.outcome:
@@ -206,10 +201,7 @@ def _repeated(one: PatternInput, other: PatternInput, repeats: Repeats, border: 
 
 
 def _losing(opposed: Sequence[tuple[PatternInput, PatternInput]]) -> set[str]:
-    """Return, of all patterns that contradict each other, those of the side with fewer sources.
-
-    Successes win a tie.
-    """
+    """Return, of all patterns that contradict each other, those of the side with fewer sources; failures in a tie."""
     sides = {outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN}
     weaker = FAILURE if sum(sides[SUCCESS].values()) >= sum(sides[FAILURE].values()) else SUCCESS
     return set(sides[weaker])
@@ -276,29 +268,132 @@ MAX_SCANNED: Final = 500
 
 
 def group_topics(alike: Floats) -> list[list[int]]:
-    """Return the topics among patterns by their similarity matrix, in which 1 is the threshold.
-
-    By average linkage, so that no chain of neighbours joins two topics; single patterns are topics too.
-    """
+    """Return the topics among patterns, by average linkage of a similarity matrix in which 1 is the threshold."""
+    near = np.argwhere(np.triu(alike >= REACH, 1))
     out: list[list[int]] = []
-    waiting = [(list(range(len(alike))), REACH)]
-    while waiting:
-        rows, reach = waiting.pop()
-        near = np.argwhere(np.triu(alike[np.ix_(rows, rows)] >= reach, 1)).tolist()
-        for part in components(range(len(rows)), [(one, other) for one, other in near]):
-            held = [rows[n] for n in part]
-            if len(held) <= MAX_COMPARED:
-                out += [[held[n] for n in group] for group in average_link(alike[np.ix_(held, held)], threshold=1.0)]
-            elif reach > CLOSEST:
-                out.append(held)
-            else:
-                waiting.append((held, reach * STEP))
+    for held in within_reach(range(len(alike)), near, alike[tuple(near.T)]):
+        if len(held) <= MAX_COMPARED:
+            out += [[held[n] for n in group] for group in average_link(alike[np.ix_(held, held)], threshold=1.0)]
+        else:
+            out.append(held)
     return sorted(out)
 
 
-REACH: Final = 0.6
-STEP: Final = 1.15
-CLOSEST: Final = 2.0
-MAX_COMPARED: Final = 500
-"""Patterns that are compared pairwise, the factor by which the threshold rises for larger components, and the limit
-beyond which a component is one topic: as for events (`experience.laws.clustering`)."""
+KEPT: Final = 0.5
+"""Confidence below which a principle ends: as much contradicts it as supports it."""
+
+MAX_REFS: Final = 5
+"""References to sources that a principle lists, for support and for contradictions each."""
+
+_UNITS: Final = {
+    "seconds run_seconds duration_seconds elapsed_seconds duration_s elapsed duration": 1.0,
+    "milliseconds duration_ms elapsed_ms": 0.001,
+    "minutes": 60.0,
+    "hours": 3600.0,
+}
+_SECONDS: Final = {name: unit for names, unit in _UNITS.items() for name in names.split()}
+"""Names of durations in observations, and their unit in seconds; the first present one counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipleThresholds:
+    """Thresholds for a principle: ``min_patterns`` that agree, or one of ``min_members`` events.
+
+    ``change`` of the number of events, relative, has it reworded.
+    """
+
+    min_members: int = 3
+    min_patterns: int = 2
+    change: float = 0.25
+
+    def lets_begin(self, drawn: PrincipleDraft, *, refines: bool = False) -> bool:
+        """Return whether there is enough support for a principle; one that ``refines`` another needs one pattern."""
+        enough = len(drawn.support) >= self.min_patterns or len(drawn.lead.events) >= self.min_members
+        return drawn.confidence >= KEPT and (enough or refines)
+
+
+def evidence_counts(drawn: PrincipleDraft) -> dict[str, int]:
+    """Return the counts of patterns, events, outcomes and independent sources, and of events that contradict them."""
+    events = {event.id: event for one in drawn.support for event in one.events}
+    against = {event.id for one in drawn.against for event in one.events} | {event.id for event in drawn.counter}
+    labels = [event.label for event in events.values()]
+    return {
+        "patterns": len(drawn.support),
+        "events": len(events),
+        "successes": labels.count(SUCCESS),
+        "failures": labels.count(FAILURE),
+        "sources": independent_sources(events.values()),
+        "contra": len(against - events.keys()),
+    }
+
+
+def material(
+    before: Mapping[str, Any],
+    now: Mapping[str, Any],
+    *,
+    rows: Mapping[str, str],
+    wished: Mapping[str, str],
+    change: float,
+) -> bool:
+    """Return whether a principle's support changed enough for it to be reworded.
+
+    ``rows`` and ``wished`` are polarities by source, ``before`` and ``now`` results of `evidence_counts`. Another
+    pattern, or any new contradiction, is always enough.
+    """
+    if rows != wished or before.get("contra", 0) != now["contra"]:
+        return True
+    known = int(before.get("events", 0))
+    return abs(int(now["events"]) - known) >= max(1.0, change * known)
+
+
+def risk_of(drawn: PrincipleDraft) -> dict[str, Any]:
+    """Return how often the action of the leading pattern failed, with the 95 % interval of `success_rate`."""
+    outcome = drawn.lead.outcome
+    did = drawn.led | {event.id: event for one in drawn.against if one.outcome != outcome for event in one.events}
+    did |= {event.id: event for event in drawn.counter if event.label != outcome}
+    known = [event for event in did.values() if event.label in KNOWN]
+    return success_rate(sum(event.label == FAILURE for event in known), len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of an action: the median duration in seconds, if observed, and the median of attempts per episode."""
+
+    seconds: float | None = None
+    timed: int = 0
+    attempts: float | None = None
+    episodes: int = 0
+
+
+def cost_of(drawn: PrincipleDraft) -> Cost:
+    """Return the duration of the leading patterns' action, and the number of attempts in their episodes."""
+    lead = drawn.led
+    times = [taken for event in lead.values() if (taken := seconds_of(event.observations)) is not None]
+    known = {event.id: event for one in (*drawn.support, *drawn.against) for event in one.events}
+    held: dict[str, list[int]] = {event.episode_id: [] for event in lead.values() if event.episode_id}
+    for event in known.values():
+        if event.episode_id in held:
+            held[event.episode_id].append(event.seq or 0)
+    episodes = [max(len(places), *places) for places in held.values()]  # by their count, or their places
+    return Cost(
+        seconds=median(times) if times else None,
+        timed=len(times),
+        attempts=median(episodes) if episodes else None,
+        episodes=len(episodes),
+    )
+
+
+def seconds_of(observations: Any) -> float | None:
+    """Return the duration of an attempt from its observations; None if they have none."""
+    if not isinstance(observations, Mapping):
+        return None
+    for name, unit in _SECONDS.items():
+        value = observations.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0:
+            return float(value) * unit
+    return None
+
+
+def references(events: Sequence[L1Event]) -> list[str]:
+    """Return the references of some events, without repeats, the first `MAX_REFS`."""
+    return list(dict.fromkeys(event.source_ref for event in events if event.source_ref))[:MAX_REFS]

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
-from phronesis.experience.laws.event_draft import Artifact, Draft, Label
+from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
 from phronesis.experience.sources.outcome_words import is_question, reasons, said_outcome
-from phronesis.experience.sources.port import LineIndex, RawText, Source, is_json, storable_drafts
-from phronesis.experience.sources.registry import SOURCES
+from phronesis.experience.sources.port import SOURCES, LineIndex, RawText, Source, is_json, storable_drafts
 from phronesis.experience.sources.transcripts import Message, Transcript, transcripts
 
 _RESULT: Final = 500
@@ -37,16 +36,11 @@ class _Attempt:
     tool: str | None = None
     result: str = ""
     result_origin: Origin = "rule"
-    label: Label = "unknown"
-    signals: tuple[str, ...] = ()
-    confidence: float = 0.5
+    judged: OutcomeLabel = OutcomeLabel("unknown")  # noqa: RUF009 - frozen
     reflection: str = ""
     reflection_origin: Origin = "human"
     observations: dict[str, Any] = field(default_factory=dict)
     artifacts: list[Artifact] = field(default_factory=list)
-
-    def judge(self, judged: OutcomeLabel) -> None:
-        self.label, self.signals, self.confidence = judged.label, judged.signals, judged.confidence
 
 
 @dataclass(slots=True)
@@ -128,7 +122,7 @@ def _heard(episode: _Episode, message: Message) -> str:
     judged = said_outcome(text)
     if judged.signals:
         last.result, last.result_origin, last.end = text[:_RESULT], "human", message.end
-        last.judge(judged)
+        last.judged = judged
         episode.failed = last if judged.label == "failure" else episode.failed
         last.artifacts += [Artifact("error_type", name.rpartition(".")[2]) for name in _ERROR.findall(text[:_RESULT])]
     why = reasons(text)
@@ -171,7 +165,7 @@ def _returned(episode: _Episode, message: Message) -> None:
         return
     attempt.end = message.end
     judged, result, told = tool_outcome(message.text, failed=message.failed)
-    attempt.judge(judged)
+    attempt.judged = judged
     episode.failed = attempt if judged.label == "failure" else episode.failed
     attempt.result = result[:_RESULT]
     attempt.observations = dict(told.observations) if told is not None else {}
@@ -215,14 +209,11 @@ def _draft(attempt: _Attempt, request: str, episode: str, seq: int, index: LineI
         goal=request,
         result=attempt.result,
         reflection=attempt.reflection,
-        label=attempt.label,
-        signals=attempt.signals,
-        confidence=attempt.confidence,
+        **attempt.judged.fields,
         field_origin=origins,
         observations=attempt.observations,
         artifacts=list(dict.fromkeys([*attempt.artifacts, *tools])),
-        lines=index.lines(attempt.start, attempt.end),
-        span=(attempt.start, attempt.end),
+        **index.place(attempt.start, attempt.end),
         occurred_at=attempt.at,
         episode_id=episode,
         seq=seq,

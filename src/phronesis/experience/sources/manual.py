@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
@@ -60,11 +60,8 @@ class _FieldText:
         return "\n".join(self.words).strip()
 
 
-@dataclass(slots=True)
-class _Attempt:
-    """One attempt of an entry, with the fields that belong to it alone."""
-
-    fields: dict[Field, _FieldText] = field(default_factory=dict)
+_Attempt = dict[Field, _FieldText]
+"""One attempt of an entry: the fields that belong to it alone."""
 
 
 @dataclass(slots=True)
@@ -98,7 +95,7 @@ def _drafts(raw: RawText) -> Iterator[Draft]:
     made = derived_id("manual", raw.text.encode(errors="replace").decode())
     for n, entry in enumerate(_entries(raw.text), start=1):
         if entry.tries:
-            tries = [one for one in entry.tries if one.fields["attempt"].text]
+            tries = [one for one in entry.tries if one["attempt"].text]
             for seq, one in enumerate(tries, start=1):
                 yield _of_try(raw, entry, one, index, (f"{made}#{n}", seq) if len(tries) > 1 else None)
         elif not entry.labelled:
@@ -119,12 +116,12 @@ def _entries(text: str) -> Iterator[_Entry]:
         found = _field_of(short, heading)
         if found is not None:
             open_field, words = found
-            if entry.tries and not entry.tries[-1].fields["attempt"].text and heading is None:
+            if entry.tries and not entry.tries[-1]["attempt"].text and heading is None:
                 entry.tries.pop()  # "## Attempt 2" was a title
                 if entry.tries:
                     yield entry
                     entry = _Entry()
-            if _begins_anew(entry, open_field):
+            if open_field in {"situation", "goal"} and entry.tries:  # repeated, for the next entry
                 yield entry
                 entry = _Entry(by_headings=entry.by_headings)
             entry.by_headings = entry.by_headings or heading is not None
@@ -172,17 +169,12 @@ def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | N
     return (name, match[2].strip()) if name is not None else None
 
 
-def _begins_anew(entry: _Entry, name: Field) -> bool:
-    """Return whether a repeated situation or goal begins the next entry."""
-    return name in {"situation", "goal"} and bool(entry.tries)
-
-
 def _put(entry: _Entry, name: Field, told: _FieldText) -> None:
     """Add a field to the entry, or to its last attempt once there is one."""
     if name == "attempt":
-        entry.tries.append(_Attempt({name: told}))
+        entry.tries.append({name: told})
     elif entry.tries and name not in {"date", "situation", "goal"}:
-        entry.tries[-1].fields.setdefault(name, told)
+        entry.tries[-1].setdefault(name, told)
     else:
         entry.shared.setdefault(name, told)
 
@@ -200,28 +192,21 @@ def _more(entry: _Entry, told: _FieldText | None, line: str, start: int, end: in
 
 
 def _of_try(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place: tuple[str, int] | None) -> Draft:
-    told = {**entry.shared, **one.fields}
-    texts: dict[str, str] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
+    told = {**entry.shared, **one}
+    texts: dict[str, Any] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
     before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
     if before:
         texts["situation"] = before
     if entry.title and "goal" not in texts:
         texts["goal"] = entry.title
     judged = _judged(told.get("label"), texts)
-    own = [part for name, part in told.items() if name in one.fields or (place is None or place[1] == 1)]
+    own = [part for name, part in told.items() if name in one or (place is None or place[1] == 1)]
     begin, end = min(part.start for part in own), max(part.end for part in own)
     return Draft(
-        attempt=texts["attempt"],
-        situation=texts.get("situation", ""),
-        goal=texts.get("goal", ""),
-        result=texts.get("result", ""),
-        reflection=texts.get("reflection", ""),
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
+        **texts,
+        **judged.fields,
         field_origin=dict.fromkeys(texts, "human"),
-        lines=index.lines(begin, end),
-        span=(begin, end),
+        **index.place(begin, end),
         occurred_at=_day(raw, told.get("date")),
         episode_id=place[0] if place else None,
         seq=place[1] if place else None,
@@ -261,12 +246,5 @@ def _of_paragraph(entry: _Entry, told: _FieldText, index: LineIndex) -> Draft:
     judged = said_outcome(told.text)
     origins: dict[str, Origin] = {"attempt": "human", **({"goal": "human"} if entry.title else {})}
     return Draft(
-        attempt=told.text,
-        goal=entry.title,
-        label=judged.label,
-        signals=judged.signals,
-        confidence=judged.confidence,
-        field_origin=origins,
-        lines=index.lines(told.start, told.end),
-        span=(told.start, told.end),
+        attempt=told.text, goal=entry.title, **judged.fields, field_origin=origins, **index.place(told.start, told.end)
     )

@@ -1,7 +1,7 @@
 """Detect in English and Chinese text whether it reports success or failure, and the reason it gives.
 
-Questions, wishes, conditions and reports of an earlier state do not count. "Didn't fail" is a success and "never
-worked" a failure. A text that reports both is unknown unless its last report is about the present.
+Questions, wishes, conditions and reports of an earlier state do not count. A text that reports both is unknown unless
+its last report is about the present.
 """
 
 import re

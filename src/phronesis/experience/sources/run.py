@@ -20,8 +20,8 @@ from phronesis.experience.sources.port import (
     member,
     storable_drafts,
 )
-from phronesis.experience.sources.react import react_runs
 from phronesis.experience.sources.trajectories import (
+    RESULT,
     Step,
     Trajectory,
     ending_of,
@@ -30,6 +30,7 @@ from phronesis.experience.sources.trajectories import (
     observed_label,
     of_events,
     of_messages,
+    react_runs,
     task_of,
     verdict_in,
 )
@@ -209,7 +210,7 @@ def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
 
 
 def _failing(
-    steps: list[Step], index: LineIndex, shared: dict[str, str], following: Any, at: datetime | None
+    steps: list[Step], index: LineIndex, shared: dict[str, Any], following: Any, at: datetime | None
 ) -> Iterator[Draft]:
     for n, step in enumerate(steps):
         if step.judged.label == "failure":
@@ -220,27 +221,21 @@ def _failing(
 
 
 def _draft(
-    step: Step, index: LineIndex, shared: dict[str, str], seq: int, *, reflection: str, observations: dict[str, Any]
+    step: Step, index: LineIndex, shared: dict[str, Any], seq: int, *, reflection: str, observations: dict[str, Any]
 ) -> Draft:
-    texts = {"situation": shared["situation"], "goal": shared["goal"], "attempt": step.action, "result": step.result}
-    origins: dict[str, Origin] = {name: "rule" for name in texts if texts[name] or name == "attempt"}
+    texts = {**shared, "attempt": step.action, "result": step.result}
+    named = [name for name in ("situation", "goal", "attempt", "result") if texts[name] or name == "attempt"]
+    origins: dict[str, Origin] = dict.fromkeys(named, "rule")
     if reflection:
         origins["reflection"] = "model"
     return Draft(
-        attempt=step.action,
-        situation=texts["situation"],
-        goal=texts["goal"],
-        result=texts["result"],
+        **texts,
         reflection=reflection,
-        label=step.judged.label,
-        signals=step.judged.signals,
-        confidence=step.judged.confidence,
+        **step.judged.fields,
         field_origin=origins,
         observations=observations,
-        lines=index.lines(step.start, step.end),
-        span=(step.start, step.end),
+        **index.place(step.start, step.end),
         occurred_at=step.at,
-        episode_id=shared["episode_id"],
         seq=seq,
     )
 
@@ -284,7 +279,7 @@ def _steps(raw: RawText, listed: JsonSpan) -> Iterator[Step]:
             if action or result:
                 yield Step(
                     action or "a step",
-                    result[:500],
+                    result[:RESULT],
                     one.start,
                     one.end,
                     words_in(step.get("thought")),
@@ -373,11 +368,8 @@ def _first(known: Mapping[str, Any], names: Sequence[str]) -> str:
 def _of_react(raw: RawText, index: LineIndex, made: str) -> Iterator[Draft]:
     """Yield the drafts of runs written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
-        steps = [
-            Step(one.action, one.observation[:500], one.start, one.end, one.thought, observed_label(one.observation))
-            for one in run.steps
-        ]
-        shared = {"goal": run.question, "situation": "", "episode_id": f"{made}#{n}"}
+        steps = run.steps
+        shared = {"goal": run.goal, "situation": "", "episode_id": f"{made}#{n}"}
         count = iter(range(1, len(steps) + 2))
         # The verdict on the answer is the run's, not that of the step that gave it.
         last = steps[-1]

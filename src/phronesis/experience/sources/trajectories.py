@@ -1,7 +1,7 @@
-"""Parse steps of an agent run from lists of actions and observations, tool-call messages, and OpenHands events.
+"""Parse steps of an agent run: actions and observations, tool-call messages, OpenHands events, and ReAct text.
 
-A message's action is its tool call or, for agents without tool calls, its command block (``<function=bash>``,
-``<execute_bash>``, a fenced command). The next message is its result; a model's own message is not.
+A message's action is its tool call or its command block (``<function=bash>``, a fenced command); the next message is
+its result. ReAct text has ``Thought:``, ``Action:``, ``Observation:`` (Yao et al. 2022).
 """
 
 import re
@@ -43,49 +43,18 @@ _ISSUE: Final = (
 
 _TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
 _VIEWS: Final = frozenset(
-    (
-        "view",
-        "open",
-        "goto",
-        "scroll_up",
-        "scroll_down",
-        "find_file",
-        "search_file",
-        "search_dir",
-        "read",
-        "think",
-        "cat",
-        "ls",
-        "grep",
-        "rg",
-        "find",
-        "head",
-        "tail",
-        "sed",
-        "diff",
-        "create",
-        "str_replace",
-        "insert",
-        "edit",
-        "write",
-    )
+    """
+    view open goto scroll_up scroll_down find_file search_file search_dir read think cat ls grep rg find head tail
+    sed diff create str_replace insert edit write
+    """.split()
 )
 """Actions whose result shows a file, whose content is not an outcome."""
 
-_FILES: Final = frozenset(("read", "write", "edit"))
 _SILENT: Final = frozenset(
-    (
-        "system",
-        "message",
-        "recall",
-        "think",
-        "change_agent_state",
-        "agent_state_changed",
-        "null",
-        "condensation",
-        "condensation_request",
-        "task_tracking",
-    )
+    """
+    system message recall think change_agent_state agent_state_changed null condensation condensation_request
+    task_tracking
+    """.split()
 )
 
 
@@ -105,10 +74,13 @@ class Step:
 
 @dataclass(slots=True)
 class Trajectory:
-    """The task and the steps in a list of messages or events, in order."""
+    """The task and the steps in a list of messages or events, in order; of a ReAct text its answer and span, too."""
 
     goal: str = ""
     steps: list[Step] = field(default_factory=list)
+    answer: str = ""
+    start: int = 0
+    end: int = 0
 
 
 def is_message(value: object) -> bool:
@@ -219,8 +191,8 @@ def observed_label(text: str, *, action: str = "", code: object = None, failed: 
         return OutcomeLabel("unknown")
     judged, _, _ = tool_outcome(text[:100_000])
     if judged.label == "unknown":
-        verdict = _VERDICT.search(text[:_SHORT])
-        judged = label_of({"outcome": verdict[1]}) if verdict else judged
+        verdict = verdict_in(text)
+        judged = label_of({"outcome": verdict}) if verdict else judged
     if judged.label == "unknown" and code == 0:
         return OutcomeLabel("success", ("exit code 0",), MEASURED)
     return judged
@@ -264,11 +236,9 @@ def _parameters(body: str) -> str:
 
 
 def _thought(message: Message) -> str:
-    for mark in ("<function=", "<execute", "```"):
-        message_text = message.text.partition(mark)[0]
-        if message_text != message.text:
-            return message_text.strip()
-    return message.text.strip()
+    """Return the text before a message's action."""
+    marks = (message.text.find(mark) for mark in ("<function=", "<execute", "```"))
+    return message.text[: next((at for at in marks if at >= 0), None)].strip()
 
 
 def _flat(raw: RawText, listed: JsonSpan) -> Iterator[JsonSpan]:
@@ -283,13 +253,9 @@ def _flat(raw: RawText, listed: JsonSpan) -> Iterator[JsonSpan]:
 def _kind(event: Mapping[str, Any]) -> str:
     kind = event.get("kind")
     if isinstance(kind, str):
-        return {
-            "ActionEvent": "action",
-            "ObservationEvent": "observation",
-            "AgentErrorEvent": "observation",
-            "UserRejectObservation": "observation",
-            "MessageEvent": "message",
-        }.get(kind, "other")
+        if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
+            return "observation"
+        return {"ActionEvent": "action", "MessageEvent": "message"}.get(kind, "other")
     action = event.get("action")
     if action == "message":
         return "message"
@@ -315,7 +281,7 @@ def _event_action(event: Mapping[str, Any]) -> tuple[str, str]:
         }
         return str(name or "a step"), describe_arguments(given)
     given = dict(args if isinstance(args, Mapping) else event)  # older events hold their arguments themselves
-    first = ("path",) if action in _FILES else ()  # the command is the editor's (``str_replace``)
+    first = ("path",) if action in {"read", "write", "edit"} else ()  # the command is the editor's (``str_replace``)
     for key in (*first, "command", "code", "path", "url", "query", "browser_actions", "name"):
         if isinstance(given.get(key), str) and given[key].strip():
             return str(action), given[key].strip()
@@ -353,3 +319,80 @@ def ending_of(known: Mapping[str, Any]) -> tuple[OutcomeLabel | None, str]:
     submitted = status.lower().startswith("submitted")
     judged = None if submitted else OutcomeLabel("failure", (f"exit status {status:.80}",), MEASURED)
     return judged, f"exit status: {status:.80}"
+
+
+_LINE: Final = 2_000
+_KINDS: Final = {
+    "ask": ("Question", "Task", "Goal", "Instruction", "问题", "任务"),
+    "thought": ("Thought", "思考"),
+    "action": ("Action", "行动", "动作"),
+    "input": ("Action Input", "行动输入", "动作输入"),
+    "observation": ("Observation", "观察"),
+    "answer": ("Final Answer", "Answer", "最终答案"),
+}
+_MARK: Final = re.compile(
+    rf"\s{{0,8}}(?:[>#*-]{{1,4}}\s{{0,3}})?[*_]{{0,3}}({'|'.join(sum(_KINDS.values(), ()))})"
+    r"\s?\d{0,4}[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
+)
+_KIND: Final = {word: kind for kind, words in _KINDS.items() for word in words}
+
+
+def react_runs(text: str) -> list[Trajectory]:
+    """Return the runs with at least one action in a text."""
+    out: list[Trajectory] = []
+    run: Trajectory | None = None
+    step: Step | None = None
+    for kind, words, start, end in _marked(text):
+        if kind == "ask":
+            run, step = Trajectory(words, start=start, end=end), None
+            out.append(run)
+            continue
+        if run is None:
+            run = Trajectory(start=start, end=end)
+            out.append(run)
+        run.end = end
+        if kind == "answer":
+            run.answer = words
+        elif kind == "thought" or step is None or (kind == "action" and step.action):
+            step = Step("", "", start, end)
+            run.steps.append(step)
+        if step is not None:
+            _fill(step, kind, words, end)
+    for run in out:
+        run.steps = [step for step in run.steps if step.action]
+        for step in run.steps:
+            step.judged = observed_label(step.result)
+            step.result = step.result[:RESULT]
+    return [run for run in out if run.steps]
+
+
+def _fill(step: Step, kind: str, words: str, end: int) -> None:
+    if kind == "thought":
+        step.thought = words
+    elif kind == "action":
+        step.action = words
+    elif kind == "input" and step.action:
+        step.action = f"{step.action}: {words}"
+    elif kind == "observation":
+        step.result = words
+    if kind != "answer":
+        step.end = end
+
+
+def _marked(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """Yield the text after each mark, up to the next one."""
+    kind, words, begin, last = "", [""], 0, 0
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        match = _MARK.match(line[:_LINE])
+        if match:
+            if kind:
+                yield kind, "\n".join(words).strip(), begin, last
+            kind, words, begin, last = _KIND[match[1]], [match[2] + line[_LINE:]], start, end
+        elif line.strip():
+            words.append(line.rstrip())
+            last = end
+        start = end + 1
+    if kind:
+        yield kind, "\n".join(words).strip(), begin, last

@@ -13,40 +13,13 @@ from phronesis.experience.sources.port import JsonSpan, RawText, documents, elem
 
 Role = Literal["user", "assistant", "tool", "system"]
 
-_ROLES: Final[dict[str, Role]] = {
-    "user": "user",
-    "human": "user",
-    "customer": "user",
-    "用户": "user",
-    "人类": "user",
-    "客户": "user",
-    "用戶": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "bot": "assistant",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "claude": "assistant",
-    "agent": "assistant",
-    "model": "assistant",
-    "助手": "assistant",
-    "助理": "assistant",
-    "机器人": "assistant",
-    "智能体": "assistant",
-    "system": "system",
-    "developer": "system",
-    "系统": "system",
-    "tool": "tool",
-    "function": "tool",
-    "tool result": "tool",
-    "工具": "tool",
-    "ipython": "tool",
-    "function_call": "assistant",
-    "tool_call": "assistant",
-    "observation": "tool",
-    "tool_response": "tool",
-    "function_response": "tool",
+_SPEAKERS: Final[dict[Role, str]] = {
+    "user": "user|human|customer|用户|人类|客户|用戶",
+    "assistant": "assistant|ai|bot|gpt|chatgpt|claude|agent|model|助手|助理|机器人|智能体|function_call|tool_call",
+    "system": "system|developer|系统",
+    "tool": "tool|function|tool result|工具|ipython|observation|tool_response|function_response",
 }
+_ROLES: Final[dict[str, Role]] = {word: role for role, words in _SPEAKERS.items() for word in words.split("|")}
 _LISTS: Final = ("messages", "conversation", "conversations", "turns", "chat", "history", "dialogue")
 _TIMES: Final = ("created_at", "timestamp", "time", "date", "create_time")
 _SPEAKER: Final = re.compile(
@@ -157,35 +130,25 @@ def messages_in(raw: RawText, placed: list[JsonSpan]) -> Iterator[Message]:
         at = next((moment for key in _TIMES if (moment := moment_of(raw, said.get(key)))), None)
         content = next((said[key] for key in _CONTENTS if said.get(key) is not None), None)
         parts = content if isinstance(content, list) else []
-        calls = tuple(_calls(said, parts))
         text = content if isinstance(content, str) else text_of(parts)
-        answers = _answered(said)
+        place: dict[str, Any] = {"start": one.start, "end": one.end, "at": at}
         if role == "tool":
-            failed = said.get("is_error")
-            yield Message(
-                role="tool",
-                text=text,
-                start=one.start,
-                end=one.end,
-                at=at,
-                answers=str(answers or ""),
-                failed=failed if isinstance(failed, bool) else None,
-            )
+            yield _result(text, _answered(said), said, place)
             continue
         for part in parts:
             if isinstance(part, Mapping) and part.get("type") == "tool_result":
-                failed = part.get("is_error")
-                yield Message(
-                    role="tool",
-                    text=text_of(part.get("content")),
-                    start=one.start,
-                    end=one.end,
-                    at=at,
-                    answers=str(part.get("tool_use_id") or ""),
-                    failed=failed if isinstance(failed, bool) else None,
-                )
+                yield _result(text_of(part.get("content")), part.get("tool_use_id"), part, place)
+        calls = tuple(_calls(said, parts))
         if text.strip() or calls:
-            yield Message(role=role, text=text, start=one.start, end=one.end, at=at, calls=calls)
+            yield Message(role=role, text=text, calls=calls, **place)
+
+
+def _result(text: str, answers: object, said: Mapping[str, Any], place: Mapping[str, Any]) -> Message:
+    """Return the message of a tool's result."""
+    failed = said.get("is_error")
+    return Message(
+        role="tool", text=text, answers=str(answers or ""), failed=failed if isinstance(failed, bool) else None, **place
+    )
 
 
 def _answered(said: Mapping[str, Any]) -> object:
@@ -208,32 +171,27 @@ def text_of(content: object) -> str:
 def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
     given = said.get("tool_calls")
     listed = given if isinstance(given, list) else []
-    single = said.get("function_call")
-    for call in [*listed, *([{"function": single}] if isinstance(single, Mapping) else [])]:
+    for call in [*listed, {"function": said.get("function_call")}]:
         function = call.get("function", call) if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            arguments = describe_arguments(function.get("arguments", function.get("args")))
-            yield ToolCall(id=str(call.get("id") or ""), name=function["name"], arguments=arguments)
+        if isinstance(function, Mapping):
+            yield from _call(call.get("id"), function.get("name"), function.get("arguments", function.get("args")))
     for name in ("function_call", "tool_call"):  # ShareGPT's: the words are the call
         if name in {said.get("from"), said.get("role")} and isinstance(said.get("value", said.get("content")), str):
             found = documents(said.get("value", said.get("content")))
-            call = found[0].value if len(found) == 1 and isinstance(found[0].value, Mapping) else {}
-            if isinstance(call.get("name"), str):
-                yield ToolCall(id="", name=call["name"], arguments=describe_arguments(call.get("arguments")))
-    if said.get("type") == "function_call" and isinstance(said.get("name"), str):
-        yield ToolCall(
-            id=str(said.get("call_id") or ""), name=said["name"], arguments=describe_arguments(said.get("arguments"))
-        )
+            if len(found) == 1 and isinstance(found[0].value, Mapping):
+                yield from _call("", found[0].value.get("name"), found[0].value.get("arguments"))
+    if said.get("type") == "function_call":
+        yield from _call(said.get("call_id"), said.get("name"), said.get("arguments"))
     for part in parts:
         if isinstance(part, Mapping) and isinstance(part.get("functionCall"), Mapping):
-            call = part["functionCall"]
-            yield ToolCall(
-                id="", name=str(call.get("name") or "a tool"), arguments=describe_arguments(call.get("args"))
-            )
-        if isinstance(part, Mapping) and part.get("type") == "tool_use" and isinstance(part.get("name"), str):
-            yield ToolCall(
-                id=str(part.get("id") or ""), name=part["name"], arguments=describe_arguments(part.get("input"))
-            )
+            yield from _call("", str(part["functionCall"].get("name") or "a tool"), part["functionCall"].get("args"))
+        if isinstance(part, Mapping) and part.get("type") == "tool_use":
+            yield from _call(part.get("id"), part.get("name"), part.get("input"))
+
+
+def _call(called: object, name: object, arguments: object) -> Iterator[ToolCall]:
+    if isinstance(name, str):
+        yield ToolCall(id=str(called or ""), name=name, arguments=describe_arguments(arguments))
 
 
 def describe_arguments(given: object) -> str:
@@ -282,11 +240,7 @@ def words_in(said: object) -> str:
         return said.strip()
     if isinstance(said, int) and not isinstance(said, bool) and abs(said) < 10**18:
         return str(said)
-    if isinstance(said, Mapping) and said:
-        return text_of(said) or compact_json(dict(said))[:500]
-    if isinstance(said, list) and said:
-        return text_of(said) or compact_json(list(said))[:500]
-    return ""
+    return text_of(said) or compact_json(said)[:500] if isinstance(said, dict | list) and said else ""
 
 
 def compact_json(value: object) -> str:

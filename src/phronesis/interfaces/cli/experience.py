@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RECORDS: Final = "records"
 SOURCES: Final = ("chat", "lean", "log", "manual", "math_proof", "run")
-"""The types of `phronesis.experience.sources.registry`, which is not imported for ``--help``."""
+"""The types of `phronesis.experience.sources.port`, which is not imported for ``--help``."""
 
 FEEDBACKS: Final = ("useful", "not_useful", "correct", "incorrect", "label", "merge", "split")
 LABELS: Final = ("success", "failure", "unknown")

@@ -13,7 +13,6 @@ class Given:
     """Likeness as it stands there."""
 
     alike: Floats
-    name: str = "given"
 
     @property
     def size(self) -> int:

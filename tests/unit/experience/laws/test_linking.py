@@ -3,11 +3,9 @@
 from itertools import combinations, pairwise
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phronesis.experience.laws import neighbour_graph
 from phronesis.experience.laws.neighbour_graph import average_link
 from unit.experience.laws.metrics import drawn
 
@@ -61,22 +59,17 @@ def by_definition(alike: np.ndarray[tuple[int, int], np.dtype[np.float64]], thre
     return sorted(map(sorted, groups.values()))
 
 
-@pytest.mark.parametrize("large", [0, neighbour_graph.LARGE])
 @given(st.data(), st.integers(1, 9), st.integers(-1, 4))
 def test_they_are_those_of_a_look_at_every_pair_where_many_are_alike(
-    large: int, data: st.DataObject, size: int, threshold: int
+    data: st.DataObject, size: int, threshold: int
 ) -> None:
     alike = np.zeros((size, size), np.float32)
     for one, other in combinations(range(size), 2):
         alike[one, other] = alike[other, one] = data.draw(st.integers(-2, 5))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbour_graph, "LARGE", large)
-        assert average_link(alike, threshold=threshold) == by_definition(alike.astype(np.float64), threshold)
+    assert average_link(alike, threshold=threshold) == by_definition(alike.astype(np.float64), threshold)
 
 
-@pytest.mark.parametrize("large", [0, neighbour_graph.LARGE])
-def test_groups_join_by_what_their_members_are_like_on_average(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbour_graph, "LARGE", large)
+def test_groups_join_by_what_their_members_are_like_on_average() -> None:
     alike = np.array([[0, 9, 3, 0], [9, 0, 5, 0], [3, 5, 0, 4], [0, 0, 4, 0]], dtype=np.float32)
     assert average_link(alike, threshold=4) == [[0, 1, 2], [3]]  # (3 + 5) / 2 is 4, and so is the pair of 2 and 3
     assert average_link(alike, threshold=4.5) == [[0, 1], [2], [3]]

@@ -21,11 +21,11 @@ METRICS = (
     EditDistance(["simp", "simpa", "", "omega"]),
     WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
     SideBySide(BESIDE, np.array([1, 1, -0.5, 2, 2], np.float32)),
-    WeightedSum([Term(Cosine(VECTORS), 1.0, 0.25)], "one_alone"),
+    WeightedSum([Term(Cosine(VECTORS), 1.0, 0.25)]),
 )
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: type(metric).__name__)
 def test_some_rows_are_compared_as_all_are(metric: SimilarityMetric) -> None:
     everybody = np.arange(metric.size)
     whole = metric.matrix(everybody)

@@ -17,12 +17,9 @@ def test_a_pattern_is_of_the_views_that_its_members_are_alike_in() -> None:
         assert view_of(cohesions) == view, cohesions
 
 
-def test_groups_of_one_view_are_large_enough_and_keep_apart_who_is_to_be() -> None:
+def test_groups_of_one_view_are_large_enough() -> None:
     metric = crowds((4, 2, 3))
     assert view_groups(metric, AtLeast(5), threshold=5) == [[0, 1, 2, 3], [6, 7, 8]]
-    groups = view_groups(metric, AtLeast(5), threshold=5, apart=[(0, 1), (4, 8)])
-    assert all(not {0, 1} <= set(group) for group in groups)
-    assert [6, 7, 8] in groups
 
 
 def test_groups_of_two_views_are_crossed() -> None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
 from phronesis.experience.laws.event_draft import Draft
-from phronesis.experience.sources.math_proof import ProofSource
-from phronesis.experience.sources.proof_blocks import strategies_in
+from phronesis.experience.sources.math_proof import ProofSource, strategies_in
 from unit.experience.sources.source_tables import mistakes, read, text_of, texts, wanted_of
 
 SOURCE = ProofSource()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.experience.sources.registry import SOURCES
+from phronesis.experience.sources.port import SOURCES
 
 
 def test_every_source_goes_by_its_type() -> None:

@@ -5,20 +5,177 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.core.relations import Origin
-from phronesis.experience.laws.event_draft import Artifact, Draft
-from phronesis.experience.sources.lean import error_groups
-from phronesis.experience.sources.lean.error_groups import MAX_TEXT, PositionFindings, step_of
-from phronesis.experience.sources.lean.messages import Line, Message, Place, Unit, is_sorry, kind_of, places_of, span_of
-from phronesis.experience.sources.lean.syntax import Declaration, class_in, missing_name, read_goals
+from phronesis.experience.laws.event_draft import VIEWS, Artifact, Draft
+from phronesis.experience.sources.lean.messages import (
+    LOOPING,
+    MISSING,
+    Line,
+    Message,
+    Place,
+    Position,
+    Unit,
+    head,
+    is_sorry,
+    kind_of,
+    normal,
+    places_of,
+    span_of,
+)
+from phronesis.experience.sources.lean.syntax import (
+    MAX_NAMES,
+    SIMP,
+    Declaration,
+    Goal,
+    class_in,
+    is_lemma,
+    is_local,
+    lemmas_in,
+    lemmas_of,
+    missing_name,
+    read_goals,
+    rewritings,
+    simp_in,
+    tactics_in,
+    tactics_said,
+    without_comments,
+)
 
+MAX_TEXT: Final = 2000
 MAX_RESULT: Final = 300
 MAX_SIZES: Final = 20
 
 _EXPECTED: Final = re.compile(r"expected to have type\n((?:[ \t][^\n]*\n?){1,20})")
 _LIMIT: Final = re.compile(r"maximum number of heartbeats \((\d{1,15})\)")
 _USED: Final = re.compile(r"[Uu]sed (?:approximately )?(\d{1,15}) heartbeats")
-_RULE: Final[Origin] = "rule"
+
+# Failure families: groups of errors with a well-known cause, each recognised by rules.
+
+EXPLODING: Final = "exploding_subgoals"
+DIRECTION: Final = "simp_direction"
+MISSING_LEMMA: Final = "missing_lemma"
+
+MANY_GOALS: Final = 5
+"""Open goals at one position that count as an explosion. A conjunction or case split gives two to four."""
+
+NEW_GOALS: Final = 4
+"""Goals added by a tactic step that count as an explosion, where the goals before it are known."""
+
+REFLECTIONS: Final = {
+    EXPLODING: "The step splits the goal into {count} goals: prove a general lemma first, or split later.",
+    DIRECTION: "simp loops or does nothing with what it is given: turn the rewriting round, or use simp only or rw.",
+    MISSING_LEMMA: "{name} is not known here: look for its name, its namespace (open) or the import.",
+}
+
+
+def is_missing(message: Message, kind: str) -> bool:
+    """Return whether a message reports a missing lemma or namespace.
+
+    An unknown identifier counts if it has the form of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``).
+    """
+    if kind not in MISSING:
+        return False
+    name = missing_name(message.text, kind)
+    if kind != "unknown_identifier":
+        return bool(name)
+    return is_lemma(name) or (len(name) > 2 and name[0].isupper())  # noqa: PLR2004 -- X and U₁ are variables
+
+
+def is_direction(message: Message, kind: str, step: str) -> bool:
+    """Return whether simp looped, or was used in the wrong direction.
+
+    A timeout inside simp, or no progress, counts only if the step rewrites from right to left (``←``).
+    """
+    simp = simp_in(step)
+    backwards = bool(simp) and any(one.backwards for one in rewritings(step))
+    inside = simp in SIMP or "simp" in head(message.text)
+    return (
+        LOOPING in normal(message.text[:400])
+        or (kind == "max_recursion" and inside)
+        or (kind == "deterministic_timeout" and inside and backwards)
+        or (kind == "simp_no_progress" and backwards)
+    )
+
+
+def is_explosion(open_goals: int, before: int | None) -> bool:
+    """Return whether the number of open goals is an explosion, caused by a step if that is known."""
+    return open_goals >= MANY_GOALS and (before is None or open_goals - before >= NEW_GOALS)
+
+
+class PositionFindings:
+    """The messages and source at one position: goals, tactics, lemmas, and sentences made from them."""
+
+    def __init__(self, unit: Unit, messages: Sequence[Message], declaration: Declaration | None, step: str) -> None:
+        self.unit, self.messages, self.declaration = unit, messages, declaration
+        shown = [*(one.text for one in messages), *(unit.after or unit.sorries)]
+        self.goals = _goals(shown)
+        self.open = max(len(self.goals), len(unit.after))
+        if not self.goals:
+            self.goals = _goals([*(unit.before or []), *(str(one.get("goals", "")) for one in unit.steps[:1])])
+        self.met = [goal for text in unit.before or [] for goal in read_goals(text)]
+        proof = without_comments(declaration.proof if declaration is not None else step)
+        steps = "\n".join(str(one.get("tactic", "")) for one in unit.steps)
+        told = dict.fromkeys(name for one in messages for name in tactics_said(one.text))
+        self.tactics = (tactics_in(steps) or tactics_in(proof) or list(told))[:MAX_NAMES]
+        named = [
+            name
+            for one in messages
+            if (kind := kind_of(one.text)) in MISSING - {"unknown_namespace"}
+            and (name := missing_name(one.text, kind))
+            and not is_local(name)
+        ]
+        listed = [one["usedConstants"] for one in unit.steps if isinstance(one.get("usedConstants"), list)]
+        used = [str(name) for names in listed for name in names if not is_local(str(name))]
+        said = [name for one in messages for name in lemmas_in(_before_goals(one.text))]
+        lemmas = dict.fromkeys([*named, *lemmas_of(proof), *lemmas_of(steps), *used, *said])
+        self.lemmas = list(lemmas)[:MAX_NAMES]
+
+    @property
+    def goal(self) -> str:
+        """The statement of the declaration, else the first goal."""
+        stated = self.declaration.statement.removeprefix(":").strip() if self.declaration is not None else ""
+        return stated or (self.goals[0].target if self.goals else "")
+
+    def situation(self, position: Position | None) -> str:
+        """Return the goal, else the position."""
+        goals = self.met or self.goals
+        if goals:
+            more = f"\n({len(goals) - 1} more goals)" if len(goals) > 1 else ""
+            return goals[0].text[:MAX_TEXT] + more
+        return f"Checking {self.place(position)}."
+
+    def sentence(self, position: Position | None) -> str:
+        """Return a sentence on what was tried, if the source is not available."""
+        tactics = ", ".join(self.tactics[:3])
+        tried = f"Tactic {tactics}" if tactics else "Checking"
+        lemmas = f" with {', '.join(self.lemmas[:3])}" if self.lemmas else ""
+        return f"{tried}{lemmas} {'in ' if tactics or lemmas else ''}{self.place(position)}"
+
+    def place(self, position: Position | None) -> str:
+        """Return the declaration, module or file, and the position."""
+        unit = self.unit
+        where = unit.file or unit.module or ("a proof state" if unit.tactic else "a command")
+        at = f" at line {position[0]}" if position is not None and position[0] else ""
+        return f"{self.declaration.heading} in {where}{at}" if self.declaration is not None else f"{where}{at}"
+
+
+def _goals(texts: Sequence[str]) -> list[Goal]:
+    """Return the goals in some texts, each once: messages of one position often repeat them."""
+    return list(dict.fromkeys(goal for text in texts for goal in read_goals(text)))
+
+
+def step_of(unit: Unit, errors: Sequence[Message]) -> str:
+    """Return the source of the step at the first of some errors; empty if the input does not contain it."""
+    if unit.program is None or not errors or errors[0].position is None:
+        return ""
+    return unit.program.step_at(errors[0].position, errors[0].end)
+
+
+def _before_goals(text: str) -> str:
+    """Return the part of a message before its goals, without the names in hypotheses."""
+    cut = min(
+        (at for at in (text.find("\n⊢"), text.find("\n\n"), text.find("unsolved goals")) if at >= 0), default=len(text)
+    )
+    return text[: min(cut, 500)]
 
 
 def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
@@ -46,8 +203,6 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
     step = unit.tactic or step_of(unit, errors)
     found = PositionFindings(unit, place.messages, declaration, step)
     family, reflection = _family(unit, place)
-    goal = declaration.statement.removeprefix(":").strip() if declaration is not None else ""
-    goal = goal or (found.goals[0].target if found.goals else _expected(errors))
     concepts = [class_in(one.text) for one, kind in zip(errors, kinds, strict=True) if kind == "failed_to_synthesize"]
     concepts += [
         missing_name(one.text, kind) for one, kind in zip(errors, kinds, strict=True) if kind == "unknown_namespace"
@@ -65,7 +220,7 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
         family=family,
         reflection=reflection,
         signals=(f"{len(errors)} error{'s' * (len(errors) > 1)} of Lean",) if errors else (unit.signal,),
-        goal=goal,
+        goal=found.goal or _expected(errors),
         attempt=step or found.sentence(place.start),
         situation=found.situation(place.start),
         result=_result(errors) or unit.signal,
@@ -87,8 +242,6 @@ def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
     found = PositionFindings(unit, unit.messages, declaration, unit.tactic)
     sorries = len(unit.sorries) or sum(is_sorry(one.text) for one in unit.messages)
     success = not left and (unit.verdict == "ok" or unit.form in {"json", "plain"})
-    goal = declaration.statement.removeprefix(":").strip() if declaration is not None else ""
-    goal = goal or (found.goals[0].target if found.goals else "")
     what = unit.module or unit.file or (declaration.heading if declaration is not None else "") or "it"
     if success:
         result = (
@@ -102,9 +255,7 @@ def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
         result = (
             f"Lean checked {what}, with {sorries} left to be proved (sorry)." if sorries else f"Lean checked {what}."
         )
-    exploded = not success and error_groups.is_explosion(
-        len(unit.after), None if unit.before is None else len(unit.before)
-    )
+    exploded = not success and is_explosion(len(unit.after), None if unit.before is None else len(unit.before))
     proof = "\n".join(str(one.get("tactic", "")) for one in unit.steps) or (
         declaration.proof if declaration is not None else ""
     )
@@ -114,10 +265,10 @@ def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
         (unit.first, unit.last),
         label="success" if success else "unknown",
         confidence=0.95 if sure else 0.6 if success else 0.5,
-        family=error_groups.EXPLODING if exploded else None,
-        reflection=error_groups.REFLECTIONS[error_groups.EXPLODING].format(count=len(unit.after)) if exploded else "",
+        family=EXPLODING if exploded else None,
+        reflection=REFLECTIONS[EXPLODING].format(count=len(unit.after)) if exploded else "",
         signals=(_signal(unit, sorries, left=left),),
-        goal=goal,
+        goal=found.goal,
         attempt=unit.tactic or proof.strip().removeprefix("by").strip() or found.sentence(None),
         situation=found.situation(None),
         result=result[:MAX_RESULT],
@@ -177,9 +328,7 @@ def _draft(
     texts = {name: value[:MAX_TEXT] if isinstance(value, str) else value for name, value in texts.items()}
     return Draft(
         **texts,
-        field_origin={
-            name: _RULE for name in ("situation", "goal", "attempt", "result", "reflection") if texts.get(name)
-        },
+        field_origin={name: "rule" for name in VIEWS if texts.get(name)},
         observations=kept,
         artifacts=tuple(Artifact(kind, name) for kind, name in dict.fromkeys(given)),  # type: ignore[arg-type]
         lines=(rows[0] + 1, rows[1] + 1),
@@ -194,13 +343,13 @@ def _family(unit: Unit, place: Place) -> tuple[str | None, str]:
     steps = [unit.tactic or step_of(unit, [one]) for one in place.messages]
     every = [kind_of(one.text) for one in place.messages]
     for message, kind, step in zip(place.messages, every, steps, strict=True):
-        if error_groups.is_missing(message, kind):
+        if is_missing(message, kind):
             name = missing_name(message.text, kind)
-            return error_groups.MISSING_LEMMA, error_groups.REFLECTIONS[error_groups.MISSING_LEMMA].format(name=name)
-        if error_groups.is_direction([message], [kind], step):
-            return error_groups.DIRECTION, error_groups.REFLECTIONS[error_groups.DIRECTION]
-        if error_groups.is_explosion(count := len(read_goals(message.text)), None) and kind == "unsolved_goals":
-            return error_groups.EXPLODING, error_groups.REFLECTIONS[error_groups.EXPLODING].format(count=count)
+            return MISSING_LEMMA, REFLECTIONS[MISSING_LEMMA].format(name=name)
+        if is_direction(message, kind, step):
+            return DIRECTION, REFLECTIONS[DIRECTION]
+        if is_explosion(count := len(read_goals(message.text)), None) and kind == "unsolved_goals":
+            return EXPLODING, REFLECTIONS[EXPLODING].format(count=count)
     return None, ""
 
 

@@ -1,8 +1,7 @@
 """Parse Lean's messages and build logs: log lines, error kinds, messages by position, and facts of a run.
 
-The words are those of Lean 4.0 to 4.2x, which changed in 2025. A message is compared without case and with one kind of
-quotation mark. The first row of the table that matches its first line decides; for a nested error ("Tactic `simp`
-failed with a nested error:") the next line is matched too.
+The words are those of Lean 4.0 to 4.2x. The first row of the table that matches a message's first line decides; for a
+nested error the next line is matched too.
 """
 
 import re
@@ -246,7 +245,8 @@ def places_of(unit: Unit) -> list[Place]:
             continue
         declaration = unit.program.declaration_at(message.position[0]) if unit.program is not None else None
         key: object = ("declaration", declaration.first) if declaration is not None else message.position[0]
-        if key not in placed and last is not None and declaration is None and _inside(message.position, last):
+        inside = last is not None and (last.start or message.position) <= message.position < (last.end or (0, 0))
+        if key not in placed and last is not None and declaration is None and inside:
             placed[key] = last
         last = placed.setdefault(key, Place(declaration=declaration))
         last.messages.append(message)
@@ -260,10 +260,6 @@ def places_of(unit: Unit) -> list[Place]:
     if not found and any(one.severity == "error" for one in loose.messages):
         return [loose]
     return found
-
-
-def _inside(position: Position, place: Place) -> bool:
-    return place.start is not None and place.end is not None and place.start <= position < place.end
 
 
 # Patterns of log lines: messages, build jobs, and facts of a run.

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,11 +81,6 @@ def read_goals(text: str) -> list[Goal]:
             hypotheses, names = [], 0
     close()
     return goals
-
-
-def distinct(goals: Iterable[Goal]) -> Sequence[Goal]:
-    """Return each goal once: messages of one position often repeat goals."""
-    return list(dict.fromkeys(goals))
 
 
 # Names in messages and proofs: lemmas, and names of the local context.
@@ -236,7 +231,8 @@ def rewritings(step: str) -> list[Rewriting]:
 
 def lemmas_of(proof: str) -> list[str]:
     """Return the lemmas that a proof names: by their form, or as arguments of simp and rw."""
-    given = [one.name for part in re.split(r"[;\n]", proof) if _leading(part) for one in rewritings(part)]
+    parts = [part for part in re.split(r"[;\n]", proof) if not _REWRITES.isdisjoint(names_in(part)[:6])]
+    given = [one.name for part in parts for one in rewritings(part)]
     both = dict.fromkeys([*lemmas_in(proof), *given])
     return [name for name in both if name not in TACTICS and not is_local(name)][:MAX_NAMES]
 
@@ -245,10 +241,6 @@ def simp_in(step: str) -> str:
     """Return the simp-like tactic that a step begins with, else empty."""
     found = _START.search(step)
     return found[1] if found is not None and found[1] in SIMP else ""
-
-
-def _leading(part: str) -> bool:
-    return any(name in _REWRITES for name in names_in(part)[:6])
 
 
 def _rewriting(written: str) -> list[Rewriting]:

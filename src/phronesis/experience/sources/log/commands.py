@@ -137,11 +137,11 @@ def _read_line(reading: LogParse, n: int) -> int:
         match = _SHELL_LINE.match(text)
         if match:
             kind = next(kind for kind in _SHELL if text.endswith(kind))
-            reading.found(Finding(tool="shell", first=n, last=n, error_type=kind, message=f"{match[1]}: {kind}"))
+            reading.found(Finding("shell", n, n, error_type=kind, message=f"{match[1]}: {kind}"))
     elif "fault" in text or "illed" in text or "Aborted" in text or "emory" in text or "Bus error" in text:
         match = _CRASH.match(text)
         if match:
-            reading.found(Finding(tool="shell", first=n, last=n, error_type=match[1], message=""))
+            reading.found(Finding("shell", n, n, error_type=match[1], message=""))
     if not reading.free(n):
         return n
     _facts(reading, n)
@@ -164,9 +164,9 @@ def _sanitizer(reading: LogParse, n: int) -> None:
     own = next((frame[2] for frame in frames if "/sysdeps/" not in frame[2]), None)
     reading.found(
         Finding(
-            tool="sanitizer",
-            first=n,
-            last=last,
+            "sanitizer",
+            n,
+            last,
             error_type=match[2],
             message=match[3],
             file=own,
@@ -179,13 +179,11 @@ def _make(reading: LogParse, n: int) -> None:
     text = reading.text(n)
     match = _MAKE.match(text)
     if match:
-        reading.endings.append(
-            CommandEnd(line=n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1])
-        )
+        reading.endings.append(CommandEnd(n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1]))
         reading.targets.append((n, match[1]))
         reading.take(n, n)
     elif stop := _MAKE_STOP.match(text):
-        reading.found(Finding(tool="make", first=n, last=n, message=f"error: {stop[1].rstrip('.')}"))
+        reading.found(Finding("make", n, n, message=f"error: {stop[1].rstrip('.')}"))
 
 
 def _npm(reading: LogParse, start: int) -> int:
@@ -205,11 +203,9 @@ def _npm(reading: LogParse, start: int) -> int:
     words = [line for line in said if line and not line.startswith(("code ", "errno ", "A complete log", "path "))]
     status = next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None)
     if status:
-        reading.endings.append(CommandEnd(line=last, exit_code=int(status), tool="npm"))
+        reading.endings.append(CommandEnd(last, exit_code=int(status), tool="npm"))
     reading.called(start, "npm")
-    reading.found(
-        Finding(tool="npm", first=start, last=last, error_type=kind, message=words[0] if words else "", follows=True)
-    )
+    reading.found(Finding("npm", start, last, error_type=kind, message=words[0] if words else "", follows=True))
     return last
 
 
@@ -220,7 +216,7 @@ def _exit(reading: LogParse, n: int) -> bool:
         match = _EXIT.search(text[:400])
     if match is None:
         return False
-    reading.endings.append(CommandEnd(line=n, exit_code=int(match[1]), text=text.strip()))
+    reading.endings.append(CommandEnd(n, exit_code=int(match[1]), text=text.strip()))
     reading.take(n, n)
     return True
 
@@ -230,7 +226,7 @@ def _ended(reading: LogParse, n: int) -> bool:
     well, badly = _WELL.match(text), _BADLY.match(text)
     if not well and not badly:
         return False
-    reading.endings.append(CommandEnd(line=n, well=bool(well), text=text))
+    reading.endings.append(CommandEnd(n, well=bool(well), text=text))
     made = _MADE.match(text)
     if made:
         reading.targets.append((n, made[1]))
@@ -257,7 +253,7 @@ def _printed(reading: LogParse, start: int) -> int:
     if first is None:
         if reading.lines[start].marked:
             said = reading.text(start).strip()
-            reading.found(Finding(tool="ci", first=start, last=start, message=f"error: {said}", follows=True))
+            reading.found(Finding("ci", start, start, message=f"error: {said}", follows=True))
         return start
     last = start
     upper = reading.text(start).startswith("ERROR: ")
@@ -265,7 +261,7 @@ def _printed(reading: LogParse, start: int) -> int:
         last += 1
     kind, message = first
     told = "maven" in reading.known and reading.text(start).startswith("[ERROR]")
-    reading.found(Finding(tool="log", first=start, last=last, error_type=kind, message=message, follows=told))
+    reading.found(Finding("log", start, last, error_type=kind, message=message, follows=told))
     return last
 
 

@@ -59,30 +59,24 @@ _CODE: Final = re.compile(r"(.*) {1,4}\[([a-z][a-z-]{2,40})\]\Z")
 _CMAKE: Final = re.compile(r"CMake Error at ([^\s:]{1,300}):(\d{1,9}) ?(?:\((\w{1,60})\))?:\Z")
 _SYMBOL: Final = re.compile(r"(?:\[ERROR\])?\s{1,12}symbol {0,4}: {1,4}(\S.*)\Z")
 
-_TOOLS: Final = {
-    "c": "gcc",
-    "h": "gcc",
-    "cc": "gcc",
-    "cpp": "gcc",
-    "cxx": "gcc",
-    "hpp": "gcc",
-    "m": "clang",
-    "java": "javac",
-    "py": "mypy",
-    "pyi": "mypy",
-    "ts": "tsc",
-    "tsx": "tsc",
+_ENDINGS: Final = {
+    "gcc": "c h cc cpp cxx hpp",
+    "clang": "m",
+    "javac": "java",
+    "mypy": "py pyi",
+    "tsc": "ts tsx",
     "go": "go",
-    "rs": "rustc",
-    "swift": "swiftc",
-    "kt": "kotlinc",
-    "scala": "scalac",
-    "cs": "csc",
-    "hs": "ghc",
+    "rustc": "rs",
+    "swiftc": "swift",
+    "kotlinc": "kt",
+    "scalac": "scala",
+    "csc": "cs",
+    "ghc": "hs",
     "lean": "lean",
-    "tex": "latex",
-    "v": "coq",
+    "latex": "tex",
+    "coq": "v",
 }
+_TOOLS: Final = {ending: tool for tool, endings in _ENDINGS.items() for ending in endings.split()}
 
 
 def read_compilers(reading: LogParse) -> None:
@@ -162,7 +156,7 @@ def _named(reading: LogParse, n: int, text: str) -> None:
             reading.warnings.append(n)
         elif "error" in match[2]:
             tool = "linker" if match[3].startswith("LNK") else "compiler"
-            reading.found(Finding(tool=tool, first=n, last=n, message=_PROJECT.sub("", match[4]), error_type=match[3]))
+            reading.found(Finding(tool, n, n, message=_PROJECT.sub("", match[4]), error_type=match[3]))
         reading.take(n, n)
 
 
@@ -186,15 +180,7 @@ def _add(
         if code is None:
             message = f"{severity}: {message}"
         reading.found(
-            Finding(
-                tool=tool,
-                first=n,
-                last=n,
-                message=message,
-                error_type=code,
-                file=file,
-                place=int(place) if place else None,
-            )
+            Finding(tool, n, n, message=message, error_type=code, file=file, place=int(place) if place else None)
         )
     else:
         reading.take(n, n)
@@ -215,7 +201,7 @@ def _rustc(reading: LogParse, n: int) -> None:
         arrow = _ARROW.match(reading.text(k))
         if arrow:
             message = match[2] if match[1] else f"error: {match[2]}"
-            reading.found(Finding(tool="rustc", first=n, last=k, message=message, error_type=match[1], file=arrow[1]))
+            reading.found(Finding("rustc", n, k, message=message, error_type=match[1], file=arrow[1]))
             return
 
 
@@ -224,29 +210,19 @@ def _cmake(reading: LogParse, n: int) -> None:
     if match:
         last = n + 1 if reading.free(n + 1) else n
         said = reading.text(last).strip() if last > n else ""
-        reading.found(Finding(tool="cmake", first=n, last=last, message=f"error: {said}", file=match[1]))
+        reading.found(Finding("cmake", n, last, message=f"error: {said}", file=match[1]))
 
 
 def _unnamed(reading: LogParse, n: int, text: str) -> None:
     """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
     match = _GO.match(text)
     if match:
-        reading.found(
-            Finding(tool="go", first=n, last=n, message=match[3], file=match[1].removeprefix("./"), place=int(match[2]))
-        )
+        reading.found(Finding("go", n, n, message=match[3], file=match[1].removeprefix("./"), place=int(match[2])))
         return
     match = _LINT.match(text)
     if match:
         reading.found(
-            Finding(
-                tool="linter",
-                first=n,
-                last=n,
-                message=match[5],
-                error_type=match[4],
-                file=match[1],
-                place=int(match[2]),
-            )
+            Finding("linter", n, n, message=match[5], error_type=match[4], file=match[1], place=int(match[2]))
         )
         return
     linker = _LINKER.match(text)
@@ -255,6 +231,6 @@ def _unnamed(reading: LogParse, n: int, text: str) -> None:
         reading.warnings.append(n)
         reading.take(n, n)
     elif linker and linker[1] == "error":
-        reading.found(Finding(tool="linker", first=n, last=n, message=linker[2]))
+        reading.found(Finding("linker", n, n, message=linker[2]))
     elif said and (linker or not said[0].startswith("cannot open ")):
-        reading.found(Finding(tool="linker", first=n, last=n, message=said[0]))
+        reading.found(Finding("linker", n, n, message=said[0]))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.timestamps import FUTURE_TOLERANCE
-from phronesis.experience.sources.log.findings import Finding, Line, LogParse, Summary, moment
+from phronesis.experience.sources.log.findings import Finding, LogParse
+from phronesis.experience.sources.log.log_lines import Line, moment
 from phronesis.experience.sources.log.traces import go_panic
 from phronesis.experience.sources.port import RawText
 
@@ -78,7 +79,7 @@ def read_go_test(reading: LogParse) -> None:
         good = sum(package.status == "ok" for package in packages)
         if good and not counts["passed"] and not counts["failed"]:
             counts = {"passed": good}
-        reading.summaries.append(Summary(tool="go test", line=max(package.end for package in packages), counts=counts))
+        reading.count("go test", max(package.end for package in packages), counts)
 
 
 def _packages(reading: LogParse) -> Iterator[_Package]:
@@ -129,10 +130,7 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
 
 
 def _failures(reading: LogParse, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
-    """Yield the failures in a package: its tests, or the package itself if no test failed.
-
-    ``built`` names the packages whose compiler messages are in the log.
-    """
+    """Yield the failures of a package's tests, or its own; ``built`` are packages whose compiler messages are there."""
     crash = _crash(reading, package)
     if crash is not None:
         reading.take(crash.first, crash.last)
@@ -220,7 +218,7 @@ def _crash(reading: LogParse, package: _Package) -> Finding | None:
     found = go_panic(reading, package.crash)
     if found is None:
         kind, _, message = reading.text(package.crash).partition(": ")
-        found = Finding(tool="go", first=package.crash, last=package.crash, error_type=kind, message=message)
+        found = Finding("go", package.crash, package.crash, error_type=kind, message=message)
     return replace(found, tool="go test", suite=package.name, ran=f"go test {package.name}" if package.name else None)
 
 
@@ -245,9 +243,9 @@ def _without_test(reading: LogParse, package: _Package, *, follows: bool) -> Fin
     ended = next((text for text in reversed(words) if not text.startswith("exit status ")), "")
     message = package.verdict.strip("[]") if package.verdict.endswith("]") else ended or (words or ["failed"])[-1]
     return Finding(
-        tool="go test",
-        first=package.end,
-        last=package.end,
+        "go test",
+        package.end,
+        package.end,
         message=f"error: {message}",
         follows=follows,
         suite=package.name,

@@ -4,7 +4,7 @@ import re
 from collections import deque
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Finding, LogParse, Summary, foreign, short_type
+from phronesis.experience.sources.log.findings import Finding, LogParse, foreign, short_type
 
 _PLATFORM: Final = re.compile(r"platform (\S{1,40}) -- Python ([\w.+]{1,20}), pytest-([\w.+]{1,20})")
 _COUNTS: Final = re.compile(r"(?:\d{1,9} [a-z]{4,12}(?:, )?){1,12} in (\d{1,9}\.\d{1,3})s(?: \([\d:]{1,20}\))?")
@@ -108,7 +108,7 @@ def _read_title(reading: LogParse, n: int, title: str) -> None:
             if noun in _NAMES:
                 counts[_NAMES[noun]] = counts.get(_NAMES[noun], 0) + int(count)
         if counts:
-            reading.summaries.append(Summary(tool="pytest", line=n, counts={**counts, "seconds": float(match[1])}))
+            reading.count("pytest", n, {**counts, "seconds": float(match[1])})
             reading.take(n, n)
 
 
@@ -129,9 +129,7 @@ def _end_of_block(reading: LogParse, start: int) -> int:
 def _block(reading: LogParse, first: int, last: int, name: str) -> Finding:
     kind, message, file = block_error([reading.text(n) for n in range(first, last + 1)])
     status = "error" if name.startswith("ERROR ") else "failed"
-    return Finding(
-        tool="pytest", first=first, last=last, message=message, error_type=kind, file=file, test=name, status=status
-    )
+    return Finding("pytest", first, last, message=message, error_type=kind, file=file, test=name, status=status)
 
 
 def _is_node(text: str) -> bool:
@@ -145,9 +143,9 @@ def _summed_up(n: int, text: str) -> Finding:
     node, _, said = rest.partition(" - ")
     kind, message = split_error(said) if said else (None, "")
     return Finding(
-        tool="pytest",
-        first=n,
-        last=n,
+        "pytest",
+        n,
+        n,
         message=message,
         error_type=kind,
         file=node.partition("::")[0],
@@ -166,9 +164,9 @@ def _joined(reading: LogParse, blocks: dict[str, deque[Finding]], loose: list[Fi
             block = waiting.popleft()
             out.append(
                 Finding(
-                    tool="pytest",
-                    first=block.first,
-                    last=block.last,
+                    "pytest",
+                    block.first,
+                    block.last,
                     test=node,
                     status=line.status,
                     message=block.message or line.message,
@@ -192,6 +190,6 @@ def _verbose(reading: LogParse) -> list[Finding]:
             match = _VERBOSE.match(line.text)
             if match:
                 file = match[1].partition("::")[0]
-                out.append(Finding(tool="pytest", first=n, last=n, file=file, test=match[1], status="failed"))
+                out.append(Finding("pytest", n, n, file=file, test=match[1], status="failed"))
                 reading.take(n, n)
     return out

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse, Summary, foreign
+from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse, foreign
 from phronesis.experience.sources.log.traces import thrown
 
 _LEVEL: Final = re.compile(
@@ -70,9 +70,9 @@ def _level(reading: LogParse, n: int) -> str | None:
 
 def _ended(reading: LogParse, n: int, level: str, words: str) -> bool:
     if level == "success" and words.startswith("Total time: "):
-        reading.endings.append(CommandEnd(line=n, well=True, text=words, tool="sbt"))
+        reading.endings.append(CommandEnd(n, well=True, text=words, tool="sbt"))
     elif level == "error" and (_ENDED.match(words) or _TASK.match(words)):
-        reading.found(Finding(tool="sbt", first=n, last=n, message=f"error: {words}", follows=True))
+        reading.found(Finding("sbt", n, n, message=f"error: {words}", follows=True))
     else:
         return False
     reading.take(n, n)
@@ -90,11 +90,11 @@ def _counted(reading: LogParse, n: int, words: str, first: int) -> bool:
                 if n - reading.summaries[-1].line > _BEHIND:
                     break
                 reading.summaries.pop()
-            reading.summaries.append(Summary(tool="sbt", line=n, counts=said))
+            reading.count("sbt", n, said)
     elif own:
         passed, failures, *left_out = map(int, own.groups())
         said = {"passed": passed, "failed": failures, "skipped": sum(left_out)}
-        reading.summaries.append(Summary(tool="scalatest", line=n, counts=said))
+        reading.count("scalatest", n, said)
     else:
         return False
     reading.called(n, "sbt")
@@ -107,18 +107,14 @@ def _test(reading: LogParse, n: int, words: str, suite: str) -> None:
     failed, aborted, marked, junit = (form.match(words) for form in (_FAILED, _ABORTED, _MARKED, _JUNIT))
     if junit:
         kind, message = thrown(junit[2]) or (None, junit[2])
-        reading.found(
-            Finding(
-                tool="junit", first=n, last=n, test=junit[1].rstrip(), status="failed", error_type=kind, message=message
-            )
-        )
+        reading.found(Finding("junit", n, n, test=junit[1].rstrip(), status="failed", error_type=kind, message=message))
     elif failed:
         name = f"{suite}: {failed[1]}" if suite else failed[1]
-        _said(reading, n, Finding(tool="scalatest", first=n, last=n, test=name, status="failed"))
+        _said(reading, n, Finding("scalatest", n, n, test=name, status="failed"))
     elif aborted:
-        _said(reading, n, Finding(tool="scalatest", first=n, last=n, test=aborted[1], status="error"))
+        _said(reading, n, Finding("scalatest", n, n, test=aborted[1], status="error"))
     elif marked and reading.text(n).lstrip("0123456789-:.[] ").startswith("error]"):
-        _said(reading, n, Finding(tool="specs2", first=n, last=n, test=marked[1].rstrip(), status="failed"))
+        _said(reading, n, Finding("specs2", n, n, test=marked[1].rstrip(), status="failed"))
 
 
 def _said(reading: LogParse, n: int, found: Finding) -> None:
@@ -168,9 +164,9 @@ def _munit(reading: LogParse, n: int) -> None:
         message = place[3] or next(rest, "")
     reading.found(
         Finding(
-            tool="munit",
-            first=n,
-            last=last,
+            "munit",
+            n,
+            last,
             test=match[1].rstrip(),
             status="failed",
             error_type=kind,
@@ -191,6 +187,6 @@ def _listed(reading: LogParse, n: int, told: int) -> int:
     while (words := _level(reading, last + 1)) is not None and (match := _NAME.match(words)):
         last += 1
         if not told_all and match[1] not in named and match[1].rpartition(".")[2] not in named:
-            reading.found(Finding(tool="sbt", first=last, last=last, test=match[1], status="failed"))
+            reading.found(Finding("sbt", last, last, test=match[1], status="failed"))
     reading.take(n, last)
     return last

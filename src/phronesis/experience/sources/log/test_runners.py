@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Finding, LogParse, Summary, foreign
+from phronesis.experience.sources.log.findings import Finding, LogParse, foreign
 from phronesis.experience.sources.log.traces import read_traces, thrown
 
 _UNITTEST: Final = re.compile(r"(FAIL|ERROR): (\S{1,300}) \(([^()\n]{1,300})\)(.{0,200})\Z")
@@ -61,7 +61,7 @@ def _read_unittest(reading: LogParse) -> None:
             last = until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
             name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
             status = "failed" if match[1] == "FAIL" else "error"
-            found = Finding(tool="unittest", first=n, last=last, test=f"{name}{match[4]}", status=status)
+            found = Finding("unittest", n, last, test=f"{name}{match[4]}", status=status)
             reading.found(with_trace(reading, n, last, found))
             n = last
         elif text.startswith("Ran "):
@@ -80,7 +80,7 @@ def _count_unittest(reading: LogParse, n: int) -> None:
     parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
     failed = parts.get("failures", 0) + parts.get("unexpected successes", 0)
     counts = _counts(int(ran[1]), failed, parts.get("errors", 0), parts.get("skipped", 0))
-    reading.summaries.append(Summary(tool="unittest", line=n + 2, counts={**counts, "seconds": float(ran[2])}))
+    reading.count("unittest", n + 2, {**counts, "seconds": float(ran[2])})
     reading.take(n, n + 2)
 
 
@@ -102,18 +102,18 @@ def _read_cargo(reading: LogParse) -> None:
             elif counts:
                 said = {"passed": int(counts[1]), "failed": int(counts[2]), "skipped": int(counts[3])}
                 seconds = {"seconds": float(counts[4])} if counts[4] else {}
-                reading.summaries.append(Summary(tool="cargo test", line=n, counts={**said, **seconds}))
+                reading.count("cargo test", n, {**said, **seconds})
                 reading.take(n, n)
         elif text.startswith("---- "):
             match = _CARGO_BLOCK.match(text)
             if match:
                 last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
-                found = Finding(tool="cargo test", first=n, last=last, test=match[1], status="failed")
+                found = Finding("cargo test", n, last, test=match[1], status="failed")
                 reading.found(with_trace(reading, n, last, found))
                 shown.add(match[1])
     for test, n in named.items():
         if test not in shown:
-            reading.found(Finding(tool="cargo test", first=n, last=n, test=test, status="failed"))
+            reading.found(Finding("cargo test", n, n, test=test, status="failed"))
 
 
 def _read_maven(reading: LogParse) -> None:
@@ -126,7 +126,7 @@ def _read_maven(reading: LogParse) -> None:
             name = f"{match[2]}.{match[1]}" if match[2] else match[1]
             seconds = float(match[3].replace(",", "."))
             status = "failed" if match[4] == "FAILURE" else "error"
-            found = Finding(tool="surefire", first=n, last=last, test=name, seconds=seconds, status=status)
+            found = Finding("surefire", n, last, test=name, seconds=seconds, status=status)
             reading.found(with_trace(reading, n + 1, last, found))
         elif "Tests run: " in line.text and _MAVEN_COUNTS.search(line.text):
             reading.take(n, n)
@@ -136,7 +136,7 @@ def _read_maven(reading: LogParse) -> None:
     counts = _MAVEN_COUNTS.search(reading.text(total))
     if counts:  # the last line counts all classes
         parts = _counts(*(int(count or 0) for count in counts.groups()))
-        reading.summaries.append(Summary(tool="surefire", line=total, counts=parts))
+        reading.count("surefire", total, parts)
 
 
 def until(reading: LogParse, start: int, ends: Callable[[str], bool]) -> int:
@@ -183,13 +183,13 @@ def _read_spec(reading: LogParse) -> None:
             reading.take(n, n)
         elif match and reading.free(n):
             end = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
-            found = Finding(tool="node --test", first=n, last=end, test=match[1], status="failed")
+            found = Finding("node --test", n, end, test=match[1], status="failed")
             if match[1] not in seen:  # they are repeated at the end
                 reading.found(with_trace(reading, n + 1, end, found))
             seen.add(match[1])
             reading.take(n, end)
     if counts:
-        reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
+        reading.count("node --test", last, counts)
 
 
 def _read_tap(reading: LogParse) -> None:
@@ -211,7 +211,7 @@ def _read_tap(reading: LogParse) -> None:
             end = until(reading, n, lambda said: said.strip() == "...")
             end += reading.text(end + 1).strip() == "..."
         reading.found(_tap_failure(reading, n, end, match[2]))
-    reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
+    reading.count("node --test", last, counts)
 
 
 def _tap_failure(reading: LogParse, first: int, last: int, name: str) -> Finding:
@@ -221,7 +221,7 @@ def _tap_failure(reading: LogParse, first: int, last: int, name: str) -> Finding
         if match:
             key = reading.text(n).strip().partition(":")[0]
             told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
-    found = Finding(tool="node --test", first=first, last=last, test=name, status="failed")
+    found = Finding("node --test", first, last, test=name, status="failed")
     return replace(found, message=told.get("error") or told.get("message", ""), error_type=told.get("name"))
 
 
@@ -231,7 +231,7 @@ def _read_jest(reading: LogParse) -> None:
         counts = _JEST_COUNTS.match(line.text) if line.text.startswith("Tests:") else None
         if counts:
             said = {name: int(count) for count, name in _JEST_PART.findall(counts[1])}
-            reading.summaries.append(Summary(tool="jest", line=n, counts=said))
+            reading.count("jest", n, said)
             reading.take(n, n)
         match = _JEST.match(line.text) if "●" in line.text else None
         if match and reading.free(n):
@@ -240,7 +240,7 @@ def _read_jest(reading: LogParse) -> None:
                 seen.add(match[1])
                 message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
                 places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
-                found = Finding(tool="jest", first=n, last=last, test=match[1], status="failed", message=message)
+                found = Finding("jest", n, last, test=match[1], status="failed", message=message)
                 found = replace(found, file=next((file for file in places if not foreign(file)), None))
                 reading.found(with_trace(reading, n, last, found))
             reading.take(n, last)
@@ -304,7 +304,7 @@ def _headless(reading: LogParse) -> None:
 
 def _summed(reading: LogParse, line: int, counts: dict[str, int | float]) -> None:
     if counts:
-        reading.summaries.append(Summary(tool="mocha", line=line, counts=counts))
+        reading.count("mocha", line, counts)
 
 
 def _numbers(reading: LogParse, first: int, end: int) -> list[int]:
@@ -378,6 +378,6 @@ def _failed(reading: LogParse, start: int, last: int, name: str, below: int | No
     below = start + 1 if below is None else below
     said = next((text for m in range(below, last + 1) if (text := reading.text(m).strip())), "")
     kind, message = thrown(said) or (None, said)
-    found = Finding(tool="mocha", first=start, last=last, test=name, status="failed")
+    found = Finding("mocha", start, last, test=name, status="failed")
     found = with_trace(reading, below, last, found)
     reading.found(replace(found, error_type=kind or found.error_type, message=message or found.message))

@@ -76,9 +76,9 @@ def _python(reading: LogParse, start: int) -> Finding:
     own = [frame for frame in frames if not foreign(frame[0])] or frames
     before = start - 1 if reading.free(start - 1) and _LEVEL.match(reading.text(start - 1)) else start
     return Finding(
-        tool="python",
-        first=before,
-        last=max(last, start),
+        "python",
+        before,
+        max(last, start),
         error_type=name or None,
         message=message if name else "a traceback that is cut off",
         file=own[-1][0] if own and not own[-1][0].startswith("<") else None,
@@ -123,9 +123,9 @@ def _syntax_error(reading: LogParse, start: int) -> Finding | None:
         match = _RAISED.match(reading.text(n)) if reading.free(n) else None
         if frame and match and match[1].endswith("Error"):
             return Finding(
-                tool="python",
-                first=start,
-                last=n,
+                "python",
+                start,
+                n,
                 error_type=match[1],
                 message=match[2] or "",
                 file=frame[1],
@@ -161,9 +161,9 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
     java = any(_JAVA_AT.search(frame) or frame.endswith(("(Native Method)", "(Unknown Source)")) for frame in frames)
     net = any(_NET_AT.search(frame) for frame in frames)
     return Finding(
-        tool="java" if java else "dotnet" if net else "node",
-        first=first,
-        last=n - 1,
+        "java" if java else "dotnet" if net else "node",
+        first,
+        n - 1,
         error_type=name,
         message=message,
         file=files[0] if files else None,
@@ -214,7 +214,7 @@ def _rust_panic(reading: LogParse, start: int) -> Finding | None:
     while reading.free(last + 1) and reading.text(last + 1).strip():
         last += 1
     message = match[1] if match[1] is not None else reading.text(start + 1).strip() if last > start else ""
-    return Finding(tool="rust", first=start, last=last, error_type="panic", message=message, file=match[2])
+    return Finding("rust", start, last, error_type="panic", message=message, file=match[2])
 
 
 def go_panic(reading: LogParse, start: int) -> Finding | None:
@@ -237,9 +237,9 @@ def go_panic(reading: LogParse, start: int) -> Finding | None:
     kind, _, message = reading.text(start).partition(": ")
     program = any(reading.text(k).startswith("main.main(") for k in range(start, last + 1))
     return Finding(
-        tool="go",
-        first=start,
-        last=max(last, start),
+        "go",
+        start,
+        max(last, start),
         error_type=kind,
         message=message,
         file=own[0] if own else None,

@@ -1,11 +1,116 @@
-"""Remove the frame that PowerShell prints around a command's errors, keeping the command and the plain message."""
+"""Lines of a log with their position and time, without colours, prefixes, and the frames of PowerShell's errors."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
-from phronesis.experience.sources.log.findings import Line
+from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
+from phronesis.errors import InputError
+from phronesis.experience.sources.port import RawText
+
+MAX_LINE: Final = 2_000
+"""Characters of a line that are examined, so that time is linear in the text."""
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b[\]_][^\x07\x1b]{0,400}(?:\x07|\x1b\\)")
+"""Colours, and other terminal or Buildkite control sequences."""
+
+_JENKINS_NOTE: Final = re.compile(r"\x1b\[8mha:[^\x1b]*\x1b\[0m")
+"""Encoded objects that Jenkins plugins hide in console output."""
+_STAMP: Final = re.compile(
+    r"(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\[?"
+    r"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\]?"
+    r"(?: \d\d[OE]\+?)?(?:[ \t]|$)"
+)
+_TIME: Final = re.compile(r"\[?\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?|(?=[ \t]{1,2}\[))\]?([ \t]{1,2}|\Z)")
+_TEAMCITY: Final = re.compile(r"\[\d\d:\d\d:\d\d\][ A-Za-z]{0,2}:(?:\s{1,8}|\Z)(?:\[[^\]\n]{1,80}\](?: |\Z))?")
+_BUILDKIT: Final = re.compile(r"#\d{1,4}(?: \d{1,6}\.\d{1,4})?(?: |\Z)")
+_SERVICE: Final = re.compile(
+    r"(?!Line \|\Z)[A-Za-z][\w.-]{0,40} {1,30}\|(?: |\Z)|\[[^\]\n]{1,80} #\d{1,4}-\d{1,4}\](?: |\Z)"
+)
+_QUOTED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: ``text`` is its content, [``start``, ``end``) its span, ``at`` the last time stamp.
+
+    ``number`` counts the lines of the source from 0; several lines have one number if the source wraps a program's
+    output (``go test -json``). ``marked``: the log itself marks this line as an error (``##[error]``).
+    """
+
+    text: str
+    start: int
+    end: int
+    at: datetime | None = None
+    marked: bool = False
+    number: int = 0
+
+
+def lines_of(raw: RawText) -> list[Line]:
+    """Return the lines of a text; incomplete and future time stamps are ignored."""
+    out: list[Line] = []
+    at: datetime | None = None
+    bare = _unquoted([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
+    times = [match for text in bare if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
+    gap = min((len(match[1]) for match in times), default=1)  # two blanks in a Jenkins console, else one
+    for n, (start, end) in enumerate(_bounds(raw.text)):
+        text, told = _without_stamp(bare[n], gap)
+        if told is not None:
+            at = told if told - raw.recorded_at <= FUTURE_TOLERANCE else None
+        marked = text.startswith("##[error]")
+        out.append(Line(text.removeprefix("##[error]"), start, end, at, marked, n))
+    return out
+
+
+def _without_colour(text: str) -> str:
+    """Return the first `MAX_LINE` characters of a line without colours, notes, and overwritten text."""
+    if "\x1b[8mha:" in text:
+        text = _JENKINS_NOTE.sub("", text)
+    text = _COLOUR.sub("", text[:MAX_LINE]).removeprefix("\ufeff").rstrip()
+    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: its final state
+
+
+def _unquoted(texts: list[str]) -> list[str]:
+    """Return lines without the prefix of a quoted log: ``> ``, or at least four blanks."""
+    written = [text for text in texts if text]
+    if written and all(text.startswith(">") for text in written) and any(text.startswith("> ") for text in written):
+        return [text.removeprefix(">").removeprefix(" ") for text in texts]
+    indent = min((len(text) - len(text.lstrip(" ")) for text in written), default=0)
+    return [text[indent:] for text in texts] if indent >= _QUOTED else texts
+
+
+def moment(said: str) -> datetime | None:
+    """Return a complete time; None if it is not one."""
+    try:
+        return parse_moment(said.strip().replace("/", "-").replace(" UTC", "Z").replace(" +", "+"), field="at")
+    except InputError:
+        return None
+
+
+def _bounds(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        start = end + 1
+
+
+def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
+    """Return a line without its service name and time stamp, and the time."""
+    service = _BUILDKIT.match(text) or _SERVICE.match(text) or _TEAMCITY.match(text)
+    if service:
+        text = text[service.end() :]
+    stamp = _STAMP.match(text)
+    if stamp:
+        return text[stamp.end() :], moment(stamp[1])
+    time = _TIME.match(text)
+    return (text[time.start(1) + gap :] if time else text), None
+
+
+# The frame that PowerShell prints around a command's errors is removed, keeping the command and the message.
 
 PROMPT: Final = "PS> "
 """Prefix of a command in the returned lines."""

@@ -1,6 +1,6 @@
-"""What sees lessons finds patterns: an encoder that was taught them, or a map of what other encoders see."""
+"""A map of what encoders see finds patterns, and errors of two kinds are two lessons."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -8,9 +8,8 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis.experience import event_embeddings
-from phronesis.experience.event_embeddings import whole_text
 from phronesis.experience.laws.records import Pattern
-from phronesis.experience.lesson_map import PARTS, TEXTS
+from phronesis.experience.lesson_map import PARTS
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
@@ -30,17 +29,13 @@ LESSONS = [
 LATER = {"attempt": "Copied the archive beside the database", "result": "No room, a full disk", "source_ref": "e"}
 
 
-class Taught:
-    """Puts what tells of a full disk in one place and every other text in one of its own."""
+class Lean:
+    """Puts everything that is said of one file in one place, as encoders nearly do."""
 
-    FULL: tuple[str, ...] = ("disk was full", "full disk")
-    name, dimension, prefix_scheme = "taught-1", 256, "none"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
+    FULL = ("Queue/Basic.lean",)
+    name, dimension, prefix_scheme = "lean-1", 256, "none"
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        self.asked += texts
         places = [0 if any(one in text for one in self.FULL) else 1 + sum(text.encode()) % 255 for text in texts]
         return np.eye(self.dimension, dtype=np.float32)[places]
 
@@ -49,50 +44,12 @@ class Taught:
         return vector
 
 
-@pytest.fixture
-def taught(monkeypatch: pytest.MonkeyPatch) -> Taught:
-    one = Taught()
-    own, beside = HashingEmbedder(), Backwards()
-    monkeypatch.setattr(searching, "load_embedders", lambda _: Embedders(own, beside=beside, of_lessons=[one]))
-    return one
-
-
-@pytest.fixture
-def memory(taught: Taught) -> Iterator[Memory]:
-    assert taught.asked == []
-    with Memory.open("sqlite://", tenant="acme") as opened:
-        yield opened
-
-
-def test_what_it_puts_in_one_place_is_one_pattern(memory: Memory) -> None:
-    refs = ingested(memory, *LESSONS)
-    assert patterns(memory, refs) == [["a", "b"]]
-    refs |= ingested(memory, LATER)
-    assert patterns(memory, refs) == [["a", "b", "e"]]
-
-
-def test_it_sees_the_whole_of_each_event_once_and_nothing_else(memory: Memory, taught: Taught) -> None:
-    memory.add("I live in Berlin.", user_id="u")
-    ingested(memory, *LESSONS)
-    wholes = [whole_text(event) for event in LESSONS]
-    assert sorted(taught.asked) == sorted([*wholes, *TEXTS]), "and once the texts that are known to be unrelated"
-    memory.aggregate(full=True)
-    memory.flush()
-    assert len(taught.asked) == len(LESSONS) + len(TEXTS)
-
-
-class Lean(Taught):
-    """Puts everything that is said of one file in one place, as encoders nearly do."""
-
-    FULL = ("Queue/Basic.lean",)
-
-
 def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     log = "\n".join(
         f"error: Queue/Basic.lean:{line}:2: {said}"
         for line, said in enumerate(["type mismatch", "maximum recursion depth has been reached"] * 2, start=14)
     )
-    embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=[Lean()])
+    embedders = Embedders(Lean(), beside=Backwards())
     monkeypatch.setattr(searching, "load_embedders", lambda _: embedders)
     with Memory.open("sqlite://") as memory:
         kind = {event.id: event.result for event, _ in memory.resources.ingest_source(log, source_type="lean")}
