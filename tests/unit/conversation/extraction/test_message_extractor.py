@@ -7,17 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelled_texts import LABELLED_TEXTS
 from phronesis.conversation.extraction.gate import MAX_REFUSALS, Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.extraction.starter import STARTER_VERSION
 from phronesis.core.proposals import Proposal, Refusal
-from phronesis_benchmarks.extraction import run_extraction
 
 AT = datetime(2026, 3, 10, 9, tzinfo=UTC)
 """A Tuesday."""
 EXTRACTOR = MessageExtractor()
-LABELLED = LABELLED_TEXTS
 
 
 def read(text: str, **message: Any) -> tuple[list[Proposal], list[Refusal]]:
@@ -169,7 +166,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(text=st.one_of(st.lists(PIECES, max_size=14).map("".join), st.text(max_size=80)))
 def test_any_text_is_read_and_every_quotation_stands_in_it(text: str) -> None:
     found, refused = read(text)
@@ -177,25 +174,3 @@ def test_any_text_is_read_and_every_quotation_stands_in_it(text: str) -> None:
     assert len(refused) <= MAX_REFUSALS
     assert found or refused
     assert [Proposal.from_dict(one.to_dict()) for one in found] == found
-
-
-@pytest.mark.parametrize(
-    ("name", "dev", "other"),
-    [
-        ("turns_en.jsonl", (0.9, 0.55, 0.8), (0.9, 0.55, 0.8)),
-        ("turns_zh.jsonl", (0.88, 0.5, 0.72), (0.88, 0.5, 0.72)),
-    ],
-)
-@pytest.mark.slow
-def test_labelled_turns_are_read_no_worse_than_was_measured(
-    name: str, dev: tuple[float, float, float], other: tuple[float, float, float]
-) -> None:
-    # Nobody tuned on the other split.
-    scores = {one.split: one for one in run_extraction([LABELLED / name]).scores}
-    for split, floors in (("dev", dev), ("test", other)):
-        score = scores[split]
-        assert score.precision is not None
-        assert score.recall is not None
-        measured = (score.precision, score.recall, score.gate)
-        assert all(one >= floor for one, floor in zip(measured, floors, strict=True)), score
-    assert scores["dev"].dates_right / scores["dev"].dates >= 0.8
