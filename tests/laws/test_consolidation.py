@@ -80,13 +80,6 @@ def test_an_earlier_statement_enters_as_history_up_to_the_first_that_followed() 
     assert first.fields["ended_by"] == "bonn"
 
 
-def test_what_a_tool_says_after_a_person_is_disputed() -> None:
-    verdict = consolidate(new("oslo", 3, trust=Trust.TOOL), [held("rome", 2)])
-    assert verdict.act == "ADD"
-    assert set(verdict.contradicts) == {("new", "rome"), ("rome", "new")}
-    assert verdict.supersedes == ()
-
-
 def test_a_repetition_counts_and_moves_the_start_back_only_when_it_is_earlier() -> None:
     again = consolidate(new("rome", 5), [held("rome", 2, starts=2)])
     assert (again.act, again.into, again.counted, again.patches) == ("NONE", "rome", True, {})

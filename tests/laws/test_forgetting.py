@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.items import Trust
 from phronesis.forgetting.laws import (
     Law,
     RetentionFields,
@@ -16,7 +15,6 @@ from phronesis.forgetting.laws import (
     brought_back,
     fields_of,
     is_expired,
-    is_human,
     last_moment,
     next_action,
     protection,
@@ -102,11 +100,6 @@ def test_figures_are_told_rounded() -> None:
     assert not RetentionFields(id="i", kind="fact", recorded_at=NOW).pinned
     assert RetentionFields.members(None) == {}
     assert RetentionFields.members({"weight": 1, "other": 2}) == {"weight": 1}
-
-
-def test_a_person_is_whoever_is_trusted_as_a_user() -> None:
-    assert is_human(item(trust=Trust.USER))
-    assert not is_human(item(trust=Trust.TOOL))
 
 
 def test_an_item_ages_from_its_latest_moment() -> None:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.confidence import (
-    GRADE_SHARES,
     GRADES,
     Evidence,
     Grade,
@@ -28,12 +27,6 @@ EVIDENCE = st.builds(
 )
 
 
-def test_reinforcing_four_tenths() -> None:
-    cases: list[tuple[Grade, float]] = [("A", 0.55), ("B", 0.52), ("C", 0.49), ("D", 0.43)]
-    for grade, after in cases:
-        assert reinforce(0.4, grade) == pytest.approx(after), grade
-
-
 @given(low=CONFIDENCES, high=CONFIDENCES, grade=st.sampled_from(GRADES), strong=st.booleans())
 def test_both_stay_in_bounds_move_one_way_and_keep_order(low: float, high: float, grade: Grade, strong: bool) -> None:
     low, high = sorted((low, high))
@@ -41,10 +34,6 @@ def test_both_stay_in_bounds_move_one_way_and_keep_order(low: float, high: float
     assert 0.0 <= weaken(low, strong=strong) <= low
     assert reinforce(low, grade) <= reinforce(high, grade) + 1e-15
     assert weaken(low, strong=strong) <= weaken(high, strong=strong)
-
-
-def test_better_grades_count_for_more() -> None:
-    assert sorted(GRADES, key=GRADE_SHARES.__getitem__, reverse=True) == ["A", "B", "C", "D"]
 
 
 @given(start=CONFIDENCES, evidence=st.lists(EVIDENCE, max_size=12))

@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.conversation.laws import Verdict, best_match, consolidate, finish, retract
+from phronesis.conversation.laws import Verdict, consolidate, retract
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Cardinality, Retention
 from phronesis.core.statements import HeldStatement, Occurrence, Statement
@@ -83,15 +82,6 @@ class Lane:
 
     def now(self, key: str) -> list[str]:
         return sorted(str(one.item.value) for one in self.held.values() if one.current and one.item.key == key)
-
-
-def test_a_later_value_takes_the_place_of_the_earlier() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(1))
-    new, verdict = lane.state("home", "lyon", saying(2))
-    assert (verdict.act, lane.now("home")) == ("SUPERSEDE", ["lyon"])
-    assert verdict.patches == {"paris1": {"ended": "superseded", "ended_by": new.id, "valid_to": at(2)}}
-    assert lane.supersedes == {("lyon2", "paris1")}
 
 
 @given(
@@ -204,39 +194,6 @@ def test_what_a_tool_says_after_the_user_is_disputed_and_each_side_may_settle_it
     assert lane.now("home") == ["oslo"]
 
 
-def test_of_one_instant_the_later_sentence_stands_and_two_sources_are_disputed() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(1, by="Ada"))
-    lane.state("home", "lyon", saying(1, by="Ada"))
-    assert lane.now("home") == ["lyon"]
-    lane.state("home", "rome", saying(1, by="Bo"))
-    assert lane.now("home") == ["lyon", "rome"]
-
-
-def test_an_earlier_saying_moves_the_beginning_of_the_one_value() -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(5))
-    _, verdict = lane.state("home", "paris", saying(2))
-    assert (verdict.act, verdict.patches) == ("NONE", {"paris1": {"occurred_at": at(2), "valid_from": at(2)}})
-    lane.state("home", "lyon", saying(6))
-    _, verdict = lane.state("home", "paris", saying(3))  # it belongs to what was superseded since
-    assert (verdict.act, verdict.into) == ("NONE", "paris1")
-    _, verdict = lane.state("home", "paris", saying(7))  # it does not: lyon was in between
-    assert (verdict.act, verdict.into) == ("SUPERSEDE", None)
-    assert lane.now("home") == ["paris"]
-
-
-def test_a_value_said_more_fully_updates_and_one_said_less_fully_does_not() -> None:
-    lane = Lane()
-    lane.state("home", "lyon", saying(1))
-    assert lane.state("home", "lyon near the station", saying(2))[1].act == "UPDATE"
-    assert lane.state("home", "lyon", saying(3))[1].act == "NONE"
-    assert lane.state("home", "lyon near the station, 2nd floor", saying(4, TOOL))[1].act == "NONE"
-    lane.state("likes", "tea", saying(1), "many")
-    assert lane.state("likes", "tea with milk", saying(2), "many")[1].act == "ADD"
-    assert lane.state("likes", "tea, but not too hot", saying(3), "many")[1].act == "UPDATE"
-
-
 def test_what_had_ceased_when_it_was_said_is_history_alone() -> None:
     lane = Lane()
     lane.state("home", "paris", saying(9))
@@ -260,70 +217,6 @@ def test_an_event_is_another_on_another_day_and_does_not_cease() -> None:
     assert lane.state("event", "nara", saying(12, began=8), "many", kind="event")[1].act == "NONE"
 
 
-def test_a_retraction_ends_what_is_meant_and_was_said_before() -> None:
-    lane = Lane()
-    lane.state("likes", "tea", saying(1), "many")
-    lane.state("likes", "coffee", saying(5), "many")
-    lane.state("home", "paris", saying(1))
-    held = list(lane.held.values())
-    late, early = (lane.statement("likes", "x", saying(day), "many") for day in (9, 3))
-    assert set(retract(late, held, whole=True).patches) == {"tea1", "coffee2"}
-    assert set(retract(early, held, whole=True).patches) == {"tea1"}
-    assert retract(lane.statement("likes", "juice", saying(9), "many"), held) == Verdict(act="NONE")
-    assert retract(lane.statement("likes", "tea", saying(9, TOOL), "many"), held) == Verdict(act="NONE")
-    assert set(retract(lane.statement("likes", "x", saying(9), "many"), held, named={"paris3"}).patches) == {"paris3"}
-    patch = retract(lane.statement("likes", "tea", saying(9), "many", until=at(4)), held).patches["tea1"]
-    assert patch == {"ended": "retracted", "ended_by": None, "valid_to": at(4)}
-
-
-def test_a_task_is_finished_once_and_by_one_who_may() -> None:
-    lane = Lane()
-    lane.state("task", "passport", saying(1), "many", kind="task")
-    task = lane.held["passport1"]
-    done = finish(lane.statement("task", "x", saying(2), "many"), task)
-    assert done.patches == {"passport1": {"ended": "retired", "ended_by": None, "valid_to": at(2)}}
-    assert finish(lane.statement("task", "x", saying(2, TOOL), "many"), task) == Verdict(act="NONE")
-    assert finish(lane.statement("task", "x", saying(2), "many"), None) == Verdict(act="NONE")
-    over = replace(task, item=task.item.with_fields({"ended": "retired"}))
-    assert finish(lane.statement("task", "x", saying(3), "many"), over) == Verdict(act="NONE")
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [({"renew", "passport"}, "a"), ({"renew", "leas"}, "b"), ({"cat"}, None), (set(), None), ({"renew", "flat"}, None)],
-)
-def test_a_task_is_found_by_its_words(text: set[str], found: str | None) -> None:
-    tasks = {"a": {"renew", "passport", "june"}, "b": {"renew", "leas"}, "c": set[str]()}
-    assert best_match(text, tasks) == found
-
-
-def test_of_two_that_match_alike_the_newest() -> None:
-    assert best_match({"a"}, {"old": {"a"}, "new": {"a"}}) == "new"
-    assert best_match({"a"}, {"near": {"a"}, "far": {"a", "b"}}) == "near"
-
-
-@pytest.mark.parametrize(
-    ("retention", "ending"),
-    [
-        ("versioned", {"ended": "superseded"}),
-        ("overwrite", {"ended": "superseded", "status": "archived"}),
-        ("retracted", {"ended": "retracted"}),
-    ],
-)
-def test_what_becomes_of_a_replaced_value_is_its_retention(retention: Retention, ending: dict[str, str]) -> None:
-    lane = Lane()
-    lane.state("home", "paris", saying(1), retention=retention)
-    _, verdict = lane.state("home", "lyon", saying(5), retention=retention)
-    assert verdict.patches == {"paris1": {**ending, "ended_by": "lyon2", "valid_to": at(5)}}
-    _, verdict = lane.state("home", "oslo", saying(3), retention=retention)  # an older chat, imported later
-    assert verdict.fields == {**ending, "ended_by": "lyon2", "valid_to": at(5)}
-    lane.state("home", "rome", saying(6, TOOL), retention=retention)
-    assert lane.now("home") == ["lyon", "rome"]
-    _, verdict = lane.state("home", "lyon", saying(7), retention=retention)
-    assert verdict.patches == {"rome4": {**ending, "ended_by": "lyon2", "valid_to": at(7)}}
-    assert lane.now("home") == ["lyon"]
-
-
 @given(
     said=st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcd")), max_size=5, unique_by=lambda row: row[0]),
     retention=st.sampled_from(["overwrite", "retracted"]),
@@ -334,27 +227,6 @@ def test_what_holds_does_not_depend_on_the_retention(said: list[tuple[int, str]]
         kept.state("home", value, saying(day))
         ended.state("home", value, saying(day), retention=retention)
         assert ended.now("home") == kept.now("home")
-
-
-def test_by_trust_the_more_trusted_source_stands_whenever_it_spoke() -> None:
-    lane = Lane()
-    by_trust: dict[str, Any] = {"conflict": "trust"}
-    lane.state("home", "paris", saying(1), **by_trust)
-    _, verdict = lane.state("home", "lyon", saying(5, TOOL), **by_trust)
-    assert verdict.fields == {"ended": "superseded", "ended_by": "paris1", "valid_to": at(5)}
-    lane.state("home", "lyon", saying(6, TOOL), **by_trust)  # said once more, it is no other
-    assert (lane.now("home"), len(lane.held)) == (["paris"], 2)
-    lane.state("home", "bern", saying(8, TOOL), **by_trust)  # and takes no place in a line that it is not in
-    assert lane.held["lyon2"].item.ended_by == "paris1"
-    _, verdict = lane.state("home", "lyon", saying(9), **by_trust)  # now the user says so
-    assert (verdict.act, lane.now("home")) == ("SUPERSEDE", ["lyon"])
-    other = Lane()
-    other.state("home", "lyon", saying(5, TOOL), **by_trust)
-    _, verdict = other.state("home", "paris", saying(1), **by_trust)
-    assert (verdict.act, other.now("home")) == ("SUPERSEDE", ["paris"])
-    assert other.held["lyon1"].item.valid_to == at(5)
-    other.state("home", "rome", saying(1, by="Bo"), **by_trust)
-    assert other.now("home") == ["paris", "rome"]
 
 
 @given(
@@ -401,12 +273,3 @@ def test_by_keep_both_nothing_ends(said: list[tuple[int, str, Trust]]) -> None:
     current = {one.item.id for one in lane.held.values() if one.current}
     for one in current:
         assert {other for other in current if (one, other) in lane.contradicts} == current - {one}
-
-
-def test_a_value_that_begins_later_ends_the_present_one_then_however_often_it_is_said() -> None:
-    lane = Lane()
-    lane.state("job", "siemens", saying(1))
-    for day in (2, 3):
-        lane.state("job", "philips", saying(day, began=20), ahead=True)
-        assert (lane.held["siemens1"].item.ended, lane.held["siemens1"].item.valid_to) == (None, at(20))
-        assert lane.now("job") == ["philips", "siemens"]

@@ -1,24 +1,18 @@
 """Decay depends on elapsed time only, when the reference time moves with the value."""
 
-from datetime import UTC, datetime, timedelta
 from math import exp
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import SUBTYPES, StoredConfidence, Subtype, decay, reinforce
+from phronesis.core.confidence import SUBTYPES, Subtype, decay
 from phronesis.errors import InputError
 
-START = datetime(2026, 5, 1, tzinfo=UTC)
 CONFIDENCES = st.floats(0.0, 1.0)
 DAYS = st.floats(0.0, 4000.0)
 COUNTS = st.integers(0, 50)
 KINDS = st.sampled_from(SUBTYPES)
-
-
-def stored(confidence: float = 0.8, *, subtype: Subtype = "behavior", reinforcements: int = 0) -> StoredConfidence:
-    return StoredConfidence(confidence=confidence, at=START, subtype=subtype, reinforcements=reinforcements)
 
 
 def test_the_formula() -> None:
@@ -46,14 +40,6 @@ def test_daily_runs_that_move_the_reference_equal_one_run(
     for _ in range(runs):
         value = decay(value, days=1, reinforcements=n, subtype=subtype)
     assert value == pytest.approx(decay(confidence, days=runs, reinforcements=n, subtype=subtype))
-
-
-def test_reinforcement_acts_on_the_decayed_value_and_moves_the_reference() -> None:
-    later = START + timedelta(days=30)
-    after = stored().reinforced("A", at=later)
-    assert after.confidence == pytest.approx(reinforce(0.8 * exp(-0.15), "A"))
-    assert (after.at, after.last_reinforced, after.reinforcements) == (later, later, 1)
-    assert after.value_at(later) == after.confidence
 
 
 @pytest.mark.parametrize("days", [-0.1, float("nan"), float("inf")])

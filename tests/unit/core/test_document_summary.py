@@ -1,11 +1,8 @@
 """A document's summary is its own words: title, beginning, headings, and how sections begin."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from phronesis.core.documents import ReadDocument
 from phronesis.resources.laws.outline import Heading, sections_of
-from phronesis.resources.laws.summary import LIMIT, summary_of
+from phronesis.resources.laws.summary import summary_of
 
 MANUAL = """# Backup manual
 
@@ -42,11 +39,6 @@ def document(text: str, title: str = "") -> ReadDocument:
             headings.append(Heading(level, line[level:].strip(), place, place + len(line)))
         place += len(line) + 1
     return ReadDocument(title, "text/markdown", text, sections_of(text, headings), "test/1")
-
-
-@given(st.text(max_size=600), st.text(max_size=40), st.integers(0, LIMIT))
-def test_a_summary_keeps_to_its_limit(text: str, title: str, limit: int) -> None:
-    assert len(summary_of(document(text, title), limit=limit)) <= limit
 
 
 def test_title_beginning_headings_and_sections() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from found_evidence import memory, part, section
-from phronesis.recall.deduplication import Candidate, Part, candidates_of, isotonic_decrease, reranked, support
+from phronesis.recall.deduplication import Candidate, candidates_of, isotonic_decrease, reranked, support
 from phronesis.recall.fusion import FusedEvidence, fuse
 from phronesis.recall.scoring.fusion_rules import FusionRules
 
@@ -124,17 +124,6 @@ def test_a_reranker_orders_each_side_by_its_scores(pool: list[Candidate], scores
     assert all((one.why or {})["rerank"] == one.score for one in fused.evidence)
 
 
-WEAK = part("memory", *(memory(n, 0.1) for n in range(10)))
-DOUBTED = part("memory", *(memory(n, 0.9) for n in range(10)), abstained=True)
-
-
-@pytest.mark.parametrize("irrelevant", [WEAK, DOUBTED])
-def test_what_is_irrelevant_has_no_claim(irrelevant: Part) -> None:
-    sections = part("resources", *(section(n, 0.5, document=f"d{n}", uri=None) for n in range(8)))
-    fused = fuse(candidates_of([irrelevant, sections]), MANY, limit=10)
-    assert [one[0] for one in ids(fused)] == ["s"] * 8 + ["m"] * 2
-
-
 def test_why_something_is_not_there_is_said() -> None:
     memories = [memory(n, 0.9) for n in range(5)]
     sections = [section(n, 0.3, document="d1") for n in range(4)]
@@ -149,21 +138,3 @@ def test_why_something_is_not_there_is_said() -> None:
     assert (told["mem:m0"]["place"], told["mem:m0"]["retriever"], told["mem:m0"]["rank"]) == (1, "memory", 1)
     short = fuse(pool[:3], FusionRules(), limit=2)
     assert fate_of(short, "m2") == "limit"
-
-
-def test_a_side_lends_its_places() -> None:
-    memories = [memory(n, 0.6) for n in range(10)]
-    sections = [section(n, 0.9, document=f"d{n}", uri=None) for n in range(2)]
-    fused = fuse(candidates_of([part("memory", *memories), part("resources", *sections)]), MANY, limit=10)
-    assert fused.to_dict()["places"] == {"memory": 8, "resources": 2}
-    alone = fuse(candidates_of([part("memory", *memories)]), MANY, limit=10)
-    assert len(alone.evidence) == 10
-
-
-def test_where_nothing_reaches_the_floor_the_ratio_is_kept_among_what_is_supported() -> None:
-    sections = part("resources", *(section(n, 0.05, document=f"d{n}", uri=None) for n in range(8)))
-    fused = fuse(candidates_of([part("memory", *(memory(n, 0.1) for n in range(10))), sections]), MANY, limit=10)
-    assert fused.to_dict()["places"] == {"memory": 4, "resources": 6}
-    doubted = part("memory", *(memory(n, 0.1) for n in range(10)), abstained=True)
-    lent = fuse(candidates_of([doubted, sections]), MANY, limit=10)
-    assert [one[0] for one in ids(lent)] == ["s"] * 8 + ["m"] * 2

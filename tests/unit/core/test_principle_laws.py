@@ -1,20 +1,11 @@
 """The laws of principles: what supports and contradicts one, how sure it is, and when it is said anew (EMB-10)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
-from phronesis.experience.laws import clustering, topics
-from phronesis.experience.laws.evidence_fold import STANDINGS
 from phronesis.experience.laws.principle_text import say, word
+from phronesis.experience.laws.topics import cost_of, evidence_counts
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
     FAILURE,
@@ -22,25 +13,10 @@ from phronesis.experience.laws.topics import (
     SUCCESS,
     PatternInput,
     PrincipleDraft,
-    PrincipleThresholds,
     Slot,
     confidence_of,
-    cost_of,
-    denies,
     draw,
-    evidence_counts,
-    group_topics,
-    risk_of,
 )
-
-DENIAL_ANOTHER_ACTION: list[tuple[str, bool]] = [
-    ("did not pin it", True),
-    ("didn't pin it", True),
-    ("没有先锁定", True),
-    ("pinned it", False),
-    ("先锁定", False),
-]
-
 
 TEXT_COUNTS_INDEPENDENT: list[tuple[list[str], bool, str]] = [
     ([f"https://blog.example/{n}" for n in range(12)], False, "12 of 12 attempts worked (1 source: "),
@@ -73,21 +49,7 @@ def again(one: PatternInput, other: PatternInput, alike: float = 1.0) -> dict[tu
     return {(held.id, other.id): alike for held in one.events}
 
 
-def row(polarity: Any, weight: float) -> EvidenceRow:
-    return EvidenceRow(
-        item_id="p", polarity=polarity, source_key=f"{polarity}{weight}", entry_id="e", recorded_at=AT, weight=weight
-    )
-
-
 # --- who supports and who contradicts --------------------------------------------------------------------------------
-
-
-def test_what_worked_leads_and_what_failed_is_to_be_avoided() -> None:
-    good, bad, lesser = pattern("good", size=2), pattern("bad", FAILURE, size=4), pattern("lesser", size=1)
-    [one] = draw([bad, lesser, pattern("odd", "unknown"), good], {}, terms)
-    assert [each.id for each in one.support] == ["good", "lesser", "bad"]
-    assert (one.lead, one.avoided, one.against) == (good, [bad], [])
-    assert one.confidence == round(7 / 8, 4)
 
 
 def test_the_side_with_fewer_sources_contradicts() -> None:
@@ -114,56 +76,7 @@ def test_a_slot_makes_a_narrower_principle() -> None:
     assert broad.confidence == confidence_of(6, 0.5)
 
 
-# --- confidence ------------------------------------------------------------------------------------------------------
-
-masses = st.floats(0, 1e6)
-
-
-@given(masses, masses, masses)
-def test_confidence_rises_with_support_and_falls_with_contradiction(support: float, contra: float, more: float) -> None:
-    found = confidence_of(support, contra)
-    assert 0 <= found <= 1
-    assert confidence_of(support + more, contra) >= found
-    assert confidence_of(support, contra + more) <= found
-    assert confidence_of(0, contra) == 0
-
-
-@given(st.lists(st.tuples(st.sampled_from(["support", "contra", "useful", "source"]), st.floats(-1, 50)), max_size=8))
-def test_the_fold_counts_what_supports_and_contradicts_in_any_order(told: Sequence[tuple[str, float]]) -> None:
-    rows = [row(polarity, weight) for polarity, weight in told]
-    item = Item(id="p", kind="principle", content="", entry_id="e", recorded_at=AT, updated_at=AT)
-    support = sum(max(0.0, weight) for polarity, weight in told if polarity == "support")
-    contra = sum(max(0.0, weight) for polarity, weight in told if polarity == "contra")
-    fold = STANDINGS["principle"]
-    assert fold(item, rows).confidence == pytest.approx(confidence_of(support, contra), abs=1e-4)
-    assert fold(item, rows[::-1]).confidence == pytest.approx(fold(item, rows).confidence, abs=1e-4)
-
-
-# --- when there is one, and when it is said anew ---------------------------------------------------------------------
-
-
-def test_it_takes_several_patterns_or_a_strong_one() -> None:
-    worth = PrincipleThresholds(min_members=3, min_patterns=2)
-    small = pattern("small", size=2)
-    assert not worth.lets_begin(PrincipleDraft(support=[small]))
-    assert worth.lets_begin(PrincipleDraft(support=[small]), refines=True)
-    assert worth.lets_begin(PrincipleDraft(support=[small, pattern("other", size=2)]))
-    assert worth.lets_begin(PrincipleDraft(support=[pattern("strong")]))
-    assert not worth.lets_begin(PrincipleDraft(support=[pattern("strong")], against=[pattern("bad", FAILURE)]))
-
-
 # --- cost and risk ---------------------------------------------------------------------------------------------------
-
-
-def test_risk_is_that_of_the_action() -> None:
-    support = [pattern("good", size=4), pattern("other", FAILURE)]
-    drawn = PrincipleDraft(support=support, against=[pattern("bad", FAILURE, size=2)], counter=[event("x", FAILURE)])
-    assert {name: risk_of(drawn)[name] for name in ("successes", "trials")} == {"successes": 3, "trials": 7}
-    avoided = PrincipleDraft(
-        support=[pattern("bad", FAILURE, events=[event("a", FAILURE), event("b", "unknown")])],
-        counter=[event("x"), event("y")],
-    )
-    assert {name: risk_of(avoided)[name] for name in ("successes", "trials")} == {"successes": 1, "trials": 3}
 
 
 def test_cost_is_the_median_of_what_is_known() -> None:
@@ -180,43 +93,7 @@ def test_cost_is_the_median_of_what_is_known() -> None:
     assert (nothing.seconds, nothing.attempts) == (None, None)
 
 
-# --- topics ----------------------------------------------------------------------------------------------------------
-
-
-def test_topics_are_by_average_link() -> None:
-    alike = np.zeros((4, 4), np.float32)
-    alike[0, 1] = alike[1, 0] = alike[1, 2] = alike[2, 1] = 1.2
-    alike[0, 2] = alike[2, 0] = 0.1
-    assert group_topics(alike) == [[0, 1], [2], [3]]
-    assert group_topics(np.zeros((0, 0), np.float32)) == []
-
-
 # --- words -----------------------------------------------------------------------------------------------------------
-
-
-def test_standing_counts_each_event_once() -> None:
-    good = pattern("good")
-    both = pattern("both", events=[*good.events[:1], event("bad", FAILURE, source_ref=None)])
-    drawn = PrincipleDraft(
-        support=[good, both], against=[pattern("no", FAILURE, size=2)], counter=[event("x", FAILURE)]
-    )
-    assert evidence_counts(drawn) == {
-        "patterns": 2,
-        "events": 4,
-        "successes": 3,
-        "failures": 1,
-        "sources": 1,
-        "contra": 3,
-    }
-
-
-def test_a_topic_too_large_to_compare_is_narrowed_or_taken_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (clustering, topics):
-        monkeypatch.setattr(module, "MAX_COMPARED", 3)
-    near = np.full((6, 6), 0.65, np.float32)
-    near[:3, :3] = near[3:, 3:] = 1.5
-    assert group_topics(near) == [[0, 1, 2], [3, 4, 5]]
-    assert group_topics(np.full((5, 5), 9.0, np.float32)) == [[0, 1, 2, 3, 4]]
 
 
 def test_loose_events_contradict_when_they_did_the_same() -> None:
@@ -228,11 +105,6 @@ def test_loose_events_contradict_when_they_did_the_same() -> None:
     drawn = draw([good, held, pattern("far", FAILURE)], {**did, ("other", "good"): 0.6}, terms)
     assert drawn[0].counter == [bad]
     assert drawn[0].weights["bad"] == 1.0
-
-
-def test_a_denial_is_another_action() -> None:
-    for attempt, denied in DENIAL_ANOTHER_ACTION:
-        assert denies(attempt) == denied, attempt
 
 
 def test_the_text_counts_independent_sources_and_no_references() -> None:

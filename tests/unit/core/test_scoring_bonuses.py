@@ -10,14 +10,10 @@ from phronesis.recall.scoring.packed_features import (
     HALF_LIFE_DAYS,
     IMPORTANCE,
     NO_DAY,
-    NO_STAGE,
     RECENCY,
-    STAGES,
     TRAIT_BOOSTS,
     bonus_shares,
     recency,
-    stage_number,
-    trait_boost,
 )
 from unit.core.lanes import floats
 
@@ -57,11 +53,3 @@ def test_recency_halves_with_each_half_life_and_is_whole_for_what_is_to_come() -
     half = int(HALF_LIFE_DAYS)
     assert [recent(1000 - n * half, 1000) for n in range(-1, 4)] == pytest.approx([0.15, 0.15, 0.075, 0.0375, 0.01875])
     assert recent(1000, NO_DAY) == 0.0
-
-
-def test_stages_bring_what_the_requirement_says() -> None:
-    named = ["emerging", "established", "core", "trend", "candidate", "dissolved", "anything", None]
-    numbers = [stage_number(stage) for stage in named]
-    assert trait_boost(rows(*numbers)).tolist() == pytest.approx([0.05, 0.15, 0.25, 0, 0, 0, 0, 0])
-    assert [STAGES[number] for number in numbers[:3]] == named[:3]
-    assert stage_number("") == NO_STAGE

@@ -5,7 +5,6 @@ from datetime import date
 import numpy as np
 import pytest
 
-from phronesis.recall.scoring.packed_features import NO_DAY
 from phronesis.recall.scoring.signals import DayRange, date_fit
 
 MAY_10 = DayRange(date(2023, 5, 10).toordinal(), date(2023, 5, 10).toordinal())
@@ -27,9 +26,3 @@ def test_a_day_fits_by_its_distance() -> None:
     ]
     for asked, said, fit in cases:
         assert date_fit([asked], np.array([said.toordinal()])).tolist() == pytest.approx([fit]), asked
-
-
-def test_the_best_of_several_counts_and_what_has_no_day_fits_nothing() -> None:
-    days = np.array([date(2023, 5, 10).toordinal(), NO_DAY])
-    assert date_fit([YEAR, MAY_10], days).tolist() == [1, 0]
-    assert date_fit([], days).tolist() == [0, 0]

@@ -17,11 +17,6 @@ def test_each_better_one_of_its_session_takes_something_off() -> None:
     assert [round(loss, 6) for _, loss in picked] == [0, 0.05, 0, 0.1]
 
 
-def test_the_limit_holds_and_nothing_gives_nothing() -> None:
-    assert diversify([2.0, 1.0], ["a", "b"], crowding=0.05, limit=1) == [(0, 0.0)]
-    assert diversify([], [], crowding=0.05, limit=3) == []
-
-
 @given(RANKED, st.floats(0, 1))
 def test_all_are_given_once_and_what_is_left_of_scores_falls(rows: list[tuple[float, str]], crowding: float) -> None:
     scores, groups = [score for score, _ in rows], [group for _, group in rows]

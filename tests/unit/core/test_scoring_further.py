@@ -5,10 +5,8 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from phronesis.recall.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported_places
+from phronesis.recall.scoring.ranking import IN_WINDOW, WITHIN, rank, supported_places
 from phronesis.recall.scoring.signals import COVERAGE, WORDS, DayRange, Question, Wording, further_scores, read_signals
 from phronesis.recall.scoring.weights import A12
 from unit.core.lanes import laid_out
@@ -32,29 +30,6 @@ def test_a_text_counts_as_the_wording_that_it_meets_best() -> None:
     assert both.covered.tolist() == [1.0, 0.5, 1.0, 0.0, 0.0]
     assert both.scores[3] == both.scores[4] == 0.0
     assert strong.scores == pytest.approx(WORDS * strong.z + COVERAGE * strong.covered)
-
-
-@given(st.lists(st.lists(st.integers(1, 6), max_size=5), min_size=1, max_size=6), st.floats(0.1, 1))
-def test_more_weight_never_takes_away(documents: list[list[int]], weight: float) -> None:
-    index = index_of(documents)
-    [light] = further_scores([(index, laid_out(index))], [Wording([1, 2], weight / 2)])
-    [heavy] = further_scores([(index, laid_out(index))], [Wording([1, 2], weight)])
-    assert light is not None
-    assert heavy is not None
-    assert (heavy.covered >= light.covered).all()
-    assert (heavy.covered <= np.float32(weight) + 1e-6).all()
-
-
-def test_wordings_make_candidates_and_have_a_share() -> None:
-    question = Question([99], further=[Wording([5], 0.5)])
-    one = signals(question)
-    assert supported_places(one).tolist()[3]
-    assert coarse_scores(one)[3] > coarse_scores(one)[0]
-    [ranked] = rank([one], [ALL], A12)
-    best = int(ranked.places[ranked.scores.argmax()])
-    assert best == 3
-    assert ranked.shares[FURTHER][list(ranked.places).index(3)] > 0
-    assert FURTHER not in rank([signals()], [ALL], A12)[0].shares
 
 
 def test_a_window_lifts_what_is_of_it_whatever_it_says() -> None:

@@ -1,10 +1,8 @@
 """Marks come back as they were packed."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.errors import InputError
 from phronesis.recall.scoring.packed_features import MAX_DATES, Marks, read_marks
 
 DAYS = st.integers(0, 3_652_059)
@@ -29,9 +27,3 @@ def test_marks_come_back(written: list[Marks]) -> None:
         assert (read.flags[row], read.days[row]) == (one.flags, one.day)
         assert (read.importance[row], read.stages[row]) == (one.importance, one.stage)
     assert read.dates == [(row, *days) for row, one in enumerate(written) for days in one.dates[:MAX_DATES]]
-
-
-@pytest.mark.parametrize("blob", [b"", b"123456", b"12345678"])
-def test_a_torn_blob_is_refused(blob: bytes) -> None:
-    with pytest.raises(InputError, match="rebuild the search document"):
-        read_marks([Marks().pack(), blob])

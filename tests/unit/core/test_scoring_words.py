@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
 from phronesis.recall.scoring import lexical_scores
 from phronesis.recall.scoring.lexical_scores import (
-    MAX_TERMS,
-    coverage,
     frequencies,
     pair_scores,
     text_scores,
@@ -62,22 +60,3 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
         scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
     for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
         np.testing.assert_allclose(scores[0], naive(texts, query, known), rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("common", [0, 1_000], ids=["picked out", "everywhere"])
-def test_coverage_is_the_share_of_what_is_asked_that_a_text_holds(common: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [[1, 2], [1], [3], [2, 2, 1]]
-    index = index_of(documents)
-    layout = laid_out(index, [0] * len(documents))
-    [found] = frequencies([(index, layout)], [1, 2, 9])
-    monkeypatch.setattr(lexical_scores, "COMMON", common)
-    one, other = idf_of(4, 3), idf_of(4, 2)
-    np.testing.assert_allclose(coverage(layout, found), [1, one / (one + other), 0, 1], rtol=1e-5)
-
-
-def test_of_a_long_question_the_rarest_terms_count() -> None:
-    documents = [[n for n in range(MAX_TERMS + 5) if n >= 5 or row] for row in range(3)]
-    index = index_of(documents)
-    [found] = frequencies([(index, laid_out(index))], list(range(MAX_TERMS + 5)))
-    assert len(found.postings) == MAX_TERMS
-    assert [0 in one.places.tolist() for one in found.postings[:5]] == [False] * 5
