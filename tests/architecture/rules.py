@@ -1,12 +1,10 @@
 """The house rules that no linter knows. Each takes a module and yields what is wrong with it.
 
-A rule judges one `Module` and nothing else, so that `test_rules.py` can feed it bad sources.
+A rule judges one `Module` and nothing else.
 """
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,20 +13,6 @@ from pathlib import PurePosixPath
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 8
-
-# Where a broad `except` is right: at an edge, where whatever went wrong becomes an answer. "path::function".
-BROAD_EXCEPT_ALLOWED: frozenset[str] = frozenset(
-    {
-        "engine/interpreter.py::Interpreter.drain",  # a handler may raise anything: the entry is set aside
-        "engine/interpreter.py::Interpreter.at_once",  # the same: the entry is recorded alone, and drain meets it again
-        "engine/interpreter.py::Interpreter.prepared",  # the same, before the entry is recorded
-        "engine/interpreter.py::Interpreter._following",  # the same: its own turn comes, and what fails then is counted
-        "engine/background.py::Background._loop",  # so may an encoder: the thread goes on
-        "interfaces/http/middleware.py::Gate.__call__",  # the edge of a request: it becomes a 500, and the log has it
-        "config/plugins.py::load_plugin",  # whatever a plug-in's module raises; the error names the plug-in
-        "worker.py::Worker._guarded",  # so may an encoder: the loop goes on
-    }
-)
 
 ENVIRONMENT_ALLOWED = frozenset({"config/settings.py"})
 ENVIRONMENT = ("os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv", "os.unsetenv")
@@ -42,7 +26,6 @@ REPLAYED = frozenset({"core", "engine", "conversation", "reasoning", "experience
 ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/opening.py")
 """Readers of a public source, an outside index and pages: their answers are recorded as outcomes, or only read."""
 DATABASES = ("sqlalchemy", "alembic", "psycopg", "sqlite3", "pgvector")
-BROAD_EXCEPTIONS = frozenset({"Exception", "BaseException"})
 
 _SQL = re.compile(
     r"\s*(SELECT\s.*\sFROM\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|WITH\s+(RECURSIVE\s+)?\w+\s+AS\s"
@@ -59,7 +42,6 @@ _UNSEARCHABLE = frozenset(
 """Names of modules, classes and functions that nobody would search for: a module or class is a noun of its field, a
 function a verb and its object.
 """
-_UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -75,6 +57,21 @@ class Module:
     def tree(self) -> ast.Module:
         """Return the parsed source."""
         return ast.parse(self.source, self.path)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Return every node of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> list[tuple[str, "Function", bool]]:
+        """Return (qualified name, function, whether it takes `self` or `cls`)."""
+        return list(_functions(self.tree, ""))
+
+    @cached_property
+    def used(self) -> list[tuple[int, str]]:
+        """Return the line and the dotted name of each import and of each attribute of what is imported."""
+        return sorted(_used(self.nodes))
 
     @property
     def area(self) -> str:
@@ -94,7 +91,7 @@ def module_is_short(module: Module) -> Iterator[str]:
 
 def functions_are_short(module: Module) -> Iterator[str]:
     """Count from `def` to the last line, docstring included."""
-    for name, function, _ in _functions(module.tree):
+    for name, function, _ in module.functions:
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         if lines > MAX_FUNCTION_LINES:
             yield f"{module.path}:{function.lineno} {name}: {lines} lines, at most {MAX_FUNCTION_LINES}"
@@ -104,7 +101,7 @@ def functions_take_few_parameters(module: Module) -> Iterator[str]:
     """The verbs of Memory are excepted: their parameters are the public contract. So are mem0's, which are mem0's."""
     if module.path == "async_memory.py":
         return
-    for name, function, is_method in _functions(module.tree):
+    for name, function, is_method in module.functions:
         if (
             module.path.startswith(("memory/", "adapters/mem0/memory.py"))
             and "." in name
@@ -135,24 +132,9 @@ def databases_are_behind_store(module: Module) -> Iterator[str]:
     if module.area == "store":
         return
     yield from _uses(module, DATABASES, "only store talks to a database")
-    for line, text in _strings(module.tree):
+    for line, text in _strings(module.nodes):
         if _SQL.match(text):
             yield f"{module.path}:{line} SQL outside store: {text.strip()[:40]!r}"
-
-
-def exceptions_are_named(module: Module) -> Iterator[str]:
-    """A broad `except` hides the next bug, unless it ends by raising what it caught."""
-    for scope, node in _scoped(module.tree):
-        if f"{module.path}::{scope}" in BROAD_EXCEPT_ALLOWED:
-            continue
-        if isinstance(node, ast.ExceptHandler) and not _raises_again(node):
-            caught = _names(node.type) if node.type else {"BaseException"}
-        elif isinstance(node, ast.Call) and _dotted(node.func).rpartition(".")[2] == "suppress":
-            caught = set().union(*map(_names, node.args))
-        else:
-            continue
-        if caught & BROAD_EXCEPTIONS:
-            yield f"{module.path}:{node.lineno} broad except in {scope or 'module'}"
 
 
 def names_say_what_things_do(module: Module) -> Iterator[str]:
@@ -160,7 +142,7 @@ def names_say_what_things_do(module: Module) -> Iterator[str]:
     for part in PurePosixPath(module.path).with_suffix("").parts:
         if _VAGUE_NAME.search(part) or _is_unsearchable(part):
             yield f"{module.path}: the name {part!r} says nothing"
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, Function | ast.ClassDef) and _VAGUE_NAME.search(node.name):
             yield f"{module.path}:{node.lineno} the name {node.name!r} says nothing"
     for node in module.tree.body:
@@ -171,13 +153,6 @@ def names_say_what_things_do(module: Module) -> Iterator[str]:
 
 def _is_unsearchable(name: str) -> bool:
     return name.strip("_").lower() in _UNSEARCHABLE
-
-
-def nothing_is_left_for_later(module: Module) -> Iterator[str]:
-    """What is not done is an issue. Only comments count: an extractor may know the word."""
-    for token in tokenize.generate_tokens(io.StringIO(module.source).readline):
-        if token.type == tokenize.COMMENT and _UNFINISHED.search(token.string):
-            yield f"{module.path}:{token.start[0]} {token.string}"
 
 
 def packages_say_what_belongs_there(module: Module) -> Iterator[str]:
@@ -193,61 +168,55 @@ RULES: tuple[Rule, ...] = (
     environment_is_read_by_config,
     laws_have_no_clock_and_no_chance,
     databases_are_behind_store,
-    exceptions_are_named,
     names_say_what_things_do,
     packages_say_what_belongs_there,
-    nothing_is_left_for_later,
 )
 
 
 def _uses(module: Module, forbidden: tuple[str, ...], reason: str) -> Iterator[str]:
     """Yield each import and each name of `module` that is, or is below, a forbidden dotted name."""
+    for line, used in module.used:
+        if any(used == name or used.startswith(f"{name}.") for name in forbidden):
+            yield f"{module.path}:{line} {used}: {reason}"
+
+
+def _used(nodes: list[ast.AST]) -> set[tuple[int, str]]:
     aliases: dict[str, str] = {}
     found: set[tuple[int, str]] = set()
-    for node in ast.walk(module.tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
-                aliases[name.asname or name.name.partition(".")[0]] = (
-                    name.name if name.asname else name.name.partition(".")[0]
-                )
+                first = name.name.partition(".")[0]
+                aliases[name.asname or first] = name.name if name.asname else first
                 found.add((node.lineno, name.name))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for name in node.names:
                 aliases[name.asname or name.name] = f"{node.module}.{name.name}"
                 found.add((node.lineno, f"{node.module}.{name.name}"))
-    for node in ast.walk(module.tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             first, dot, rest = _dotted(node).partition(".")
             if first in aliases:
                 found.add((node.lineno, aliases[first] + dot + rest))
-    for line, used in sorted(found):
-        if any(used == name or used.startswith(f"{name}.") for name in forbidden):
-            yield f"{module.path}:{line} {used}: {reason}"
+    return found
 
 
-def _functions(tree: ast.Module) -> Iterator[tuple[str, Function, bool]]:
-    """Yield (qualified name, function, whether it takes `self` or `cls`)."""
-    for scope, node in _scoped(tree):
-        for child in ast.iter_child_nodes(node):
+def _functions(node: ast.AST, scope: str) -> Iterator[tuple[str, Function, bool]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function | ast.ClassDef):
+            name = f"{scope}.{child.name}" if scope else child.name
             if isinstance(child, Function):
                 static = any(_dotted(decorator) == "staticmethod" for decorator in child.decorator_list)
-                name = f"{scope}.{child.name}" if scope else child.name
                 yield name, child, isinstance(node, ast.ClassDef) and not static
+            yield from _functions(child, name)
+        elif isinstance(child, ast.stmt):
+            yield from _functions(child, scope)
 
 
-def _scoped(node: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.AST]]:
-    """Walk the tree; with each node comes the qualified name of the class or function that it is or is in."""
-    if isinstance(node, Function | ast.ClassDef):
-        scope = f"{scope}.{node.name}" if scope else node.name
-    yield scope, node
-    for child in ast.iter_child_nodes(node):
-        yield from _scoped(child, scope)
-
-
-def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _strings(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the string constants and f-strings that are not docstrings; a placeholder reads as "x"."""
     inside: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             inside.add(node.value)
         elif isinstance(node, ast.JoinedStr):
@@ -256,17 +225,6 @@ def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, "".join(map(str, parts))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
             yield node.lineno, node.value
-
-
-def _names(node: ast.expr) -> set[str]:
-    """Return the exception names of `X`, `(X, Y)` or `module.X`."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    return {_dotted(part).rpartition(".")[2] for part in parts}
-
-
-def _raises_again(handler: ast.ExceptHandler) -> bool:
-    last = handler.body[-1]
-    return isinstance(last, ast.Raise) and last.exc is None
 
 
 def _dotted(node: ast.expr) -> str:

@@ -64,35 +64,6 @@ def test_there_are_no_triggers_functions_or_sequences(postgres_dsn: str) -> None
 T: dict[str, Any] = {"t": "acme", "u": "rival"}
 
 
-def test_the_judge_finds_each_fault() -> None:
-    cases: list[tuple[str, str | None]] = [
-        ("SELECT items.id FROM items WHERE items.tenant_id = %(t)s::VARCHAR AND items.id = %(i)s", None),
-        ("SELECT items.id FROM items WHERE items.tenant_id = 'acme'", None),
-        ("SELECT items.id FROM items WHERE items.tenant_id = %(u)s", "items is read without a tenant"),
-        (
-            "SELECT 1 FROM chunks JOIN items ON items.id = chunks.item_id WHERE chunks.tenant_id = %(t)s",
-            "items is read without a tenant",
-        ),
-        ("SELECT 1 FROM edges, items WHERE items.tenant_id = %(t)s", "edges is read without a tenant"),
-        (
-            "DELETE FROM vectors WHERE vectors.tenant_id = %(t)s AND document_id NOT IN (SELECT id \nFROM documents)",
-            "documents is read without a tenant",
-        ),
-        ("UPDATE items SET tenant_id=%(t)s WHERE items.tenant_id = %(t)s", "tenant_id is updated"),
-        ("INSERT INTO items (id) VALUES (%(i)s)", "items is inserted into without a tenant"),
-        (
-            "INSERT INTO items (tenant_id, id) VALUES (%(t)s, %(i)s) ON CONFLICT (id) DO UPDATE SET updated_at = now()",
-            "ON CONFLICT with a function or a sub-query",
-        ),
-        (
-            "SELECT 1 FROM edges WHERE (edges.tenant_id, edges.to_id) IN (SELECT 'rival' AS a, value FROM json_each())",
-            "edges is read without a tenant",
-        ),
-    ]
-    for statement, fault in cases:
-        assert faults(statement, T, "acme") == ([fault] if fault else [])
-
-
 CALL = ModelCall(
     call_id="c",
     at=datetime(2026, 5, 1, tzinfo=UTC),
@@ -138,7 +109,7 @@ def _live(memory: Memory, folder: Path) -> None:
     turn = {
         "messages": [
             {"role": "user", "content": "Ada met Grace Hopper", "id": "m1"},
-            {"role": "user", "content": long},
+            {"role": "assistant", "content": long},
         ],
         "tool_calls": [{"name": "look", "args": {}}],
         "refs": [{"type": "url", "uri": "https://example.org"}],

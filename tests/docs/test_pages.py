@@ -97,12 +97,6 @@ def test_every_link_and_anchor_leads_somewhere() -> None:
     assert [one for page in PAGES for one in broken(page)] == []
 
 
-def test_a_broken_link_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "DOCS", tmp_path)
-    (tmp_path / "a.md").write_text("# One\n[x](b.md) [y](#two) [z](#one) [w](https://example.org/#no)", "utf-8")
-    assert broken("a.md") == ["b.md", "#two"]
-
-
 def test_the_front_page_leads_to_every_page_that_a_person_reads() -> None:
     seen, waiting = set[str](), ["index.md"]
     while waiting:

@@ -57,14 +57,6 @@ def test_every_section_is_there_with_a_file_and_all_its_fields() -> None:
         assert [field for field in _fields(name) if f"`{field}`" not in text] == [], name
 
 
-def test_the_budgets_have_their_defaults() -> None:
-    budget = Budget()
-    assert f"| `total` | {budget.total} |" in SECTIONS["budgets"]
-    slots = (budget.system_blocks, budget.working_summary, budget.recent_turns, budget.evidence)
-    assert f"| {', '.join(map(str, slots))} |" in SECTIONS["budgets"]
-    assert f"| `evidence_count` | {budget.evidence_count} |" in SECTIONS["budgets"]
-
-
 def _fields(name: str) -> list[str]:
     if name == "budgets":
         return list(Budget.__dataclass_fields__)

@@ -2,8 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from phronesis.errors import InputError
-
 pytest.importorskip("phronesis.memory", reason="the public API is not there yet")
 
 from phronesis_benchmarks.bench import run_locomo
@@ -21,10 +19,3 @@ def test_a_run_measures_ours_by_both_verbs_and_the_peers(locomo_file: Path, embe
     assert (report.setting.turns, report.setting.questions, report.setting.dropped) == (4, 3, 3)
     assert [outcome.rankings[0].ranked[0] for outcome in report.outcomes] == ["D2:2"] * 4
     assert dict.fromkeys(done) == dict.fromkeys(["words", *(outcome.name for outcome in report.outcomes)])
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_below_one_is_refused(locomo_file: Path, embedder: CachedEmbedder, limit: int) -> None:
-    with pytest.raises(InputError, match="limit") as caught:
-        run_locomo(locomo_file, embedder=embedder, limit=limit)
-    assert caught.value.field == "limit"

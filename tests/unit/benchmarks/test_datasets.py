@@ -20,16 +20,6 @@ def test_evidence_is_split_unpadded_and_without_repeats(conversation: Conversati
     assert [question.evidence for question in conversation.questions] == [("D2:2",), ("D10:1", "D2:1"), ("D2:1",)]
 
 
-def test_adversarial_and_unsupported_questions_are_left_out(conversation: Conversation) -> None:
-    assert [question.category for question in conversation.questions] == ["single-hop", "multi-hop", "temporal"]
-    assert [question.id for question in conversation.questions] == ["talk-1-q0", "talk-1-q1", "talk-1-q2"]
-    assert conversation.questions[2].answer == "2024"
-
-
-def test_what_cannot_be_used_is_counted(conversation: Conversation) -> None:
-    assert conversation.dropped == 3  # an empty turn, "D", "D9:9"
-
-
 def test_corrections_replace_the_evidence(locomo_file: Path, tmp_path: Path) -> None:
     fixes = tmp_path / "errors.json"
     row = {"question_id": "locomo_0_qa0", "question": "Which bicycle was sold?", "correct_evidence": ["D10:2"]}

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from phronesis_benchmarks.traits import ReplayedTrait, compared, run_traits
+from phronesis_benchmarks.traits import run_traits
 
 TEXTS = (
     "Went for a run before work",
@@ -37,41 +37,6 @@ def test_a_trait_is_found_reinforced_and_contradicted(tmp_path: Path) -> None:
     assert (one.language, everything.language) == ("en", "all")
     assert (one.found, one.right, one.labels, one.precision, one.recall, one.coverage) == (1, 1, 1, 1.0, 1.0, 1.0)
     assert (one.ended, one.ended_right, one.careful, one.careful_right) == (1, 1, 1, 1)
-
-
-def held(*ids: str) -> ReplayedTrait:
-    """Give a found trait with its evidence."""
-    return ReplayedTrait("runs", "personal", [*ids])
-
-
-TWO_MEMORIES_TWO: list[tuple[tuple[str, ...], int]] = [
-    (("m0", "m1"), 1),
-    (("m0",), 0),
-    (("m0", "m1", "m4"), 1),
-    (("m0", "m1", "m4", "m5"), 0),
-    (("m0", "m1", "m2", "m4", "m5"), 0),
-]
-
-
-def test_two_memories_and_two_thirds_of_the_evidence_make_it_right() -> None:
-    for found, right in TWO_MEMORIES_TWO:
-        assert compared(user(), [held(*found)])["right"] == right, found
-        assert compared(user(traits=[]), [held(*found)])["right"] == 0, found
-
-
-MUST_NOT_FOUND: list[tuple[str, tuple[str, ...], int]] = [
-    ("one-off", ("m3", "m4"), 1),
-    ("one-off", ("m2", "m3", "m4"), 0),
-    ("sensitive", ("m2", "m3", "m4"), 1),
-    ("sensitive", ("m2", "m3"), 0),
-    ("joke", (), 0),
-]
-
-
-def test_what_must_not_be_found_counts_by_half_and_what_is_sensitive_by_one() -> None:
-    for why, found, counted in MUST_NOT_FOUND:
-        counts = compared(user(never=[{"why": why, "members": ["m4", "m5"]}]), [held(*found)])
-        assert counts["never"].get(why, 0) == counted, why
 
 
 def test_what_is_sensitive_is_refused_behind_the_guard(tmp_path: Path) -> None:
