@@ -23,7 +23,9 @@ from postgres_server import join
 # `make test` judges a change, so it draws the same examples every time; `make check` looks for new ones.
 # On a machine with other work every draw is slow: that says nothing of a test.
 SLOW = [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large]  # a block of claims is large
-hypothesis.settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=SLOW)
+hypothesis.settings.register_profile(
+    "same", derandomize=True, max_examples=50, deadline=None, suppress_health_check=SLOW
+)
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, suppress_health_check=SLOW)
 COUNTED = ("tests/laws/", "tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
 CASES = 4  # of a test that coverage counts

@@ -22,11 +22,10 @@ def filled(memory: Memory) -> None:
         memory.commit_turn(f"s{n % 2}", turn, user_id="alice", wait=n % 3 > 0, idempotency_key=f"turn {n}")
     item = memory.add("tea is hot", user_id="alice", kind="fact", subject="tea", key="state").items[0]
     memory.rollback(memory.update(item.id, content="tea was hot").entry_id)
-    memory.add("y" * 90_000, namespace="big")
+    memory.add("y" * 90_000, namespace="big", infer=False)
     memory.flush()
 
 
-@pytest.mark.both_databases
 def test_failing_retrying_and_deriving_anew(database_url: str) -> None:
     broken = [True]
 

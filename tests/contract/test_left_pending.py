@@ -54,7 +54,7 @@ def test_behind_an_entry_that_nothing_here_knows(database_url: str) -> None:
 
 def test_behind_an_entry_that_is_damaged(database_url: str) -> None:
     with Memory.open(database_url, policy={"embedder": "none"}) as memory:
-        alone(memory).add(LONG, user_id="alice", wait=False)
+        alone(memory).add(LONG, user_id="alice", wait=False, infer=False)
         whole = damaged(memory)
         done = memory.add("hello", user_id="alice")
         assert done.pending

@@ -107,7 +107,7 @@ EXACT = [
     "a\r\nb\rc\u2028d",
     '{"$erased": true}',
     "%s {0} $1 ?1 :t",
-    "一" * 50_000,
+    "```" + "一" * 50_000,
 ]
 
 
@@ -146,7 +146,7 @@ def test_a_call_that_is_too_large_as_a_whole_is_refused(held: Memory, monkeypatc
 
 
 def test_a_million_characters_are_stored_and_found() -> None:
-    text = "filler words " * 38_000 + "the heron nests at Lake Biwa " + "more filler " * 42_000
+    text = "```" + "filler words " * 38_000 + "the heron nests at Lake Biwa " + "more filler " * 42_000
     assert len(text) > 1_000_000 - 5_000
     with Memory.open("sqlite://", policy=POLICY) as memory:
         memory.commit_turn("s", {"messages": [{"role": "user", "content": text}]}, user_id="u")

@@ -55,7 +55,9 @@ def test_a_full_disk_stores_all_of_a_call_or_nothing(tmp_path: Path, pages: int)
         with disk.full_after(pages):
             for n in range(6):
                 try:
-                    done = memory.commit_turn("s", {"messages": [{"content": f"{n} {long}"}]}, user_id="u")
+                    done = memory.commit_turn(
+                        "s", {"messages": [{"role": "assistant", "content": f"{n} {long}"}]}, user_id="u"
+                    )
                 except StorageFull:
                     continue
                 kept += 1

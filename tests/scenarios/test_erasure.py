@@ -30,7 +30,7 @@ POLICY = {"embedder": "hashing"}
 ENGLISH = "My diagnosis is Zyxomania of the left knee, found by Doctor Quillfeather"
 CHINESE = "我叫王小明，住在杭州西湖区文三路，电话一三八零零一"
 KEPT = "Which restaurant by the river is open on Thursday?"
-LONG = "Persephone keeps eleven lighthouses. " * 4000
+LONG = "```" + "Persephone keeps eleven lighthouses. " * 4000  # as code, which nothing is learned from
 
 
 @pytest.fixture
@@ -432,7 +432,6 @@ def test_a_crash_between_removing_and_preparing_again_is_made_good(
         assert_sound(again)
 
 
-@pytest.mark.both_databases
 def test_another_process_does_not_find_it_either(database_url: str) -> None:
     with Memory.open(database_url, policy=POLICY) as one, Memory.open(database_url, policy=POLICY) as other:
         made = one.add(ENGLISH, user_id="alice").items[0]

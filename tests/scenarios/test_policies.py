@@ -371,7 +371,7 @@ SAID = st.tuples(
 def test_a_replay_under_another_policy_gives_the_same(tmp_path: Path, sqlite_template: Path) -> None:
     numbers = count()
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(said=st.lists(SAID, min_size=2, max_size=7), ruled=POLICIES, other=POLICIES)
     def replayed(said: list[tuple[str, str, int]], ruled: dict[str, Any], other: dict[str, Any]) -> None:
         folder = tmp_path / str(next(numbers))

@@ -30,7 +30,7 @@ def together(url: str, folder: Path, count: int) -> dict[str, list[dict[str, Any
 
 
 def test_four_processes_lose_nothing_and_keep_each_lanes_order(tmp_path: Path) -> None:
-    count = 60
+    count = 24
     url = f"sqlite:///{tmp_path / 'memory.db'}"
     Memory.open(url, policy=POLICY).close()
     told = together(url, tmp_path, count)
@@ -67,8 +67,8 @@ def test_four_processes_lose_nothing_and_keep_each_lanes_order(tmp_path: Path) -
 def test_a_key_raced_by_four_processes_gives_one_entry_and_one_answer(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
     Memory.open(url, policy=POLICY).close()
-    told = together(url, tmp_path, 15)
-    for n in range(15):
+    told = together(url, tmp_path, 8)
+    for n in range(8):
         answers = [
             (fact["raced"], fact["items"])
             for facts in told.values()

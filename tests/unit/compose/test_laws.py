@@ -15,7 +15,7 @@ from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, B
 from unit.compose.drawn import BUDGETS, CANDIDATES, evidence_of
 
 RELAXED = settings(
-    max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
 )
 TAG = re.compile(r"</?(?:memory|turn)-(\d{9})")
 

@@ -62,7 +62,7 @@ def source(tmp_path: Path) -> Iterator[Memory]:
         said = [f"Alice Smith said {n} \x00\ud800 雪" for n in range(3)]
         turn = {"messages": [{"role": "user", "content": text, "id": str(n)} for n, text in enumerate(said)]}
         committed = memory.commit_turn("s", turn, user_id="alice", idempotency_key="turn")
-        memory.add("x" * 100_000, user_id="alice", namespace=None)
+        memory.add("x" * 100_000, user_id="alice", namespace=None, infer=False)
         memory.add("shared", metadata={"n": 1.5}, idempotency_key="shared")
         pinned = memory.add("tea is hot", user_id="alice", kind="fact", subject="tea", key="state").items[0]
         memory.update(pinned.id, content="tea was hot")
