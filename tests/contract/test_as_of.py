@@ -63,7 +63,6 @@ def read(memory: Memory, ids: list[str], then: datetime) -> dict[str, Any]:
     }
 
 
-@pytest.mark.both_databases
 def test_a_read_as_of_a_time_tells_what_the_read_of_that_time_told(memory: Memory, days: Days) -> None:
     ids = say(memory, "I live in Paris.") + say(memory, "I like green tea.")
     ids.append(memory.add("The office is in Rome.", kind="fact", **LIN).items[0].id)

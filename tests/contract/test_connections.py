@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis.errors import StorageError
-from phronesis.memory import Memory
 from phronesis.store import database as database_module
 from phronesis.store.database import Database, connect
 from phronesis.store.migrate import upgrade
@@ -26,29 +25,6 @@ def database(postgres_dsn: str) -> Iterator[Database]:
 def count_items(database: Database) -> int:
     with database.transaction("acme", "read") as unit:
         return int(unit.run(sa.select(sa.func.count()).select_from(items)).scalar_one())
-
-
-def test_a_search_asks_the_server_four_times(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    execute = psycopg.Cursor.execute
-
-    def watched(cursor: psycopg.Cursor[Any], query: Any, *rest: Any, **options: Any) -> Any:
-        asked.append(str(query))
-        return execute(cursor, query, *rest, **options)
-
-    with Memory.open(postgres_dsn, policy={"embedder": "none"}) as memory:
-        memory.add([{"role": "user", "content": "the kettle whistles"}], user_id="u", infer=False)
-        assert memory.search("a kettle", user_id="u").evidence
-        monkeypatch.setattr(psycopg.Cursor, "execute", watched)
-        assert memory.search("a kettle", user_id="u").evidence
-        monkeypatch.undo()  # closing writes how often what was found was shown
-    begun, lanes, names, found = asked
-    assert begun.startswith("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL ")
-    assert [
-        " FROM lanes LEFT OUTER JOIN embedding_models " in lanes.replace("\n", ""),
-        "FROM entities" in names,
-        "FROM items" in found,
-    ] == [True] * 3
 
 
 def test_connections_that_the_server_closed_are_replaced(database: Database) -> None:
@@ -87,11 +63,3 @@ def test_a_connection_given_up_while_it_begins_goes_back(database: Database, mon
     assert isinstance(pool, sa.pool.QueuePool)
     assert pool.checkedout() == 0
     assert count_items(database) == 0
-
-
-def test_transactions_beside_ours_begin_and_end_too(database: Database) -> None:
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("CREATE TABLE public.mine (n int)")
-        connection.rollback()
-        known = connection.exec_driver_sql("SELECT to_regclass('public.mine')").scalar_one()
-    assert known is None

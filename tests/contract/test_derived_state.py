@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,11 +15,9 @@ from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import from_micros
-from phronesis.errors import StorageRefused
-from phronesis.experience.laws.records import L1
-from phronesis.store import conversations, documents, experience, lanes, relations, schema
+from phronesis.store import conversations, documents, relations
 from phronesis.store.database import Database, Unit, connect
-from phronesis.store.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
+from phronesis.store.deltas import deltas_of_entry, deltas_of_items, find_delta
 from phronesis.store.documents import DocumentRow
 from phronesis.store.items import insert_items, lane_of_item, read_items, read_where, update_items
 from phronesis.store.lane_state import clear_lane, differences, make_equal, open_scratch, snapshot, write_settled
@@ -198,28 +195,6 @@ def _row(row: Any) -> dict[str, Any]:
 
 
 @pytest.mark.both_databases
-def test_new_versions_replace_and_the_same_rows_are_written_twice(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        _fill(unit, lane)
-        changed = dataclasses.replace(FULL, content="new", value=None, metadata={}, valid_to=None, pinned=False)
-        update_items(unit, [changed])
-        relations.write_edges(unit, lane.lane_id, [dataclasses.replace(EDGE, weight=0.75)], [])
-        relations.write_evidence(unit, lane.lane_id, [dataclasses.replace(EVIDENCE, weight=1.0)], [])
-        relations.write_entities(unit, lane.lane_id, ENTITIES, [MENTION])
-        documents.close_documents(unit, lane.lane_id, ["i1"], at=99, seq=3)
-        assert read_items(unit, lane, ["i1"])["i1"] == changed
-        assert [edge.weight for edge in relations.read_edges(unit, lane.lane_id, ["i1"])] == [0.75]
-        assert relations.read_evidence(unit, lane.lane_id, ["i1"])["i1"][0].weight == 1.0
-        assert documents.changed_documents(unit, lane.lane_id, after=2)[0].current_to == 99
-        relations.write_edges(unit, lane.lane_id, [], [EDGE])
-        relations.write_evidence(unit, lane.lane_id, [], [EVIDENCE])
-        assert relations.read_edges(unit, lane.lane_id, ["i1"]) == []
-        assert relations.read_evidence(unit, lane.lane_id, ["i1"]) == {}
-        clear_lane(unit, lane.lane_id)
-        assert not any(snapshot(unit, lane.lane_id).tables.values())
-
-
-@pytest.mark.both_databases
 def test_a_snapshot_is_the_same_on_every_database(database: Database, lane: Lane) -> None:
     with database.transaction("t", "derive") as unit, open_scratch("t", lane) as scratch:
         _fill(unit, lane)
@@ -276,68 +251,3 @@ def _sorted(value: Any) -> str:
     if isinstance(value, dict):
         return repr(sorted((key, _sorted(inner)) for key, inner in value.items()))
     return repr([_sorted(inner) for inner in value]) if isinstance(value, list) else repr(value)
-
-
-@pytest.mark.both_databases
-def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) -> None:
-    vectors = np.random.default_rng(1).normal(size=(40, 384)).astype(np.float32)
-    halves = vectors.astype(np.float16).astype(np.float32)
-    with database.transaction("t", "derive") as unit:
-        rows = [(f"d{n}", vectors[n]) for n in range(40)]
-        documents.put_vectors(unit, lane.lane_id, "m", rows)
-        documents.put_vectors(unit, lane.lane_id, "m", [("d0", vectors[1])])
-        documents.put_vectors(unit, lane.lane_id, "other", [("d0", np.ones(3, dtype=np.float32))])
-        lanes.put_model(unit, "m", dimension=384, prefix_scheme="none", active=True)
-    with database.transaction("t", "read") as unit:
-        found = {row.document_id: row.embedding for row in documents.read_vectors(unit, lane.lane_id, "m")}
-        some = documents.read_vectors(unit, lane.lane_id, "m", ["d3", "missing"])
-        ids, stored = experience.read_halves(unit, lane.lane_id, L1, "m", ["d7", "missing", "d0"])
-        none = experience.read_halves(unit, lane.lane_id, L1, "m", ["missing"])
-        assert lanes.active_model(unit) == ("m", 384)
-        assert documents.read_vectors(unit, lane.lane_id, "other")[0].embedding.tolist() == [1, 1, 1]
-    assert found["d0"].dtype == np.float32
-    np.testing.assert_array_equal(found["d0"], halves[1])
-    for n in range(1, 40):
-        np.testing.assert_array_equal(found[f"d{n}"], halves[n])
-    np.testing.assert_array_equal(documents.stack_embeddings(some), halves[3:4])
-    assert stored.dtype == np.float16
-    np.testing.assert_array_equal(stored, halves[[{"d7": 7, "d0": 1}[one] for one in ids]])
-    assert list(none.document_ids) == []
-    with database.transaction("t", "derive") as unit:
-        lanes.drop_other_models(unit, {"other"})
-        assert documents.read_vectors(unit, lane.lane_id, "m") == []
-        documents.delete_stray_vectors(unit, lane.lane_id)
-        assert documents.read_vectors(unit, lane.lane_id, "other") == []
-
-
-SELDOM = {column.name for column in schema.items.c if column.info.get("seldom")}
-
-
-def test_an_item_is_stored_whole_whichever_of_its_seldom_fields_it_has(database: Database, lane: Lane) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [BARE])
-        for name in SELDOM:
-            one = dataclasses.replace(BARE, id=name, **{name: getattr(FULL, name)})
-            insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id=f"before {name}"), one])
-            assert read_items(unit, lane, [name, BARE.id]) == {BARE.id: BARE, name: one}
-
-
-def _write_both(database: Database, lane: Lane, item: Item) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_deltas(unit, lane.lane_id, 1, [DELTA], {})
-        insert_items(unit, lane.lane_id, [item])
-
-
-@pytest.mark.both_databases
-@pytest.mark.parametrize("fields", [{"content": None}, {"content": "\ud800"}, {"id": "i1"}])
-def test_what_the_schema_does_not_take_is_refused_and_nothing_is_kept(
-    database: Database, lane: Lane, fields: dict[str, Any]
-) -> None:
-    with database.transaction("t", "derive") as unit:
-        insert_items(unit, lane.lane_id, [FULL])
-    bad = dataclasses.replace(BARE, **fields)
-    with pytest.raises((StorageRefused, UnicodeEncodeError, OverflowError)):
-        _write_both(database, lane, bad)
-    with database.transaction("t", "read") as unit:
-        assert deltas_of_entry(unit, lane.lane_id, "e1") == []
-        assert read_where(unit, lane) == [FULL]

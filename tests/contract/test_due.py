@@ -54,7 +54,6 @@ def test_it_comes_up_the_day_before_and_goes_when_it_expires(memory: Memory, clo
     assert memory.search("landlord", user_id="lin")[0].item.content == "Call the landlord"
 
 
-@pytest.mark.both_databases
 def test_what_is_shown_is_the_most_urgent_and_stands_in_the_text(memory: Memory) -> None:
     state(memory, "Water the plants", "2026-04-02")
     state(memory, "Pay the rent", START - timedelta(days=2), kind="task")

@@ -9,13 +9,9 @@ import toy_engine
 from custom_store import USER, write
 from phronesis.core.items import Item
 from phronesis.errors import HandlerMissing, InputError, MissingExtra, PluginBroken
-from phronesis.experience.laws.evidence_fold import STANDINGS
-from phronesis.experience.sources.chat import tool_outcome
 from phronesis.memory import Memory
-from phronesis.reasoning import handlers
 from phronesis.store.items import read_where
 from phronesis.store.lanes import find_lane
-from phronesis.traits import contradictions, reflection
 from phronesis.wiring.engines import find_engines
 from toy_engine import KIND, VERB, installed, without
 
@@ -40,28 +36,6 @@ def drink(memory: Memory) -> Item:
     for tea in ("oolong", "sencha", "oolong"):
         write(memory, VERB, {"tea": tea})
     return next(tea for tea in teas(memory) if tea.content == "oolong")
-
-
-def test_the_parts_of_every_engine_bring_what_they_name(database_url: str) -> None:
-    with Memory.open(database_url, policy=PLAIN) as memory:
-        brought = [name for engine in find_engines() for part in engine.parts for name in part.components]
-        assert all(getattr(memory.admin.components, name) is not None for name in brought)
-        registry = memory.admin.components.replayer.stepper.registry
-        assert {handler.verb for handler in registry} >= {
-            verb for engine in find_engines() for part in engine.parts for verb in (*part.verbs, *part.decorated)
-        }
-
-
-def test_every_engine_names_all_its_kinds() -> None:
-    named = {engine.name: engine for engine in find_engines()}
-    for engine in named.values():
-        for by_kind in (engine.folds, engine.projections, engine.forms, engine.indexed_members):
-            assert all(by_kind.values())
-    assert set(named["experience"].folds) == set(STANDINGS)
-    assert set(named["traits"].folds) == set(reflection.FOLDS)
-    assert set(named["traits"].forms) == set(contradictions.FORMS)
-    assert set(named["reasoning"].folds) == set(handlers.FOLDS)
-    assert set(named["reasoning"].forms) == set(handlers.FORMS)
 
 
 def test_a_part_is_opened_at_its_first_use_and_brings_what_it_names(database_url: str, tmp_path: Path) -> None:
@@ -176,12 +150,3 @@ def test_metadata_of_an_older_version_is_told(database_url: str) -> None:
     names = [engine.name for engine in find_engines()]
     with without(*names), pytest.raises(PluginBroken, match="install it again"):
         Memory.open(database_url, policy=PLAIN)
-
-
-def test_a_tool_result_is_read_without_the_reader_of_logs() -> None:
-    told = "FAILED tests/test_a.py::test_b - AssertionError: 1 != 2\n1 failed in 0.10s"
-    labelled, _, draft = tool_outcome(told)
-    assert labelled.label == "failure"
-    assert draft is not None
-    with without("log"):
-        assert tool_outcome(told)[1:] == (told, None)

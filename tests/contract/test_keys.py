@@ -6,9 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import Memory
-from phronesis.core.api_keys import Role, Token, parse_token
-from phronesis.errors import InputError, NotFound, Unauthenticated
-from phronesis.interfaces.authentication import Authenticator
+from phronesis.core.api_keys import Role, parse_token
+from phronesis.errors import NotFound
 from phronesis.store.side_tables import api_keys
 
 
@@ -39,29 +38,6 @@ def test_a_secret_is_kept_as_a_hash_alone(memory: Memory) -> None:
     assert token.rpartition(".")[2] not in str(row)
 
 
-def test_what_does_not_open(memory: Memory) -> None:
-    token, key = memory.admin.keys.create("read", label="x")
-    given = parse_token(token)
-    for wrong in (
-        Token("acme", key.id, bytes(32)),
-        Token("rival", key.id, given.secret),
-        Token("no such tenant!", key.id, given.secret),
-        Token("acme", "01a205fb-710c-7149-96b1-2d76b6d16db7", given.secret),
-    ):
-        assert memory.admin.keys.find(str(wrong)) is None
-    with pytest.raises(Unauthenticated):
-        memory.admin.keys.find("sk-1234")
-
-
-def test_wrong_fields_are_named(memory: Memory) -> None:
-    for field, given in {"role": {"role": "owner"}, "label": {"label": " "}, "actor": {"actor": "\n"}}.items():
-        with pytest.raises(InputError) as refusal:
-            memory.admin.keys.create(**{"role": "read", "label": "x", **given})
-        assert refusal.value.field == field
-    with pytest.raises(NotFound):
-        memory.admin.keys.revoke("01a205fb-710c-7149-96b1-2d76b6d16db7")
-
-
 def test_keys_are_of_a_tenant_and_no_part_of_its_memory(memory: Memory, tmp_path: Path) -> None:
     memory.add("tea", user_id="ada")
     before = memory.admin.rebuild(verify=True).live_hash
@@ -77,37 +53,3 @@ def test_keys_are_of_a_tenant_and_no_part_of_its_memory(memory: Memory, tmp_path
     assert key.id not in (tmp_path / "all.jsonl").read_text("utf-8")
     assert memory.erase(user_id="ada").clean
     assert memory.admin.keys.find(token) == key
-
-
-def test_admission_gives_a_caller_of_the_keys_tenant(memory: Memory) -> None:
-    admission = Authenticator(memory, keys_required=False)
-    anybody = admission.admit(None)
-    assert (anybody.memory, anybody.role, anybody.actor, anybody.key) == (memory, Role.ADMIN, "agent", None)
-    with pytest.raises(Unauthenticated):
-        Authenticator(memory, keys_required=True).admit(None)
-    token, key = memory.for_tenant("rival").admin.keys.create("read", label="x", actor="bob")
-    guest = admission.admit(token)
-    assert (guest.memory.admin.tenant, guest.role, guest.actor, guest.key) == ("rival", Role.READ, "bob", key)
-    assert admission.admit(token).memory is guest.memory
-    assert admission.admit(None).memory is memory  # the server's own tenant has no key
-    _, own = memory.admin.keys.create("read", label="x")
-    with pytest.raises(Unauthenticated, match="keys create"):
-        admission.admit(None)
-    memory.admin.keys.revoke(own.id)
-    with pytest.raises(Unauthenticated, match="keys create"):  # who ever had a key is not opened by losing it
-        admission.admit(None)
-    memory.for_tenant("rival").admin.keys.revoke(key.id)
-    with pytest.raises(Unauthenticated, match="revoked"):
-        admission.admit(token)
-
-
-def test_those_who_come_are_remembered_up_to_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.interfaces.authentication.MOST_RECENT", 2)
-    admission = Authenticator(memory, keys_required=True, seconds=60)
-    tokens = [memory.admin.keys.create("read", label=f"{n}")[0] for n in range(3)]
-    for token in tokens:
-        assert admission.recent(token) is None
-        assert admission.admit(token) is admission.recent(token)
-    assert [admission.recent(token) is None for token in tokens] == [True, True, False]
-    with pytest.raises(Unauthenticated):
-        admission.admit(tokens[0][:-1] + ("0" if tokens[0][-1] != "0" else "1"))

@@ -54,7 +54,6 @@ def test_a_hypothesis_is_confirmed_and_falls_back_with_a_limitation(memory: Memo
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.both_databases
 def test_it_is_explained_and_taken_back(memory: Memory) -> None:
     item = reason(memory, HOLDS)
     done = [memory.learn(run(memory, f"r{n}", 0.7, item.id), user_id="lin") for n in range(3)]

@@ -164,7 +164,6 @@ def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> No
         assert other.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.both_databases
 def test_it_is_taken_back_and_done_anew(memory: Memory) -> None:
     before = old(memory)
     (told,) = memory.admin.migrate(namespace="lab").sources

@@ -1,9 +1,8 @@
 """The ledger of model calls is kept by tenant, and sums up what was spent."""
 
-import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,6 @@ import sqlalchemy as sa
 
 from phronesis.core.reports import ModelCall, ModelUsage, day_of
 from phronesis.core.timestamps import to_micros
-from phronesis.errors import StorageReadOnly
 from phronesis.memory import Memory
 from phronesis.store.database import Database, connect
 from phronesis.store.model_calls import StoredLedger
@@ -51,19 +49,6 @@ def test_what_was_spent_since_a_moment_by_tenant_and_role(database: Database) ->
     assert ledger.spent("acme", since=NOON + timedelta(hours=1)) == ModelUsage()
     assert ledger.spent("other", since=day_of(NOON)) == ModelUsage(1, 1_010, 0.25)
     assert ledger.spent("nobody", since=day_of(NOON)) == ModelUsage(0, 0, 0.0)
-
-
-def test_calls_are_written_when_they_are_settled_and_counted_before(database: Database) -> None:
-    woken: list[bool] = []
-    ledger, other = StoredLedger(database, wake=lambda: woken.append(True)), StoredLedger(database)
-    ledger.record("acme", CALL)
-    ledger.record("rival", CALL)
-    assert (len(woken), ledger.spent("acme", since=NOON)) == (2, ModelUsage(1, 1_010, 0.25))
-    assert other.spent("acme", since=NOON) == ModelUsage()
-    assert ledger.settle(patient=False)
-    for one in (ledger, other):
-        assert one.spent("acme", since=NOON) == one.spent("rival", since=NOON) == ModelUsage(1, 1_010, 0.25)
-    assert ledger.settle()
 
 
 def rows_of(database: Database, tenant: str = "acme") -> list[tuple[Any, ...]]:
@@ -107,46 +92,6 @@ def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(databas
     assert ledger.spent("acme", since=day_of(NOON)) == first.plus(ModelUsage(4, 4_040, 1.0))
     assert ledger.spent("acme", since=day_of(NOON), role="embed") == ModelUsage(15, 15_150, 3.75)
     assert ledger.spent("acme", since=day_of(NOON) + timedelta(days=2)) == ModelUsage(2, 2_020, 0.5)
-
-
-class Watched:
-    """A database; ``then`` happens when a transaction is over, and ``failing`` instead of one that writes."""
-
-    def __init__(self, database: Database, then: Callable[[], Any] = lambda: None) -> None:
-        self.database, self.then = database, then
-        self.failing: Exception | None = None
-
-    @contextlib.contextmanager
-    def transaction(self, tenant: str, mode: Any, *, patient: bool = True) -> Iterator[Any]:
-        if self.failing is not None and mode != "read":
-            raise self.failing
-        with self.database.transaction(tenant, mode, patient=patient) as unit:
-            yield unit
-        if mode != "read":
-            self.then()
-
-
-def test_a_call_that_is_being_written_is_counted_once(database: Database) -> None:
-    seen: list[ModelUsage] = []
-    watched: Any = Watched(database)
-    ledger = StoredLedger(watched)
-    watched.then = lambda: seen.append(ledger.spent("acme", since=NOON))
-    ledger.record("acme", CALL)
-    assert ledger.settle()
-    assert seen == [ModelUsage(1, 1_010, 0.25)]
-
-
-def test_calls_that_cannot_be_written_wait_and_count(database: Database) -> None:
-    watched: Any = Watched(database)
-    ledger = StoredLedger(watched)
-    watched.failing = StorageReadOnly("no")
-    ledger.record("acme", CALL)
-    assert ledger.settle()  # nobody is in the way: it is not worth a new try before the next call
-    assert ledger.spent("acme", since=NOON) == ModelUsage(1, 1_010, 0.25)
-    watched.failing = None
-    ledger.record("acme", dataclasses.replace(CALL, call_id="c2"))
-    ledger.settle()
-    assert StoredLedger(database).spent("acme", since=NOON) == ModelUsage(2, 2_020, 0.5)
 
 
 @pytest.mark.both_databases

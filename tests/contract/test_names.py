@@ -44,7 +44,6 @@ def families(memory: Memory) -> set[frozenset[str]]:
     return {frozenset(family) for family in grouped.values() if len(family) > 1}
 
 
-@pytest.mark.both_databases
 def test_a_wrong_alias_taken_back_parts_the_names(memory: Memory) -> None:
     wrong = joined(memory, "Robert", "Bob")
     assert families(memory) == {frozenset({"robert", "bob"})}

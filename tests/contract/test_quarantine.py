@@ -127,7 +127,6 @@ def test_what_is_wrong_is_named(memory: Memory, held: Item) -> None:
     assert memory.get(said.id).status == "active"
 
 
-@pytest.mark.both_databases
 def test_the_list_is_scoped(memory: Memory, held: Item) -> None:
     memory.commit_turn("t", TURN)
     memory.commit_turn("t", TURN, user_id="bob")

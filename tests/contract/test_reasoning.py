@@ -130,7 +130,6 @@ def test_an_edit_goes_through_the_gate_and_other_edits_do_not(memory: Memory) ->
     assert verified(memory)
 
 
-@pytest.mark.both_databases
 def test_claims_are_documents_of_their_own_and_follow_the_item(memory: Memory) -> None:
     item = added(memory, COPPER, CHINESE)
     expected = {

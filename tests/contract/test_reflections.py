@@ -328,7 +328,6 @@ def test_an_unlawful_wish_is_refused_alone(told: Told) -> None:
     assert told.shown() == ["tea"]
 
 
-@pytest.mark.both_databases
 def test_a_reflection_is_taken_back_whole(told: Told) -> None:
     told.behave("tea", cycles=1)
     before = told.trait("tea")

@@ -3,20 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from custom_store import registered
 from phronesis import Memory
-from phronesis.core.documents import DOCUMENT, SECTION
+from phronesis.core.documents import SECTION
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, MEMORY, RESOURCES, chunks, documents, home_of
+from phronesis.store.document_tables import HOMES, RESOURCES, chunks, documents
 from phronesis.store.document_tables import sections as section_rows
-from phronesis.store.documents import count_without_vector, documents_of_items, read_vectors
 from phronesis.store.lanes import Lane, find_lane
 from phronesis.store.resources import documents_at, sections_of
 from scenarios.engines import Clock
@@ -64,29 +62,6 @@ def rows(memory: Memory, table: sa.Table) -> int:
 
 def found(memory: Memory, query: str, **given: Any) -> list[str]:
     return [one.item.content for one in memory.search(query, user_id="alice", kinds=[SECTION], **given)]
-
-
-def test_documents_of_sections_go_to_their_own_home(memory: Memory) -> None:
-    memory.add("the kettle is new", user_id="alice")
-    shelve(memory, URI, "Kettle", FIRST)
-    memory.flush()
-    assert [home_of(kind) for kind in (SECTION, DOCUMENT, "message", "l1")] == [RESOURCES, MEMORY, MEMORY, MEMORY]
-    assert [rows(memory, home.documents) for home in HOMES] == [rows(memory, home.vectors) for home in HOMES]
-    with read(memory) as unit:
-        lane = lane_of(unit)
-        ids = [item.id for item in sections(memory)]
-        made = documents_of_items(unit, lane.lane_id, ids, home=RESOURCES)
-        assert documents_of_items(unit, lane.lane_id, ids) == []
-        assert {(row.kind, row.part) for row in made} == {(SECTION, "chunk:0")}
-        assert sorted(str(row.text) for row in made) == [
-            f"Kettle › {heading}\n{text}" for heading, text in sorted(FIRST.items())
-        ]
-        model = memory.admin.components.vectorizer.embedders.serving(memory.admin.tenant)
-        assert model is not None
-        own = read_vectors(unit, lane.lane_id, model.name, home=RESOURCES)
-        assert {row.document_id for row in own} == {row.id for row in made}
-        assert count_without_vector(unit, model.name) == 0
-        assert all(np.any(row.embedding) for row in own)
 
 
 @pytest.mark.both_databases
@@ -138,23 +113,6 @@ def test_erasing_a_person_empties_both_homes(memory: Memory) -> None:
     assert memory.erase(user_id="alice").clean
     tables = [documents, section_rows, *(table for home in HOMES for table in (home.documents, home.vectors))]
     assert [rows(memory, table) for table in tables] == [0] * 6
-
-
-def test_repairing_the_index_of_sections(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    memory.flush()
-    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
-        table = RESOURCES.documents
-        unit.run(
-            sa.update(table)
-            .where(table.c.tenant_id == memory.admin.tenant, table.c.text.like("%vinegar%"))
-            .values(text="wrong")
-        )
-    done = memory.admin.components.reindexer.run(memory.admin.tenant, SECTION, counted="chunk")
-    assert (done.items, done.counted, done.documents, done.repaired) == (2, 2, 2, 1)
-    assert rows(memory, RESOURCES.vectors) == 1
-    assert memory.admin.rebuild(verify=True).equal
-    assert memory.admin.components.reindexer.run(memory.admin.tenant, SECTION, counted="chunk").repaired == 0
 
 
 def test_another_encoder_takes_both_homes_along(memory: Memory) -> None:

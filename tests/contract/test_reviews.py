@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +9,6 @@ import sqlalchemy as sa
 
 from model_server import ModelServer, slow
 from phronesis import Memory, Review
-from phronesis.errors import InputError, NotFound
 from phronesis.reasoning.catalysis.pubchem import Pace
 from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS
 from phronesis.store.side_tables import lookups
@@ -79,17 +77,6 @@ def test_a_modifier_is_reviewed_and_the_answer_kept(memory: Memory, server: Mode
     assert asked_for(server.requests) == ["name=imidazole", "cid=795"]
     verified = memory.admin.rebuild(verify=True)
     assert (verified.entries, verified.equal) == (entries, True)  # a review is no entry
-
-
-def test_a_run_shows_what_is_known_and_asks_nobody(memory: Memory, server: ModelServer) -> None:
-    record(memory, "acetic acid")
-    assert memory.runs.get("r1", user_id="lin").review is None
-    assert server.requests == []
-    review = memory.runs.review("r1", user_id="lin")
-    run = memory.runs.get("r1", user_id="lin")
-    assert run.review == review
-    assert run.to_dict()["review"]["has_cooh"] is True
-    assert memory.runs.list(user_id="lin")[0].review is None
 
 
 @pytest.mark.parametrize(
@@ -195,17 +182,6 @@ def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
     assert time.monotonic() - began < 40
 
 
-def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
-    record(memory, "imidazole")
-    for user, namespace in ((None, None), ("bob", None), (None, "lab")):
-        with pytest.raises(NotFound, match=r"runs\.record"):
-            memory.runs.review("r1", user_id=user, namespace=namespace)
-    with pytest.raises(InputError, match="refresh"):
-        memory.runs.review("r1", user_id="lin", refresh="yes")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="run_id"):
-        memory.runs.review("", user_id="lin")
-
-
 @pytest.mark.both_databases
 def test_tenants_keep_their_own_answers(memory: Memory, server: ModelServer) -> None:
     record(memory, "imidazole")
@@ -241,19 +217,3 @@ def test_an_answer_that_comes_after_the_erasure_is_not_kept(memory: Memory, serv
     until(lambda: len(server.requests) == 2)
     time.sleep(0.2)
     assert kept(memory) == 0
-
-
-def test_what_is_kept_names_no_name(memory: Memory) -> None:
-    record(memory, "1H-imidazole/buffer")
-    memory.runs.review("r1", user_id="lin")
-    with memory.admin.components.database.transaction("acme", "read") as unit:
-        row = unit.run(sa.select(lookups).where(lookups.c.tenant_id == "acme")).one()
-    assert "buffer" not in repr(row)
-
-
-def test_many_threads_ask_once(memory: Memory, server: ModelServer) -> None:
-    record(memory, "imidazole")
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: memory.runs.review("r1", user_id="lin").cid, range(8)))
-    assert found == [795] * 8
-    assert len(server.requests) == 2

@@ -14,7 +14,7 @@ from memory_index import InMemoryIndex
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
 from phronesis.store import schema
-from phronesis.store.database import Database, Mode, connect
+from phronesis.store.database import Database, connect
 from phronesis.store.document_tables import RESOURCE_TABLES
 from phronesis.store.lookups import Lookup, keep_lookup
 from phronesis.store.usage import Use
@@ -188,24 +188,3 @@ def test_readers_see_one_snapshot_and_write_nothing(filled: Database) -> None:
         assert reader.run(count).scalar_one() == before > 0
     with pytest.raises(StorageError), filled.transaction("acme", "read") as unit:
         unit.run(sa.delete(schema.items).where(schema.items.c.tenant_id == "acme"))
-
-
-def test_the_log_is_synced_and_what_follows_from_it_need_not_be(filled: Database) -> None:
-    asked = {}
-    modes: tuple[Mode, ...] = ("append", "derive")
-    for mode in modes:
-        with filled.transaction("acme", mode) as unit:
-            asked[mode] = unit.connection.exec_driver_sql("SHOW synchronous_commit").scalar_one()
-    assert asked["derive"] == "off"
-    with psycopg.connect(filled.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")) as connection:
-        server = connection.execute("SHOW synchronous_commit").fetchone()
-    assert (asked["append"],) == server
-
-
-def test_the_owner_here_is_not_a_superuser_and_may_create_roles(postgres_dsn: str) -> None:
-    with psycopg.connect(postgres_dsn) as connection:
-        row = connection.execute(
-            "SELECT rolsuper, rolbypassrls, rolcreaterole, datdba = r.oid FROM pg_roles r, pg_database"
-            " WHERE rolname = current_user AND datname = current_database()"
-        ).fetchone()
-    assert row == (False, False, True, True)

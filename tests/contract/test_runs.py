@@ -56,7 +56,6 @@ def test_what_is_no_run_is_refused(memory: Memory) -> None:
         assert memory.runs.list() == []
 
 
-@pytest.mark.both_databases
 def test_feedback_is_replaced_and_history_keeps_it(memory: Memory) -> None:
     memory.runs.record(RUN, user_id="lin")
     with pytest.raises(NotFound, match=r"runs\.record"):

@@ -10,7 +10,6 @@ from phronesis.conversation import handlers
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.errors import InputError
 from phronesis.store.lane_state import snapshot
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
@@ -36,15 +35,6 @@ def assert_fit(memory: Memory) -> None:
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.both_databases
-@pytest.mark.parametrize("unfit", UNFIT)
-def test_a_proof(memory: Memory, unfit: str) -> None:
-    text = f"Theorem. {unfit} sqrt 2 is irrational.\nProof. Suppose {unfit} not. Then contradiction. QED\n"
-    ((event, _),) = memory.resources.ingest_source(text=text, source_type="math_proof")
-    assert "�" in event.content
-    assert_fit(memory)
-
-
 @pytest.mark.parametrize("unfit", UNFIT)
 def test_what_reads_like_an_order(memory: Memory, unfit: str) -> None:
     memory.ingest(
@@ -60,18 +50,6 @@ def test_what_reads_like_an_order(memory: Memory, unfit: str) -> None:
     )
     memory.commit_turn("s", {"messages": [{"role": "tool", "content": ORDER.format(unfit)}]}, user_id="lin")
     assert {item.kind for item in memory.quarantine.list(user_id="lin")} == {"l1", "message"}
-    assert_fit(memory)
-
-
-@pytest.mark.parametrize("unfit", UNFIT)
-def test_a_heading(memory: Memory, unfit: str) -> None:
-    text = f"# Ti{unfit}tle\n\nAlpha words of it.\n\n## Part {unfit}\n\nOther words of it."
-    if unfit == "\x00":
-        with pytest.raises(InputError, match="take a file in by its path"):
-            memory.resources.ingest(text=text, uri="doc:x")
-        text = text.replace(unfit, "", 1)
-        text = "Long words. " * 100 + text
-    memory.resources.ingest(text=text, uri="doc:x")
     assert_fit(memory)
 
 

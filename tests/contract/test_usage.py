@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -80,41 +79,6 @@ def test_reads_are_counted_in_memory_and_written_after_a_minute(memory: Memory, 
     assert rows(memory) == [11]
     ((count, _),) = used(memory).values()
     assert count == 12
-
-
-@pytest.mark.both_databases
-def test_who_cannot_write_at_once_keeps_its_counts(memory: Memory) -> None:
-    [fact] = memory.get_all(user_id="lin")
-    stages = memory.admin.components
-    at = START
-    stages.usage.note(memory.admin.tenant, [fact.id, fact.id], at)
-    if stages.database.path is not None:  # SQLite: another process of the same file is writing
-        with Memory.open(f"sqlite:///{stages.database.path}", policy={"embedder": "none"}) as other:
-            other.admin.components.usage.note(memory.admin.tenant, [fact.id], at)
-            with stages.database.transaction(memory.admin.tenant, "append"):
-                assert other.admin.components.usage.note(memory.admin.tenant, [fact.id], at + timedelta(hours=1))
-                other.admin.components.usage.settle(memory.admin.tenant, patient=False)
-            waiting = other.admin.components.usage._waiting[memory.admin.tenant].counts[fact.id][0]
-            other.admin.components.usage._waiting.clear()
-        assert waiting == 2
-    assert rows(memory) == []
-    assert [count for count, _ in used(memory).values()] == [1]
-
-
-def test_a_copy_goes_on_from_what_its_items_say(memory: Memory, tmp_path: Path) -> None:
-    for _ in range(3):
-        memory.search("attic key", user_id="lin")
-    memory.forget(user_id="lin")
-    assert used(memory) == {}
-    memory.export(str(tmp_path / "all.jsonl"))
-    with Memory.open(f"sqlite:///{tmp_path / 'copy.db'}", policy={"embedder": "none"}, clock=lambda: START) as copy:
-        copy.import_(str(tmp_path / "all.jsonl"))
-        copy.flush()
-        copy.search("attic key", user_id="lin")
-        assert [count for count, _ in used(copy).values()] == [4]
-        copy.forget(user_id="lin")
-        assert [item.data["use"]["count"] for item in copy.get_all(user_id="lin")] == [4]
-        assert copy.admin.rebuild(verify=True).equal
 
 
 def test_erasing_a_user_leaves_no_count(memory: Memory) -> None:

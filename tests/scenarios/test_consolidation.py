@@ -79,7 +79,6 @@ def test_erasing_the_first_to_say_it_leaves_it_to_the_second(memory: Memory) -> 
     assert [source.session_id for source in memory.explain(item.id).sources] == ["s2"]
 
 
-@pytest.mark.both_databases
 def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memory: Memory, tmp_path: Path) -> None:
     for text in [*STORY, "No, I live in Ouagadougou"]:
         say(memory, text)

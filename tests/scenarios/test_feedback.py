@@ -136,7 +136,6 @@ def test_another_label_changes_its_pattern_at_once_and_its_side_at_the_next_aggr
 # --- merges and splits -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.both_databases
 def test_a_merge_waits_for_the_next_aggregation_keeps_the_targets_id_and_holds(tried: Tried) -> None:
     tried.try_(("kernel", 6))
     tried.memory.aggregate(user_id=USER)  # the other one has more members

@@ -30,27 +30,6 @@ def live(tried: Tried, kind: str) -> set[str]:
     return {item.id for item in tried.memory.get_all(user_id=USER, kinds=[kind], limit=1000)}
 
 
-def test_a_dry_run_shows_exactly_what_the_real_one_does_and_changes_nothing(tried: Tried) -> None:
-    seen = []
-    for days in (110, 100, 60):
-        tried.clock.pass_days(days)
-        tried.memory.search("sourdough in the fridge", user_id=USER, limit=2)
-        before = [tried.memory.get(one).to_dict() for one in sorted(tried.events.values())]
-        foreseen = forget(tried, dry_run=True)
-        assert [tried.memory.get(one).to_dict() for one in sorted(tried.events.values())] == before
-        done = forget(tried)
-        assert (foreseen.entry_id, done.entry_id is None) == (None, False)
-        assert foreseen.rows == done.rows
-        assert foreseen.counts == done.counts
-        again = forget(tried)
-        assert (again.rows, again.counts) == ((), {})
-        seen.append(done.counts)
-    first, second, third = seen
-    assert set(first) == {"downweight"}
-    assert "archive" in second
-    assert "delete" in third
-
-
 @pytest.mark.both_databases
 def test_an_event_is_downweighted_then_archived_then_deleted_and_stays_traceable(tried: Tried) -> None:
     tried.try_(("token", 9), attempt="A lonely walk along the harbour", result="cold feet")

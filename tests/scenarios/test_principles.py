@@ -109,19 +109,6 @@ def test_what_worked_makes_a_principle_with_its_evidence(tried: Tried) -> None:
     assert {row["type"] for row in tried.memory.explain(one.id).edges} == {"supports"}
 
 
-def test_what_failed_and_what_worked_make_one_together(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:2])
-    tried.upgraded(*BUILDS[2:4])
-    [one] = of_kind(tried.draw().new, Principle)
-    assert one.action.startswith("Pinned")
-    assert one.watch_out.startswith("avoid: Upgraded the compiler")
-    assert "log:failure-hotfix" in one.watch_out
-    assert len(one.patterns) == 2
-    assert one.support == {"patterns": 2, "events": 4, "successes": 2, "failures": 2, "sources": 1, "contra": 0}
-    assert one.risk.startswith("failed in 0 of 2 ")
-    assert [text[:8] for text in one.data["avoid"]] == ["Upgraded"]
-
-
 def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
     given = [
         ("把编译器版本锁定在配置文件里再构建{}版固件", "success", "{}版固件构建通过了", "没人选过的编译器会自己变"),
@@ -243,17 +230,6 @@ def test_what_a_slot_explains_makes_a_narrower_one(tried: Tried) -> None:
     assert tried.draw().changed == ()
 
 
-def test_more_failures_than_successes_turn_it_round(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:2])
-    tried.tell(PIN, "failure", BUILDS, result=BROKE)
-    tried.draw()
-    one = tried.only()
-    assert one.action.startswith("do not: Pinned")
-    assert "the same worked: " in one.watch_out
-    assert one.confidence == round(6 / 9, 9)
-    assert one.risk.startswith("failed in 6 of 8 ")
-
-
 # --- what is withdrawn -----------------------------------------------------------------------------------------------
 
 
@@ -330,9 +306,6 @@ def test_an_erased_event_leaves_no_word_of_it(tried: Tried) -> None:
     pattern = tried.memory.get(now.patterns[0])
     assert isinstance(pattern, Pattern)
     assert set(ids) < {event for event, _ in pattern.members}
-
-
-# --- by meaning ------------------------------------------------------------------------------------------------------
 
 
 # --- who says so -----------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from growth import assert_flat, assert_linear
 from phronesis.compose.composer import compose
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import choose_boundary
@@ -233,24 +232,6 @@ def test_what_was_taken_from_a_message_that_is_shown_is_not_shown_again() -> Non
     assert not package.working_summary
     assert {reason for _, _, reason in reasons(package)} == {"duplicate"}
     assert package.explain["conflicts"] == []
-
-
-@pytest.mark.slow
-def test_time_goes_with_the_number_of_memories_and_turns_and_not_with_their_length() -> None:
-    def said(number: int, length: int) -> Candidates:
-        speech = "Caroline said she went to the support group last Tuesday, and it was powerful. " * length
-        return Candidates(
-            "What did Caroline say?",
-            system_blocks=[Block("Answer briefly.")],
-            recent_turns=[Block(speech, role=role) for role in ("user", "assistant") * (number // 2)],
-            evidence=[evidence_of(speech, number=one) for one in range(number)],
-        )
-
-    def work(candidates: Candidates) -> ContextPackage:
-        return compose(candidates, budget=Budget(), counter=O200K, context_id="ctx", explain={})
-
-    assert_linear(work, lambda number: said(number, 6), 1_600)
-    assert_flat(work, lambda length: said(8, length), 1_600)
 
 
 def test_a_turn_without_useful_room_is_dropped() -> None:

@@ -62,21 +62,3 @@ def test_words_are_kept_whole_where_no_sentence_ends_and_characters_where_no_wor
     assert shown[:-1].endswith("\u0301")
     shown, _ = excerpt("👩\u200d👩\u200d👧" * 50, limit=50, count=BYTES)
     assert shown[:-1].endswith(("👧", "👩\u200d👩\u200d👧"))
-
-
-def test_a_huge_text_costs_no_more_than_its_excerpt() -> None:
-    counted: list[int] = []
-
-    def count(text: str) -> int:
-        counted.append(len(text))
-        return O200K(text)
-
-    shown, _ = excerpt(ENGLISH * 100, snippet="number 300 of", limit=100, count=count)
-    assert "number 300 of" in shown
-    assert sum(counted) < 10_000
-
-
-def test_a_text_so_uneven_that_proportion_fails_is_halved() -> None:
-    shown, cut = excerpt("a" * 3_000, limit=20, count=lambda text: len(text) ** 3)
-    assert (shown, cut) == ("a…", True)
-    assert excerpt("a" * 3_000, limit=2, count=lambda text: 9 * len(text)) == ("", True)

@@ -1,11 +1,8 @@
 """A new entry is prepared before the transaction that records it, and applied in it when preparing takes no time."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 
@@ -14,7 +11,6 @@ from phronesis.conversation import typed_items
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import read_failures
 
@@ -23,36 +19,6 @@ TEXT = {"kind": "fact", "content": "tea is hot"}
 
 def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'memory.db'}"
-
-
-@contextmanager
-def modes_of_transactions() -> Iterator[list[str]]:
-    seen: list[str] = []
-    transaction = Database.transaction
-
-    def noted(self: Database, tenant: str, mode: Any) -> Any:
-        seen.append(mode)
-        return transaction(self, tenant, mode)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Database, "transaction", noted)
-        yield seen
-
-
-def find(_bench: PrepareContext, _entry: Entry) -> list[Outcome]:
-    return [Outcome(role="found", made_by="test", body={})]
-
-
-@pytest.mark.parametrize(
-    ("quick", "modes"), [(True, ["read", "append"]), (False, ["append", "derive"])], ids=["quick", "may be long"]
-)
-def test_what_is_quick_to_prepare_is_written_in_one_transaction(tmp_path: Path, quick: bool, modes: list[str]) -> None:
-    with open_with(url(tmp_path), [Handler(verb="item", apply=typed_items.apply, prepare=find, quick=quick)]) as memory:
-        memory.add("tea is hot", kind="fact", user_id="alice")
-        with modes_of_transactions() as seen:
-            assert not memory.add("tea is green", kind="fact", user_id="alice").pending
-        assert seen == modes
-        assert memory.admin.rebuild(verify=True).equal
 
 
 class Held:

@@ -51,34 +51,6 @@ def test_a_task_that_raises_is_run_again(caplog: pytest.LogCaptureFixture, monke
     assert "secret" not in caplog.text
 
 
-def test_between_two_batches_writes_go_first_and_the_thread_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.2)
-    began, written, rounds = threading.Event(), threading.Event(), threading.Semaphore(0)
-    waited: list[float] = []
-
-    def batches(_stopped: Callable[[], bool]) -> None:
-        rounds.release()
-        if not waited:
-            began.set()
-            assert written.wait(PATIENCE)
-            for _ in range(2):
-                start = time.monotonic()
-                assert not running.give_way()
-                waited.append(time.monotonic() - start)
-
-    running = Background(batches, name="test")
-    running.wake()
-    assert began.wait(PATIENCE)
-    running.wake()
-    written.set()
-    assert rounds.acquire(timeout=PATIENCE)
-    assert rounds.acquire(timeout=PATIENCE)  # what was written meanwhile may be in a lane that was passed already
-    running.stop()
-    assert waited[0] >= background.PAUSE_SECONDS * 0.9
-    assert waited[1] < waited[0]  # nothing was written since
-    assert running.give_way()
-
-
 def living(name: str) -> list[threading.Thread]:
     return [one for one in threading.enumerate() if one.name == name]
 

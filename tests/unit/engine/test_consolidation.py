@@ -75,54 +75,6 @@ def talk(opening: Callable[..., Talk]) -> Talk:
     return opening()
 
 
-def test_a_new_home_takes_the_place_of_the_old_one(talk: Talk) -> None:
-    paris = talk.one(talk.say("I live in Paris"))
-    made = talk.say("I live in Lyon")
-    lyon = talk.one(made)
-    (ended,) = made.superseded
-    assert (ended.id, ended.ended, ended.ended_by) == (paris.id, "superseded", lyon.id)
-    assert ended.valid_to == lyon.valid_from
-    assert ended == talk.memory.get(paris.id)
-    assert talk.held("home_city") == ["lyon"]
-    edges = [(edge["type"], edge["from_id"], edge["to_id"]) for edge in talk.memory.explain(paris.id).edges]
-    assert edges == [("supersedes", lyon.id, paris.id)]
-    assert talk.memory.history(paris.id)[-1].reason == "superseded by what was said"
-    then = talk.memory.search("live Paris Lyon", user_id="ada", kinds=["profile"], valid_at=paris.valid_from)
-    assert [each.item.value for each in then] == ["paris"]
-
-
-def test_what_an_old_chat_says_enters_as_history(talk: Talk) -> None:
-    lyon = talk.one(talk.say("I live in Lyon"))
-    made = talk.say("I live in Paris", occurred_at=START - 400 * DAY)
-    paris = talk.one(made)
-    assert (paris.ended, paris.ended_by, paris.valid_to) == ("superseded", lyon.id, lyon.valid_from)
-    assert (talk.held("home_city"), made.superseded) == (["lyon"], ())
-    assert talk.memory.get(lyon.id).ended is None
-    early = proposal("My flat is in Rome", "home_city", "rome")
-    assert early["key"] == "home_city"
-
-
-def test_likes_and_dislikes_of_one_value_stand_against_each_other(talk: Talk) -> None:
-    talk.say("I like coffee")
-    tea = talk.one(talk.say("I like tea"))
-    hate = talk.one(talk.say("I hate tea"))
-    assert talk.memory.get(tea.id).ended_by == hate.id
-    assert (talk.held("likes"), talk.held("dislikes")) == (["coffee"], ["tea"])
-
-
-def test_a_tool_that_says_otherwise_is_a_dispute_until_the_user_speaks(talk: Talk) -> None:
-    paris = talk.one(talk.say("I live in Paris"))
-    made = talk.say("I live in Lyon", role="tool")
-    lyon = talk.one(made)
-    assert (talk.held("home_city"), made.superseded) == (["lyon", "paris"], ())
-    found = talk.memory.search("live Paris Lyon", user_id="ada", kinds=["profile"])
-    assert {each.item.id: each.conflicts for each in found} == {paris.id: (lyon.id,), lyon.id: (paris.id,)}
-    settled = talk.say("I live in Paris")
-    assert [(item.id, item.ended_by) for item in settled.superseded] == [(lyon.id, paris.id)]
-    (left,) = talk.memory.search("live Paris Lyon", user_id="ada", kinds=["profile"])
-    assert left.conflicts == ()
-
-
 @contextmanager
 def judging(folder: Path, *rows: dict[str, Any], target: str | None = None) -> Iterator[Talk]:
     judged = [{"i": 0, "target": target, **row} for row in rows]

@@ -19,21 +19,6 @@ def terms(**policy: Any) -> Any:
     return terms_of(Policy.model_validate(policy))
 
 
-def test_each_proposal_carries_the_rules_of_the_nearest_name() -> None:
-    rules = terms(
-        retention={"default": "retracted", "types": {"favorite.*": "overwrite", "profile": "versioned"}},
-        conflict={"types": {"home_city": "trust", "profile": "keep_both"}},
-    )
-    assert rules.of("favorite.颜色", "preference") == ("overwrite", "occurred")
-    assert rules.of("home_city", "profile") == ("versioned", "trust")
-    assert rules.of("job", "profile") == ("versioned", "keep_both")
-    assert rules.of("likes", "preference") == ("retracted", "occurred")
-    text = "I like tea."
-    ((kept,), refused) = rules.sifted([proposal(text, "I like tea")], [], {0: text})
-    assert (kept.retention, kept.conflict, refused) == ("retracted", "occurred", [])
-    assert Proposal.from_dict(kept.to_dict()) == kept
-
-
 def test_what_is_never_taken_up() -> None:
     cases: list[tuple[list[str], str, str, bool]] = [
         (["phone"], "phone", "profile", True),

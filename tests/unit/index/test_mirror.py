@@ -286,27 +286,6 @@ def test_an_erasure_reaches_it_or_says_what_is_outstanding(memory: Memory, index
     assert by_id(index) == {}
 
 
-def test_news_that_were_overtaken_are_told_again(sqlite_url: str) -> None:
-    index = Shaky()
-    with opened(sqlite_url, index) as one, opened(sqlite_url, index) as other:
-        item = added(one, COPPER)
-        one.flush()
-        one.items.archive(item.id)
-
-        def meanwhile() -> None:
-            other.items.unarchive(item.id)
-            other.flush()
-
-        index.between = meanwhile  # the first tells of the archiving after the second told of its end
-        one.flush()
-        assert set(by_id(index)) == {item.id, f"{item.id}::claim::c1"}
-        judge(one, "r7", item.id, c1="support")
-        index.between = lambda: (other.items.archive(item.id), other.flush())
-        one.flush()
-        assert by_id(index) == {}
-        assert checked(one).ok
-
-
 def test_tenants_share_it_and_never_see_each_other(memory: Memory, index: Shaky) -> None:
     item = added(memory, COPPER)
     rival = memory.for_tenant("rival")

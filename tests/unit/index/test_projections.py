@@ -120,22 +120,3 @@ def test_a_part_has_a_name_and_an_id() -> None:
     ]
     for part, name, shown, of_it in cases:
         assert (part_name(part), match_id("i", part), of_content(part)) == (name, shown, of_it)
-
-
-def test_parts_of_members_that_stay_are_not_made_to_see_that_none_moved() -> None:
-    made: list[Item] = []
-
-    def parts(item: Item) -> list[Part]:
-        made.append(item)
-        return in_words(str(item.data["said"]).lower())
-
-    projector = Projector({"reasoning": parts}, of_members={"reasoning": ["said"]})
-    before = item(kind="reasoning", data={"said": "copper"})
-    counted = before.changed({"content": "another text", "data.standing": {"c1": 1}}, at=AT)
-    assert projector.project(settled(updated=(counted,)), {"i": before}, seq=2) == ([], [])
-    assert made == []
-    spelled = counted.changed({"data.said": "COPPER"}, at=AT)  # other members, the same parts
-    assert projector.project(settled(updated=(spelled,)), {"i": counted}, seq=3) == ([], [])
-    assert made == [spelled, counted]
-    hidden = counted.changed({"status": "archived"}, at=AT)  # the same members, other parts
-    assert projector.project(settled(updated=(hidden,)), {"i": counted}, seq=4) == ([], ["i"])

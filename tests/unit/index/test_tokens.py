@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from growth import assert_linear, repeated
 from phronesis.core.lexical_index import TERM_RECORD
 from phronesis.errors import InputError
-from phronesis.index import tokens
-from phronesis.index.tokens import clear_caches, pack_terms, question_terms, term_hash, tokenize, unpack_terms, wholes
+from phronesis.index.tokens import pack_terms, question_terms, term_hash, tokenize, unpack_terms, wholes
 
 ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates and NUL too
 
@@ -78,13 +77,6 @@ def test_case_and_a_neighbour_in_another_script_change_nothing(text: str) -> Non
 )
 def test_the_time_goes_with_the_length(begin: str, piece: str) -> None:
     assert_linear(lambda text: question_terms(begin + text), repeated(piece), 400_000)
-
-
-def test_caches_can_be_emptied_after_an_erasure() -> None:
-    term_hash(tokenize("alice")[0])
-    assert tokens._cached_stem.cache_info().currsize
-    clear_caches()
-    assert tokens._cached_stem.cache_info().currsize == tokens._cached_hash.cache_info().currsize == 0
 
 
 def test_hashes_are_the_same_on_every_machine() -> None:
