@@ -37,11 +37,6 @@ def assert_linear(work: Callable[[Given], object], made: Callable[[int], Given],
     compare(work, made, (length // STEP, length), STEP)
 
 
-def assert_flat(work: Callable[[Given], object], made: Callable[[int], Given], length: int) -> None:
-    """Hold that what is ``made`` of this length costs what a sixteenth of it does."""
-    compare(work, made, (length // STEP, length), 1)
-
-
 def assert_cut_off(work: Callable[[Given], object], made: Callable[[int], Given], read: int, *, power: int = 1) -> None:
     """Hold that the cost goes with the length as far as it is ``read``, and that what is longer costs no more.
 

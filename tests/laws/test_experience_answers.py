@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
@@ -20,8 +22,17 @@ from phronesis.experience.laws.constraints import (
     clauses_of,
     preference_score,
 )
-from phronesis.experience.laws.graph_traversal import Link, Node, walk
-from phronesis.experience.laws.ranking import Signals, length_of, relevance_of, shares_of, standardise_cosines, usual
+from phronesis.experience.laws.graph_traversal import LEAST, Link, Node, walk
+from phronesis.experience.laws.ranking import (
+    Signals,
+    length_of,
+    relevance_of,
+    score_of,
+    shares_of,
+    standardise_cosines,
+    usual,
+    weights,
+)
 from phronesis.experience.laws.recommendations import (
     RankedRecord,
     advise,
@@ -32,6 +43,7 @@ from phronesis.experience.laws.recommendations import (
     sides,
 )
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
+from phronesis.index.tokens import tokenize
 from phronesis.recall.scoring.lane_arrays import Spread
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -348,3 +360,90 @@ def test_preferences_weigh_the_same() -> None:
     assert preference_score(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
     assert preference_score(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
     assert preference_score([], words)(clauses_of("uv", words)) == 0.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0, 1)), max_size=40), st.integers(1, 5))
+def test_a_walk_never_strengthens(pairs: list[tuple[int, int, float]], width: int) -> None:
+    edges = [(f"e{a}", f"e{b}", weight) for a, b, weight in pairs]
+    found = walk(Map(edges, {}, {}), {"e0": 1.0}, width=width)
+    for step in found.values():
+        assert step.hops == 0 or LEAST <= step.strength <= found[step.via or ""].strength
+    assert len(found) <= 1 + 3 * width
+
+
+def test_relevance_is_what_is_lifted() -> None:
+    plain = Signals(words=0.5, meaning=0.5)
+    better = plain._replace(usefulness=1.0, confidence=1.0, trust=1.0, preference=1.0)
+    worse = plain._replace(usefulness=0.0, counter=1.0, age=10_000.0, weight=0.5)
+    scores = [score_of(shares_of(one)) for one in (worse, plain, better)]
+    assert scores == sorted(scores)
+    assert shares_of(worse)["downweighted"] < 0
+    assert shares_of(Signals(usefulness=1.0, confidence=1.0, trust=1.0)) == {}
+    assert "meaning" not in shares_of(Signals(words=0.5))
+    assert set(weights()) >= {"words", "half_life_days", "members"}
+
+
+def ruled_out(constraint: Any) -> list[str]:
+    return [ban.phrase for ban in bans_of([constraint], tokenize)[0]]
+
+
+def broken(constraint: Any, text: str) -> bool:
+    clauses = clauses_of(text, tokenize)
+    return any(ban.met_by(clauses) for ban in bans_of([constraint], tokenize)[0])
+
+
+def test_what_a_constraint_rules_out() -> None:
+    cases: list[tuple[Any, list[str]]] = [
+        ("no internet", ["internet"]),
+        ("without simp", ["simp"]),
+        ("don't use curl or wget", ["curl", "wget"]),
+        ("不要重启服务", ["重启服务"]),
+        ("no curl, wget", ["curl", "wget"]),
+        ("offline only", ["internet"]),
+        ({"must_not": "simp"}, ["simp"]),
+        ("no no", []),
+        ("never the", []),
+        ("只读", ["删除"]),
+    ]
+    for constraint, phrases in cases:
+        assert ruled_out(constraint) == phrases, constraint
+        assert bool(bans_of([constraint], tokenize)[1]) == (not phrases), constraint
+
+
+def test_what_goes_against_it() -> None:
+    cases: list[tuple[str, str, bool]] = [
+        ("no internet", "download the wheel", True),
+        ("不能用 sudo", "sudo apt install x", True),
+        ("不能用 sudo", "没有用 sudo，装到用户目录", False),
+        ("without simp", "used ring instead of simp", False),
+        ("no sudo", "not only sudo but su", True),
+        ("no reboot", "重启了服务", True),
+        ("no schema change", "changed a schema", True),
+        ("no sudo", "", False),
+    ]
+    for constraint, text, against in cases:
+        assert broken(constraint, text) == against, constraint
+
+
+def test_preferences() -> None:
+    cases: list[tuple[list[Any], str, int]] = [
+        (["prefer ring over simp"], "ring closes it", 1),
+        (["最好不用 sudo"], "sudo rm", -1),
+        ([{"must_not": ["sudo"]}], "sudo rm", -1),
+        (["tools"], "tools", 1),
+        (["的"], "lock", 0),
+    ]
+    for wishes, text, sign in cases:
+        liked = preference_score(wishes, tokenize)(clauses_of(text, tokenize))
+        assert (liked > 0) - (liked < 0) == sign, wishes
+        assert -1.0 <= liked <= 1.0, wishes
+
+
+@given(st.text(max_size=300), st.text(min_size=1, max_size=200))
+def test_no_text_raises_and_an_empty_attempt_breaks_nothing(attempt: str, constraint: str) -> None:
+    if not constraint.strip(" \t\n.,;:!?\"'`()[]{}。，；：！？“”‘’（）"):
+        return
+    bans, unread = bans_of([constraint], tokenize)
+    assert bool(bans) != bool(unread)
+    assert not any(ban.met_by(clauses_of("", tokenize)) for ban in bans)
+    assert all(isinstance(ban.met_by(clauses_of(attempt, tokenize)), bool) for ban in bans)

@@ -1,5 +1,6 @@
 """Forgetting: retention falls with time alone, thresholds decide, and what is protected stays."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phronesis.core.items import Item
 from phronesis.forgetting.laws import (
     Law,
     RetentionFields,
@@ -15,6 +17,7 @@ from phronesis.forgetting.laws import (
     brought_back,
     fields_of,
     is_expired,
+    is_forgotten,
     last_moment,
     next_action,
     protection,
@@ -189,3 +192,65 @@ def test_the_fields_of_each_action() -> None:
 def test_the_policy_protects_by_kind_key_importance_and_source(fields: dict[str, Any], reason: str | None) -> None:
     keep = frozenset({"allergy", "decision", "favorite.*"})
     assert protection(item(**fields), Rule(keep_importance=8, keep=keep, keep_sources=frozenset({"import"}))) == reason
+
+
+FIGURES = st.builds(
+    RetentionFigures,
+    age_days=st.floats(0, 1e5),
+    uses=st.integers(0, 10_000),
+    usefulness=st.floats(0, 1),
+    counter=st.floats(0, 1),
+    human=st.booleans(),
+    importance=st.integers(1, 10),
+    usual=st.integers(1, 10),
+)
+
+RULES = st.builds(
+    Rule,
+    half_life_days=st.floats(0.1, 1e4),
+    downweight_below=st.floats(0.5, 1),
+    archive_below=st.floats(0, 0.5),
+    delete_after_days=st.floats(0, 1e4),
+    expired_after_days=st.none() | st.floats(0, 1e4),
+    usual=st.integers(1, 10),
+    keep_importance=st.none() | st.integers(1, 10),
+    keep=st.frozensets(st.sampled_from(["fact", "allergy"])),
+    keep_sources=st.frozensets(st.sampled_from(["manual", "lean"])),
+)
+
+SEVERITY = {None: 0, "restore": 0, "downweight": 1, "archive": 2}
+
+
+def severity(figures: RetentionFigures, rule: Rule) -> int:
+    action = next_action(item(), retention(figures, rule.half_life_days), rule, NOW)
+    return SEVERITY[None if action is None else action[0]]
+
+
+@given(FIGURES, RULES, st.floats(0, 1e4), st.integers(0, 100))
+def test_what_is_done_is_no_milder_with_age_and_no_harder_with_use(
+    figures: RetentionFigures, rule: Rule, older: float, uses: int
+) -> None:
+    assert severity(replace(figures, age_days=figures.age_days + older), rule) >= severity(figures, rule)
+    assert severity(replace(figures, uses=figures.uses + uses), rule) <= severity(figures, rule)
+
+
+@given(FIGURES, RULES)
+def test_nothing_unopposed_is_moved_before_it_is_old_enough(figures: RetentionFigures, rule: Rule) -> None:
+    young = replace(figures, age_days=min(figures.age_days, rule.youngest_days * 0.999), usual=rule.usual, counter=0.0)
+    assert severity(young, rule) == 0
+
+
+def test_what_was_archived_is_deleted_after_a_year_and_is_then_forgotten() -> None:
+    live = Item(id="i", kind="l1", content="x", entry_id="e", recorded_at=NOW, updated_at=NOW)
+    archived = live.with_fields(fields_of("archive", RetentionFigures(age_days=500).to_data(0.1), NOW))
+    assert (archived.status, archived.data["weight"]) == ("archived", 0.5)
+    assert archived.data["forgetting"]["action"] == "archive"
+    assert "weight" not in live.with_fields(fields_of("archive", {}, NOW, weighed=False)).data
+    assert next_action(archived, 0.0, Rule(), NOW + 364 * DAY) is None
+    assert next_action(archived, 0.0, Rule(), NOW + 365 * DAY) == ("delete", "archived")
+    deleted = archived.with_fields({**fields_of("delete", {}, NOW), "ended": "retired"})
+    assert deleted.data["forgetting"]["action"] == "delete"
+    assert [is_forgotten(one) for one in (None, live, archived, deleted)] == [False, False, True, True]
+    plain = Rule(downweight_below=0.0)
+    assert [next_action(live, kept, plain, NOW) for kept in (0.4, 0.25)] == [None, None]
+    assert next_action(live, 0.1, plain, NOW) == ("archive", None)

@@ -1,5 +1,6 @@
 """Patterns and principles: what supports them, what they cost, and the words that rules give them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,10 +17,12 @@ from phronesis.experience.laws.principle_text import (
 )
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
+    REFINED,
     PatternInput,
     PrincipleDraft,
     PrincipleThresholds,
     Slot,
+    confidence_of,
     cost_of,
     denies,
     distinguishing_slot,
@@ -311,3 +314,74 @@ def test_a_condition_names_what_half_of_the_patterns_share_and_its_slot() -> Non
     assert narrow_wording(PrincipleDraft(support=[placed]), wording) is wording
     chinese = pattern("a", summary="重启", terms=["服务"])
     assert word(PrincipleDraft(support=[chinese])).condition == "涉及服务"
+
+
+TEXT_COUNTS_INDEPENDENT: list[tuple[list[str], bool, str]] = [
+    ([f"https://blog.example/{n}" for n in range(12)], False, "12 of 12 attempts worked (1 source: "),
+    (["https://a.example/1", "https://B.example/1", "https://b.example/2"], False, "(2 independent sources: "),
+    ([f"https://blog.example/{n}" for n in range(3)], True, "3/3 次尝试成功（1 个来源："),
+    (["https://a.example/1", "https://b.example/1"], True, "（2 个独立来源："),
+]
+
+
+def again(one: PatternInput, other: PatternInput, alike: float = 1.0) -> dict[tuple[str, str], float]:
+    """All events of one did what those of the other did."""
+    return {(held.id, other.id): alike for held in one.events}
+
+
+def test_the_side_with_fewer_sources_contradicts() -> None:
+    good, bad = pattern("good", size=4), pattern("bad", "failure", size=2)
+    [one] = draw([good, bad], again(bad, good), terms)
+    assert (one.support, one.against) == ([good], [bad])
+    assert one.confidence == round(4 / 7, 4)
+    more = pattern("bad", "failure", size=6)
+    [turned] = draw([good, more], again(good, more), terms)
+    assert (turned.support, turned.against, turned.lead) == ([more], [good], more)
+    even = pattern("bad", "failure", size=4)
+    [tied] = draw([good, even], again(even, good), terms)
+    assert tied.lead == good
+    assert tied.confidence < 0.5
+
+
+def test_a_slot_makes_a_narrower_principle() -> None:
+    good = pattern("good", size=6, own={"situation": "a build"})
+    bad = pattern("bad", "failure", size=2, own={"situation": "a build on arm64"})
+    broad, narrow = draw([good, bad], again(bad, good), terms)
+    assert (narrow.slot, narrow.refines, narrow.support) == (Slot("situation", "arm64"), 0, [bad])
+    assert broad.slots == {"bad": Slot("situation", "arm64")}
+    assert broad.weights["bad"] == 2 * REFINED
+    assert broad.confidence == confidence_of(6, 0.5)
+
+
+def test_cost_is_the_median_of_what_is_known() -> None:
+    events = [
+        event("a", observations={"seconds": 1}, episode_id="e1", seq=4),
+        event("b", observations={"seconds": 5}),
+        event("c", episode_id="e2"),
+        event("d", episode_id="e2"),
+        event("e", observations={"seconds": 9}),
+    ]
+    found = cost_of(PrincipleDraft(support=[pattern("good", events=events)], against=[pattern("bad", "failure")]))
+    assert (found.seconds, found.timed, found.attempts, found.episodes) == (5.0, 3, 3.0, 2)
+    nothing = cost_of(PrincipleDraft(support=[pattern("good")]))
+    assert (nothing.seconds, nothing.attempts) == (None, None)
+
+
+def test_loose_events_contradict_when_they_did_the_same() -> None:
+    bad, other, odd = event("bad", "failure"), event("other", "failure"), event("odd", "unknown")
+    held = pattern("held", "failure", size=1)
+    counter = [bad, other, odd, event("fine"), *held.events]
+    good = pattern("good", counter=counter)
+    did = {(one.id, "good"): 1.0 for one in (bad, odd, event("fine"), *held.events)}
+    drawn = draw([good, held, pattern("far", "failure")], {**did, ("other", "good"): 0.6}, terms)
+    assert drawn[0].counter == [bad]
+    assert drawn[0].weights["bad"] == 1.0
+
+
+def test_the_text_counts_independent_sources_and_no_references() -> None:
+    for refs, chinese, told in TEXT_COUNTS_INDEPENDENT:
+        attempt = "固定编译器版本" if chinese else "pinned the compiler"
+        events = [event(f"e{n}", attempt=attempt, source_ref=ref) for n, ref in enumerate(refs)]
+        drawn = PrincipleDraft(support=[replace(pattern("good", events=events), summary=attempt)])
+        assert told in say(drawn, word(drawn)).because, refs
+        assert evidence_counts(drawn)["sources"] == len({ref.split("/")[2].lower() for ref in refs}), refs

@@ -20,6 +20,7 @@ from phronesis.resources.laws.outline import (
     sections_of,
     told_title,
 )
+from phronesis.resources.laws.records import Difference, SectionText, difference
 from phronesis.resources.laws.summary import summary_of
 
 TEXTS = st.text(st.sampled_from("ab .\n|`一。-"), max_size=200)
@@ -187,3 +188,128 @@ def test_the_parts_of_a_summary_are_cut_at_sentences() -> None:
     exact = [("a" * 497, "x"), ("b", "x")]
     assert summary_of(document("", *exact)) == "x\n" + "a" * 497
     assert summary_of(document("", ("a" * 498, "x"))) == "x"
+
+
+def test_code_is_cut_between_lines_and_only_where_nothing_else_is_left() -> None:
+    code = "```\nalpha = 1. 5\n\nbeta = 2\n```\n"
+    text = f"Words before the code.\n{code}\nWords."
+    assert [text[c.start : c.end] for c in chunks_of(text, limit=40, overlap=0)] == [
+        "Words before the code.",
+        "```\nalpha = 1. 5\n\nbeta = 2\n```\n\nWords.",
+    ]
+    long = "```\n" + "some code here\n" * 5
+    assert all(
+        text.rstrip().endswith("here")
+        for c in chunks_of(long, limit=40, overlap=10)
+        for text in [long[c.start : c.end]]
+    )
+    assert len(chunks_of("```\n" + "x" * 100, limit=40, overlap=10)) == 3  # one line longer than a chunk
+
+
+@given(st.text(max_size=300), st.data())
+def test_sections_are_disjoint_and_in_order(text: str, data: st.DataObject) -> None:
+    places = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
+    spans = zip(places[::2], places[1::2], strict=False)
+    headings = [
+        Heading(data.draw(st.integers(0, 4)), data.draw(st.text(max_size=5)), start, end) for start, end in spans
+    ]
+    found = sections_of(text, headings)
+    assert bool(found) == any(char.isalnum() for char in text)
+    end = 0
+    for section in found:
+        assert end <= section.start < section.end <= len(text)
+        assert has_words(text, section.start, section.end)
+        assert all(title.strip() == title != "" for title in section.path)
+        end = section.end
+
+
+@given(st.text(alphabet="a \n", max_size=40), st.data())
+def test_lines_are_those_that_splitting_gives(text: str, data: st.DataObject) -> None:
+    """Each word stands where counting line feeds before it says."""
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    first, last = Lines.of(text).between(start, end)
+    words = text[start:end]
+    if words.strip():
+        assert first == text.count("\n", 0, start + len(words) - len(words.lstrip())) + 1
+        assert last == first + words.strip().count("\n")
+
+
+WORDS = st.builds(
+    SectionText, path=st.lists(st.sampled_from("AB"), max_size=2).map(tuple), text=st.sampled_from(["", "x", "y", "z"])
+)
+
+
+def test_rewritten_words_take_the_place_of_those_under_the_same_headings() -> None:
+    """The headings say which section it is."""
+    held = {"1": SectionText(("A",), "x"), "2": SectionText(("B",), "y")}
+    assert difference(held, [SectionText(("A",), "x"), SectionText(("B",), "z")]) == Difference({0: "1"}, {1: "2"})
+
+
+def test_what_is_no_more_is_gone_and_what_is_new_is_in_neither() -> None:
+    """A heading that went, and one that came."""
+    held = {"1": SectionText(("A",), "x"), "2": SectionText(("B",), "y")}
+    assert difference(held, [SectionText(("A",), "x"), SectionText(("C",), "z")]) == Difference({0: "1"}, {}, ("2",))
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=6))
+def test_every_section_is_matched_at_most_once(old: list[SectionText], new: list[SectionText]) -> None:
+    """Those held are kept, replaced or gone, each once; as many words as can be are kept."""
+    held = {str(n): words for n, words in enumerate(old)}
+    found = difference(held, new)
+    used = [*found.kept.values(), *found.replaced.values(), *found.gone]
+    assert sorted(used) == sorted(held)
+    assert not found.kept.keys() & found.replaced.keys()
+    assert all(held[one].text == new[n].text for n, one in found.kept.items())
+    assert all(held[one].path == new[n].path for n, one in found.replaced.items())
+    shared = sum(
+        min(sum(w.text == t for w in old), sum(w.text == t for w in new)) for t in {w.text for w in (*old, *new)}
+    )
+    assert len(found.kept) == shared
+
+
+MANUAL = """# Backup manual
+
+[![badge](https://x)](https://y)
+
+This manual tells how *backups* are made, see [the site](https://x). It is short.
+
+| a | b |
+
+## Daily backups
+
+```
+run --now
+```
+
+Every night at two the server writes a full copy to the second disk. It takes an hour.
+
+## Restoring
+
+Stop the server first, or what is restored will be written over.
+And wait.
+
+## Short
+
+See above.
+"""
+
+
+def read_markdown(text: str, title: str = "") -> ReadDocument:
+    headings, place = [], 0
+    for line in text.split("\n"):
+        if line.startswith("#"):
+            level = len(line) - len(line.lstrip("#"))
+            headings.append(Heading(level, line[level:].strip(), place, place + len(line)))
+        place += len(line) + 1
+    return ReadDocument(title, "text/markdown", text, sections_of(text, headings), "test/1")
+
+
+def test_title_beginning_headings_and_sections() -> None:
+    assert summary_of(read_markdown(MANUAL, "Backup manual")).split("\n") == [
+        "Backup manual",
+        "This manual tells how backups are made, see the site. It is short.",
+        "Daily backups · Restoring · Short",
+        "Daily backups: Every night at two the server writes a full copy to the second disk. It takes an hour.",
+        "Restoring: Stop the server first, or what is restored will be written over. And wait.",
+    ]

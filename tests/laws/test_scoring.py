@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from phronesis.core.items import Item
 from phronesis.core.lexical_index import ScopeIndex
@@ -16,6 +18,7 @@ from phronesis.recall.scoring import packed_features, weights
 from phronesis.recall.scoring.feature_names import FEATURE_NAMES
 from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.lane_arrays import make_layout
+from phronesis.recall.scoring.packed_features import MAX_DATES, Marks, read_marks
 from phronesis.recall.scoring.ranking import at_the_time, coarse_scores, rank, supported_places
 from phronesis.recall.scoring.signals import (
     DayRange,
@@ -23,15 +26,23 @@ from phronesis.recall.scoring.signals import (
     Properties,
     Question,
     Wording,
+    asks_when,
     date_fit,
     read_signals,
+    voice_of,
 )
 from phronesis.recall.scoring.weights import (
     A12,
     B12,
+    FEW,
     SECTIONS,
+    WEAK_SCORE,
+    Formula,
     Scale,
+    Support,
+    abstains,
     at_least,
+    diversify,
     multiplier,
     on_scale,
 )
@@ -346,3 +357,135 @@ def test_what_the_scope_does_not_know_is_missing_from_the_question() -> None:
 
 def test_every_feature_has_its_name() -> None:
     assert tuple(FEATURES) == FEATURE_NAMES
+
+
+NOTHING = Support(0.0, 0.0, {})
+
+
+OUTLYING = Support(0.5, 0.0, {"dense": 3.1 * B12.weights["dense"]})
+
+
+WEAK = Support(1.0, 0.2, {"dense": 0.1})
+
+
+STRONG = Support(WEAK_SCORE[True] + 1, 0.2, {})
+
+
+def test_abstains() -> None:
+    cases: list[tuple[list[Support], Formula, bool, int, bool]] = [
+        ([], A12, False, 0, True),
+        ([NOTHING], A12, False, 3, True),
+        ([OUTLYING], B12, False, 3, False),
+        ([OUTLYING], B12, False, 500, False),
+        ([WEAK], B12, False, 500, True),
+        ([WEAK], B12, False, FEW - 1, False),
+        ([STRONG], B12, False, 500, False),
+        ([], A12, True, 500, False),
+        ([STRONG], SECTIONS, False, 500, True),
+    ]
+    for found, formula, named, documents, expected in cases:
+        assert abstains(found, formula, named=named, documents=documents) is expected, found
+
+
+def test_a_time_is_asked_for() -> None:
+    cases: list[str] = ["When did Ana move?", "Which year was that?", "你什么时候搬家？", "戒烟多久了？"]
+    for text in cases:
+        assert asks_when(text), text
+
+
+def test_the_assistant_is_asked_for() -> None:
+    cases: list[str] = [
+        "Which index did you recommend?",
+        "How should I store the keys?",
+        "What did the assistant say about tea?",
+        "疼的时候你让我做什么？",
+        "助手推荐了哪本书？",
+    ]
+    for text in cases:
+        assert voice_of(text) == "assistant", text
+
+
+def test_the_user_is_asked_for() -> None:
+    cases: list[str] = [
+        "What did I tell you about my knee?",
+        "Where do I live?",
+        "我女儿几岁了？",
+        "咱家的地址是什么？",
+    ]
+    for text in cases:
+        assert voice_of(text) == "user", text
+
+
+MAY_10 = DayRange(date(2023, 5, 10).toordinal(), date(2023, 5, 10).toordinal())
+
+
+MAY = DayRange(date(2023, 5, 1).toordinal(), date(2023, 5, 31).toordinal())
+
+
+SPRING = DayRange(date(2023, 3, 1).toordinal(), date(2023, 5, 31).toordinal())
+
+
+YEAR = DayRange(date(2023, 1, 1).toordinal(), date(2023, 12, 31).toordinal())
+
+
+def test_a_day_fits_by_its_distance() -> None:
+    cases: list[tuple[DayRange, date, float]] = [
+        (MAY_10, date(2023, 5, 7), 1),
+        (MAY_10, date(2023, 5, 18), 0.6),
+        (MAY_10, date(2023, 6, 10), 0.6),
+        (MAY_10, date(2023, 5, 1), 0.2),
+        (MAY, date(2023, 5, 31), 1),
+        (MAY, date(2023, 7, 2), 0),
+        (SPRING, date(2023, 4, 2), 1),
+        (YEAR, date(2024, 1, 1), 0),
+    ]
+    for asked, said, fit in cases:
+        assert date_fit([asked], np.array([said.toordinal()])).tolist() == pytest.approx([fit]), asked
+
+
+RANKED = st.lists(st.tuples(st.floats(-5, 5, allow_nan=False), st.sampled_from("abc")), max_size=30).map(
+    lambda rows: sorted(rows, key=lambda row: -row[0])
+)
+
+
+def test_each_better_one_of_its_session_takes_something_off() -> None:
+    scores, sessions = [3.0, 2.95, 2.9, 2.88], ["a", "a", "a", "b"]
+    picked = diversify(scores, sessions, crowding=0.05, limit=4)
+    assert [position for position, _ in picked] == [0, 1, 3, 2]
+    assert [round(loss, 6) for _, loss in picked] == [0, 0.05, 0, 0.1]
+
+
+@given(RANKED, st.floats(0, 1))
+def test_all_are_given_once_and_what_is_left_of_scores_falls(rows: list[tuple[float, str]], crowding: float) -> None:
+    scores, groups = [score for score, _ in rows], [group for _, group in rows]
+    picked = diversify(scores, groups, crowding=crowding, limit=len(rows))
+    assert sorted(position for position, _ in picked) == list(range(len(rows)))
+    left = [scores[position] - loss for position, loss in picked]
+    assert left == sorted(left, reverse=True)
+    for nth, (position, loss) in enumerate(picked):
+        before = sum(groups[other] == groups[position] for other, _ in picked[:nth])
+        assert loss == crowding * before
+
+
+DAYS = st.integers(0, 3_652_059)
+
+
+WRITTEN = st.builds(
+    Marks,
+    st.integers(0, 255),
+    DAYS,
+    st.lists(st.tuples(DAYS, DAYS), max_size=MAX_DATES + 2),
+    st.integers(0, 10),
+    st.integers(0, 3),
+)
+
+
+@given(st.lists(WRITTEN, max_size=5))
+def test_marks_come_back(written: list[Marks]) -> None:
+    blobs = [one.pack() for one in written]
+    assert [len(blob) for blob in blobs] == [7 + 8 * min(len(one.dates), MAX_DATES) for one in written]
+    read = read_marks(blobs)
+    for row, one in enumerate(written):
+        assert (read.flags[row], read.days[row]) == (one.flags, one.day)
+        assert (read.importance[row], read.stages[row]) == (one.importance, one.stage)
+    assert read.dates == [(row, *days) for row, one in enumerate(written) for days in one.dates[:MAX_DATES]]
