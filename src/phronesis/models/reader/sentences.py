@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-MAX_READ: Final = 20_000
-"""Characters of a message that are read."""
+FIRST: Final = 4_000
+LAST: Final = 2_000
+"""Characters at the beginning and at the end of a message that are read: what lies between in a longer one is mostly a
+text handed over."""
 
 MAX_WINDOW: Final = 400
 """Characters that are read at once, at most: what is said further away seldom bears on a sentence."""
@@ -48,6 +50,8 @@ def windows(text: str) -> Iterator[Span]:
     begun: int | None = None
     last = 0
     for start, end in (part for sentence in sentences(text) for part in _cut(text, *sentence)):
+        if FIRST < start < len(text) - LAST:
+            continue
         if begun is not None and end - begun > MAX_WINDOW:
             yield begun, last
             begun = None
