@@ -192,8 +192,8 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
                 making.claims.append(claim)
                 return
     said = without_quotations(fold(text))
-    ordered = find_violation(NEXT_STEP, said, "inference") is not None
-    advice = find_violation(POSITIVE_CONSTRAINT, said, "inference") is not None or (
+    ordered = find_violation(NEXT_STEP, said) is not None
+    advice = find_violation(POSITIVE_CONSTRAINT, said) is not None or (
         ordered and migration_patterns.is_standing_advice(text)
     )
     if label == "next" or (ordered and not advice):
@@ -235,7 +235,7 @@ def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
 
 def _lawful_pieces(making: _ClaimsBuilder, text: str) -> Iterator[str]:
     """Yield the text under a heading of conditions or limitations, without orders."""
-    if find_violation(NEXT_STEP, without_quotations(fold(text)), "conditions") is not None:
+    if find_violation(NEXT_STEP, without_quotations(fold(text))) is not None:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     else:
         yield text
