@@ -45,7 +45,7 @@ def is_chinese(text: str) -> bool:
 
 
 @pytest.mark.parametrize("states", [True, False], ids=["states a comparison", "states none"])
-@pytest.mark.parametrize("language", ("en", "zh"))
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_sentences_of_our_own(language: str, states: bool) -> None:
     ours = [row for row in rows(OWN) if (language == "zh") is is_chinese(row["text"])]
     chosen = {row["text"]: row["test"] for row in ours if (row["test"] is not None) is states}
