@@ -41,6 +41,9 @@ POSITIVE_CONSTRAINT: Final = "positive_constraint"
 MAX_QUOTE: Final = 120
 """Maximum characters quoted in a violation."""
 
+MAX_JUDGED: Final = 2_000
+"""Characters of a text whose sentences the classifier judges; plain words judge the others."""
+
 TOLD: Final = 0.7
 """The least likelihood at which a sentence says what to do next."""
 
@@ -141,7 +144,7 @@ def _next_step(folded: str) -> str | None:
     """Return the first sentence that says what to do next, judged by the classifier, or by words without an encoder."""
     for start, end in sentences(folded):
         said = folded[start:end]
-        chance = _chance(said) if any(map(str.isalpha, said)) else 0.0
+        chance = _chance(said[:MAX_JUDGED]) if start < MAX_JUDGED else None
         words = load_wording().words["next_step" if chance is None else "hints"]
         least = 0.0 if chance is None else SUPPORTED
         if (chance or 0.0) >= TOLD or ((chance or 0.0) >= least and words.search(said)):
@@ -153,7 +156,7 @@ def _next_step(folded: str) -> str | None:
 def _chance(sentence: str) -> float | None:
     """Return how likely a folded sentence says what to do next; None where no encoder is installed."""
     reader = load_reader()
-    if reader is None:
+    if reader is None or not any(map(str.isalpha, sentence)):
         return None
     judge = load_judge()
     return max((judge(states)[NEXT_STEP] for states in reader.states(sentence)), default=0.0)
