@@ -44,10 +44,10 @@ MAX_QUOTE: Final = 120
 MAX_JUDGED: Final = 2_000
 """Characters of a text whose sentences the classifier judges; plain words judge the others."""
 
-TOLD: Final = 0.7
+TOLD: Final = 0.6
 """The least likelihood at which a sentence says what to do next."""
 
-SUPPORTED: Final = 0.2
+SUPPORTED: Final = 0.35
 """The same where the sentence holds a plain word of it."""
 
 _NEAR: Final = 8

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.lazy_loading import load_once
@@ -37,25 +37,9 @@ _FORMULA: Final = re.compile(r"(?:CO|HCOO|(?:[CHON]\d{0,2}){2,8}|[HON]\d)(?:-|\b
 _NAME: Final = re.compile(r"[A-Za-z][\w'+]{0,40}(?:-(?!modified)[\w']{1,40}){0,6}(?: acid)?", re.ASCII)
 _BEFORE_MODIFIED: Final = re.compile(rf"(?P<name>{_NAME.pattern})-(?:modified|functionali[sz]ed)(?!\w)", re.ASCII)
 
-Kind = Literal[
-    "after",
-    "bound",
-    "given",
-    "idle",
-    "metric",
-    "modified",
-    "modifier",
-    "more",
-    "not",
-    "number",
-    "op",
-    "pair",
-    "product",
-    "ratio",
-    "reason",
-    "than",
-]
 Given = dict[str, Any]
+Kind = str
+"""What a term is: a number, a word of one of the table's kinds, or what these were joined to."""
 
 
 @dataclass(frozen=True, slots=True)
