@@ -47,6 +47,9 @@ MAX_JUDGED: Final = 2_000
 TOLD: Final = 0.6
 """The least likelihood at which a sentence says what to do next."""
 
+LEAST: Final = 12
+"""Characters of a sentence of which the classifier is believed alone: "two runs" is none."""
+
 SUPPORTED: Final = 0.35
 """The same where the sentence holds a plain word of it."""
 
@@ -147,7 +150,8 @@ def _next_step(folded: str) -> str | None:
         chance = _chance(said[:MAX_JUDGED]) if start < MAX_JUDGED else None
         words = load_wording().words["next_step" if chance is None else "hints"]
         least = 0.0 if chance is None else SUPPORTED
-        if (chance or 0.0) >= TOLD or ((chance or 0.0) >= least and words.search(said)):
+        sure = (chance or 0.0) >= TOLD and len(said) >= LEAST
+        if sure or ((chance or 0.0) >= least and words.search(said)):
             return said[:MAX_QUOTE].strip(" .,;:!?。")
     return None
 
