@@ -4,13 +4,8 @@ Detection covers known patterns, also encoded ones; a text without a match may s
 the delimiters around untrusted text (``core.data_delimiters``). Text detected here is also kept out of search, contexts
 and learning.
 
-The rules are data, in ``instructions.toml``:
-
-- ``folds``: characters treated as other characters, one for one, besides traditional Chinese.
-- ``parts``: named pattern fragments, ``<<name>>`` in a pattern.
-- ``mentioned.cue``: words before a quoted order that is only mentioned.
-- ``rule``: a ``name``; ``needs``, literals of which a text must hold one before the pattern is tried; ``pattern``;
-  ``not_after``: words directly before a match that cancel it ("do not ignore …").
+The words are data, in ``instructions.toml``. A rule holds where a word of each of its groups stands in order within one
+sentence. ``folds`` are characters treated as others; a mark of a chat format counts as it stands.
 """
 
 import base64
@@ -19,6 +14,7 @@ import bisect
 import codecs
 import html
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +23,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.pattern_tables import parse_folded
-from phronesis.core.text import clean, label, latin_letter, name_of, one_of
+from phronesis.core.text import clean, label, latin_letter, name_of
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 from phronesis.models.text_features import simplified_characters
 
@@ -169,7 +164,11 @@ _LEAST_HIDDEN: Final = 6
 """Minimum length of a word that is searched for among spaced-out letters."""
 
 _BEFORE: Final = 160
-"""Characters before a match that may cancel it."""
+_BEHIND: Final = 40
+"""Characters before and behind a match that may cancel it."""
+
+_GAP: Final = r"(?:[^.!?。]|\.(?=\S)){0,50}?"
+"""What may stand between the words of an order, within a sentence."""
 
 _TAGS: Final = range(0xE0020, 0xE007F)
 _TAG_OFFSET: Final = 0xE0000
@@ -211,26 +210,34 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of order, compiled."""
+    """One kind of order: its groups of words, and the expression made of them."""
 
     name: str
-    needs: Sequence[str]
+    groups: Sequence[Sequence[str]]
     pattern: re.Pattern[str]
-    not_after: re.Pattern[str] | None
+    unless: re.Pattern[str] | None
+
+    def may_hold(self, text: str) -> bool:
+        """Return whether a text holds a word of each group, in any order: most texts hold none."""
+        for group in self.groups:
+            for word in group:
+                if word in text:
+                    break
+            else:
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The compiled rules; ``ascii_rules`` are those that an ASCII text can match: the others need Chinese."""
+    """The rules; ``ascii_rules`` are those that an ASCII text can match: the others need Chinese."""
 
     version: str
     folding: Mapping[int, str]
     rules: Sequence[Rule]
     ascii_rules: Sequence[Rule]
     mentioned: re.Pattern[str]
-    hint: re.Pattern[str]
-    ascii_hint: re.Pattern[str]
-    """Any literal that a rule, or one of ``ascii_rules``, needs: most texts hold none."""
+    denied: re.Pattern[str]
 
 
 def find_order(text: str) -> Suspicion | None:
@@ -261,10 +268,9 @@ def _hides_order(joined: str) -> bool:
     """Return whether joined letters that were spaced out contain the words of an order."""
     folded = _folded(joined, load_rules().folding)[0].replace(" ", "")
     return any(
-        len(word) >= _LEAST_HIDDEN and word in folded
+        all(any(word.replace(" ", "") in folded for word in group) for group in rule.groups)
+        and any(len(word) >= _LEAST_HIDDEN and word.replace(" ", "") in folded for word in rule.groups[0])
         for rule in load_rules().rules
-        for needed in rule.needs
-        for word in (needed.replace(" ", ""),)
     )
 
 
@@ -275,19 +281,15 @@ def _said_openly(text: str) -> Suspicion | None:
         return Suspicion(HIDDEN, hidden)
     rules = load_rules()
     folded, dropped = _folded(scanned, rules.folding)
-    plain = folded.isascii()
-    if (rules.ascii_hint if plain else rules.hint).search(folded) is None:
-        return None
-    for rule in rules.ascii_rules if plain else rules.rules:
-        for needed in rule.needs:
-            if needed in folded:
-                break
-        else:
+    held = " ".join(folded.split())
+    for rule in rules.ascii_rules if folded.isascii() else rules.rules:
+        if not rule.may_hold(held):
             continue
         for match in rule.pattern.finditer(folded):
             before = folded[max(0, match.start() - _BEFORE) : match.start()]
-            refuted = rule.not_after is not None and rule.not_after.search(before) is not None
-            if not refuted and rules.mentioned.search(before) is None:
+            behind = folded[match.start() : match.end() + _BEHIND]
+            spoken_of = rules.denied.search(before) or rules.mentioned.search(before)
+            if not spoken_of and (rule.unless is None or rule.unless.search(behind) is None):
                 start, end = (_place(position, dropped) for position in match.span())
                 return Suspicion(rule.name, _quoted(scanned, start, end))
     return None
@@ -321,28 +323,53 @@ def speaker_name(given: str | None) -> str | None:
 
 @load_once
 def load_rules() -> Rules:
-    """Return the rules, read and compiled once."""
-    name = "instructions.toml"
-    table = parse_folded(name, resources.files(__package__).joinpath(name).read_text("utf-8"))
+    """Return the rules, read and made into expressions once."""
+    table = tomllib.loads(resources.files(__package__).joinpath("instructions.toml").read_text("utf-8"))
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
-    rules = tuple(_rule(row, table["parts"]) for row in table["rule"])
-    spaced = tuple(rule for rule in rules if not any(map(_HAS_HAN.search, rule.needs)))
-    mentioned = re.compile(table["mentioned"]["cue"])
-    return Rules(table["version"], _Folding(pairs), rules, spaced, mentioned, _hint(rules), _hint(spaced))
-
-
-def _hint(rules: Iterable[Rule]) -> re.Pattern[str]:
-    return re.compile(one_of(needed for rule in rules for needed in rule.needs))
-
-
-def _rule(row: Mapping[str, Any], parts: Mapping[str, str]) -> Rule:
-    pattern = re.sub(r"<<(\w+)>>", lambda found: parts.get(found[1], found[0]), row["pattern"])
-    not_after = row.get("not_after")
-    return Rule(
-        row["name"], tuple(row["needs"]), re.compile(pattern), None if not_after is None else re.compile(not_after)
+    marks = [_mark(name, _listed(given)) for name, given in table["marks"].items()]
+    rules = (*marks, *map(_rule, table["rule"]))
+    return Rules(
+        version=table["version"],
+        folding=_Folding(pairs),
+        rules=rules,
+        ascii_rules=tuple(rule for rule in rules if not all(map(_HAS_HAN.search, rule.groups[0]))),
+        mentioned=re.compile(
+            rf"{_any(_listed(table['words']['mentioned']))}[^.!?\"'`\n]{{0,60}}[\"'「『`][^\"」』`\n]{{0,40}}$"
+        ),
+        denied=re.compile(rf"{_any(_listed(table['words']['denied']))}\s*$"),
     )
+
+
+def _rule(row: Mapping[str, Any]) -> Rule:
+    listed = [_listed(group) for group in row["near"]]
+    unless = row.get("unless")
+    pattern = re.compile(_GAP.join(map(_any, listed)), re.MULTILINE)
+    groups = [[word.strip("^*") for word in group] for group in listed]
+    return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any(_listed(unless))))
+
+
+def _mark(name: str, marks: Sequence[str]) -> Rule:
+    return Rule(name, [marks], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, marks))})"), None)
+
+
+def _listed(given: str) -> list[str]:
+    return [word for part in given.split(",") if (word := " ".join(part.split()))]
+
+
+def _any(words: Iterable[str]) -> str:
+    """Return an expression for any of these words: ``^`` begins a line, ``*`` stands for an ending."""
+    return f"(?:{'|'.join(map(_word, words))})"
+
+
+def _word(word: str) -> str:
+    plain = word.strip("^*")
+    text = r"\s{1,8}".join(map(re.escape, plain.split()))
+    line = r"^[ \t>#\[(-]{0,6}" if word.startswith("^") else ""
+    first = r"(?<![a-z0-9_])" if plain[0].isascii() and plain[0].isalnum() else ""
+    last = r"(?![a-z0-9_])" if plain[-1].isascii() and plain[-1].isalnum() and not word.endswith("*") else ""
+    return f"{line}{first}{text}{last}"
 
 
 class _Folding(dict[int, str]):

@@ -105,7 +105,7 @@ def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mappi
     nameless = [replace(view, label="") for view in contradicting]
     for views in (contradicting, nameless):
         text = limitation_from(claim, views, test)
-        if not offends(text, "limitations"):
+        if not offends(text):
             return text
     chinese = limitation_from(claim, nameless[:1], None).startswith("在")
     return BARE[1] if chinese else BARE[0]

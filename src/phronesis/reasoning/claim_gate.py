@@ -1,6 +1,7 @@
 """The gate before every write of a reasoning item: each hard constraint is one named rule with one function (RB-16).
 
-The patterns of the wording rules are data, loaded here as `Wording`. Where each wording rule looks:
+Instructions for a next step are known by a classifier over the reader's token states (``next_step.npz``, fitted by
+``phronesis_benchmarks.next_steps``); the words of the other rules are data, ``wording.toml``. Where each rule looks:
 
 - ``kb_alias``: every text, FACTS included. Aliases are forbidden in the content, and a reader cannot tell who wrote
   what. Code that assembles FACTS removes them first (`without_aliases`).
@@ -12,8 +13,9 @@ The patterns of the wording rules are data, loaded here as `Wording`. Where each
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import resources
 from itertools import islice
 from typing import Any, Final
@@ -22,67 +24,64 @@ from phronesis.core.items import STATUSES
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.errors import Violation
+from phronesis.models.reader.reader import load_reader
+from phronesis.models.reader.sentences import sentences
+from phronesis.models.reader.text_classifier import TextClassifier, load_text_classifier
 from phronesis.models.text_features import simplified_characters
 from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, StructureRule, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC
 
-# Pattern table of forbidden wording, loaded and compiled.
+# Words and forms of forbidden wording.
 
 KB_ALIAS: Final = "kb_alias"
 NEXT_STEP: Final = "next_step"
 POSITIVE_CONSTRAINT: Final = "positive_constraint"
-"""Rules whose patterns are in the table."""
+"""Rules of wording."""
 
 MAX_QUOTE: Final = 120
 """Maximum characters quoted in a violation."""
 
+MAX_JUDGED: Final = 2_000
+"""Characters of a text whose sentences the classifier judges; plain words judge the others."""
+
+TOLD: Final = 0.6
+"""The least likelihood at which a sentence says what to do next."""
+
+LEAST: Final = 12
+"""Characters of a sentence of which the classifier is believed alone: "two runs" is none."""
+
+SUPPORTED: Final = 0.35
+"""The same where the sentence holds a plain word of it."""
+
+_NEAR: Final = 8
+"""Characters between what is ordered and the negation that takes it back: "must not"."""
+
 _AROUND: Final = 160
-"""Characters of context before and after a match in which an exception is looked for."""
+"""Characters of context before and after an alias in which an exception is looked for."""
+
+_REMEMBERED: Final = 4096
+"""Sentences whose verdict is remembered: a proposal passes the gate more than once."""
 
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
 )
 _HAN_GAP: Final = re.compile(rf"(?<=[{_HAN}])[ \t\u3000]+(?=[{_HAN}])")
-_PART: Final = re.compile(r"<<(\w+)>>")
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A compiled pattern of wording that breaks a rule."""
-
-    rule: str
-    needs: Sequence[str]
-    pattern: re.Pattern[str]
-    not_after: re.Pattern[str] | None
-    not_before: re.Pattern[str] | None
-    fields: frozenset[str] | None
-
-    def find(self, folded: str) -> str | None:
-        """Return the text of the first match, or None."""
-        for start, end in self.spans(folded):
-            return folded[start : min(end, start + MAX_QUOTE)].strip(" \n\t.,;:!?。")
-        return None
-
-    def spans(self, folded: str) -> Iterator[tuple[int, int]]:
-        """Yield the span of each match."""
-        if not any(needed in folded for needed in self.needs):
-            return
-        for match in self.pattern.finditer(folded):
-            start, end = match.span()
-            before = self.not_after is not None and self.not_after.search(folded[max(0, start - _AROUND) : start])
-            behind = self.not_before is not None and self.not_before.search(folded[end : end + _AROUND])
-            if not before and not behind:
-                yield start, end
+_LIST: Final = r"\s{0,2}[:=]?\s{0,2}[\[【({][^\]】)}\n]{0,2000}[\]】)}]"
+_SENTENCE: Final = re.compile(r"[.;!?。\n](?!\d)|(?<!\d)\.(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The table of patterns, the parts of a constraint, and the folding of text."""
+    """The forms and words of the table, compiled."""
 
     version: str
-    patterns: Sequence[Pattern]
-    constraint: Mapping[str, re.Pattern[str]]
+    alias: re.Pattern[str]
+    no_alias_before: re.Pattern[str]
+    no_alias_after: re.Pattern[str]
+    words: Mapping[str, re.Pattern[str]]
+    listed: re.Pattern[str]
+    none: frozenset[str]
     quoted: re.Pattern[str]
     folds: Mapping[int, str]
 
@@ -94,14 +93,31 @@ def load_wording() -> Wording:
     folds: dict[int, str] = {}
     for given, meant in table["folds"].items():
         folds.update(zip(map(ord, given), meant, strict=True))
-    parts = table["parts"]
+    alias, words = table["alias"], {name: _listed(given) for name, given in table["words"].items()}
     return Wording(
         version=table["version"],
-        patterns=tuple(_pattern(row, parts) for row in table["pattern"]),
-        constraint={name: _compiled(text, parts) for name, text in table["constraint"].items()},
-        quoted=_compiled(table["quoted"]["pattern"], parts),
+        alias=re.compile(alias["pattern"]),
+        no_alias_before=re.compile(alias["not_before"]),
+        no_alias_after=re.compile(alias["not_after"]),
+        words={name: re.compile("|".join(map(_whole, listed))) for name, listed in words.items()},
+        listed=re.compile(rf"(?:{'|'.join(map(_whole, words['lists']))}){_LIST}"),
+        none=frozenset(words["none"]),
+        quoted=re.compile(table["quoted"]["pattern"]),
         folds=folds,
     )
+
+
+def _listed(given: str) -> list[str]:
+    return [word for part in given.split(",") if (word := " ".join(part.split()))]
+
+
+def _whole(word: str) -> str:
+    """Return an expression for a word: whole in Latin letters, at the beginning of a sentence after ``^``."""
+    plain = word.removeprefix("^")
+    begun = r"(?:^|(?<=[.!?。;\n]))\s{0,3}" if word.startswith("^") else ""
+    first = r"(?<![a-z0-9-])" if plain[0].isascii() and plain[0].isalnum() else ""
+    last = r"(?![a-z0-9])" if plain[-1].isascii() and plain[-1].isalnum() else ""
+    return begun + first + re.escape(plain) + last
 
 
 def fold(text: str) -> str:
@@ -117,14 +133,53 @@ def without_quotations(folded: str) -> str:
     return load_wording().quoted.sub(" ", folded)
 
 
-def find_violation(rule: str, folded: str, field: str) -> str | None:
-    """Return the passage of a folded text that breaks a rule in this field, or None."""
-    for pattern in load_wording().patterns:
-        if pattern.rule == rule and (pattern.fields is None or field in pattern.fields):
-            found = pattern.find(folded)
-            if found is not None:
-                return found
+def find_violation(rule: str, folded: str) -> str | None:
+    """Return the passage of a folded text that breaks a rule of wording, or None."""
+    if rule == NEXT_STEP:
+        return _next_step(folded)
+    if rule == POSITIVE_CONSTRAINT:
+        found = load_wording().words["orders"].search(folded)
+        return None if found is None else folded[found.start() : found.start() + MAX_QUOTE].strip()
+    return next((folded[start : min(end, start + MAX_QUOTE)] for start, end in _aliases(folded)), None)
+
+
+def _next_step(folded: str) -> str | None:
+    """Return the first sentence that says what to do next, judged by the classifier, or by words without an encoder."""
+    for start, end in sentences(folded):
+        said = folded[start:end]
+        chance = _chance(said[:MAX_JUDGED]) if start < MAX_JUDGED else None
+        words = load_wording().words["next_step" if chance is None else "hints"]
+        least = 0.0 if chance is None else SUPPORTED
+        sure = (chance or 0.0) >= TOLD and len(said) >= LEAST
+        if sure or ((chance or 0.0) >= least and words.search(said)):
+            return said[:MAX_QUOTE].strip(" .,;:!?。")
     return None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _chance(sentence: str) -> float | None:
+    """Return how likely a folded sentence says what to do next; None where no encoder is installed."""
+    reader = load_reader()
+    if reader is None or not any(map(str.isalpha, sentence)):
+        return None
+    judge = load_judge()
+    return max((judge(states)[NEXT_STEP] for states in reader.states(sentence)), default=0.0)
+
+
+@load_once
+def load_judge() -> TextClassifier:
+    """Return the classifier of instructions for a next step."""
+    return load_text_classifier((resources.files(__package__) / "next_step.npz").read_bytes())
+
+
+def _aliases(folded: str) -> Iterator[tuple[int, int]]:
+    """Yield the span of each alias."""
+    wording = load_wording()
+    for match in wording.alias.finditer(folded):
+        start, end = match.span()
+        before, behind = folded[max(0, start - _AROUND) : start], folded[end : end + _AROUND]
+        if wording.no_alias_after.search(before) is None and wording.no_alias_before.search(behind) is None:
+            yield start, end
 
 
 def without_aliases(text: str) -> str:
@@ -133,23 +188,9 @@ def without_aliases(text: str) -> str:
     If an alias was removed, the text is returned folded in width (NFKC), since aliases are found in that form.
     """
     kept = narrow = _narrow(text)
-    for pattern in load_wording().patterns:
-        if pattern.rule == KB_ALIAS:
-            for start, end in reversed(list(pattern.spans(_small(narrow)))):
-                kept = kept[:start] + kept[end:]
+    for start, end in reversed(list(_aliases(_small(narrow)))):
+        kept = kept[:start] + kept[end:]
     return text if kept == narrow else kept
-
-
-def _pattern(row: Mapping[str, Any], parts: Mapping[str, str]) -> Pattern:
-    not_after, not_before, fields = row.get("not_after"), row.get("not_before"), row.get("fields")
-    return Pattern(
-        row["rule"],
-        tuple(row["needs"]),
-        _compiled(row["pattern"], parts),
-        None if not_after is None else _compiled(not_after, parts),
-        None if not_before is None else _compiled(not_before, parts),
-        None if fields is None else frozenset(fields),
-    )
 
 
 def _narrow(text: str) -> str:
@@ -161,45 +202,42 @@ def _small(narrow: str) -> str:
     return simplified_characters(narrow).translate(load_wording().folds).replace("\u0130", "i").lower()
 
 
-def _compiled(text: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    # A pattern part may refer to other parts, never to itself.
-    while (found := _PART.search(text)) is not None:
-        text = f"{text[: found.start()]}(?:{parts[found[1]]}){text[found.end() :]}"
-    return re.compile(text)
-
-
 # Negative constraints: a constraint says what to avoid and orders nothing (RB-07).
 
 
 def positive_words(constraint: str) -> str | None:
     """Return the part of a constraint that is not negative; None if all of it is negative or it is empty.
 
-    Lists in the notation ``avoid[…]`` may hold anything. Elsewhere each sentence must contain a negation, and no part
-    of it may order something; a stated reason is not checked.
+    Lists in the notation ``avoid[…]`` may hold anything. Elsewhere each sentence must contain a negation, before
+    anything that it orders; a stated reason is not checked.
     """
-    rules = load_wording().constraint
-    folded = fold(constraint)
-    if rules["none"].search(folded):
+    wording = load_wording()
+    words, folded = wording.words, fold(constraint)
+    if _is_none(folded):
         return None
-    rest = rules["listed"].sub("avoid", folded)
-    for sentence in rules["split"].split(rest):
-        said = rules["reason"].sub("", sentence)
-        if not any(char.isalnum() for char in said):
+    for sentence in _SENTENCE.split(wording.listed.sub("avoid", folded)):
+        why = words["reason"].search(sentence)
+        said = sentence[: why.start()] if why is not None else sentence
+        if not any(map(str.isalnum, said)):
             continue
-        if rules["negative"].search(said) is None:
+        if words["negative"].search(said) is None:
             return said.strip()
-        for piece in rules["turn"].split(said):
-            left = rules["negated"].sub(" avoid ", piece)
-            if rules["positive"].search(left) is not None:
-                return piece.strip()
-            if rules["imperative"].search(left) is not None and rules["negative"].search(left) is None:
+        for piece in words["turn"].split(said):
+            denied, ordered = words["negative"].search(piece), words["positive"].search(piece)
+            if ordered is not None and (denied is None or denied.start() > ordered.end() + _NEAR):
                 return piece.strip()
     return None
 
 
 def is_reason(text: object) -> bool:
     """Return whether an exception's reason is a text with content."""
-    return isinstance(text, str) and load_wording().constraint["empty_reason"].search(fold(text)) is None
+    return isinstance(text, str) and not _is_none(fold(text))
+
+
+def _is_none(folded: str) -> bool:
+    """Return whether a folded text says nothing, or that there is nothing."""
+    plain = folded.strip(" \t\n[](){}\"'.-—/。")
+    return not plain or plain in load_wording().none
 
 
 _PROSE: Final = ("inference", "constraint", "conditions", "limitations")
@@ -228,15 +266,12 @@ def gate(text: str, item_status: object = "active") -> list[Violation]:
     return list(islice((found for rule in RULES for found in rule.check(submission)), MAX_VIOLATIONS))
 
 
-def offends(text: str, where: str) -> bool:
-    """Return whether a text added to a valid claim, such as one of its ``limitations``, breaks a wording rule.
-
-    Each rule is applied to the text alone; exceptions of the claim are ignored.
-    """
+def offends(text: str) -> bool:
+    """Return whether a text added to a valid claim, such as one of its ``limitations``, breaks a wording rule."""
     folded = fold(text)
     said = without_quotations(folded)
     looked_at = ((KB_ALIAS, folded), (NEXT_STEP, said), (POSITIVE_CONSTRAINT, said))
-    return any(find_violation(rule, words, where) is not None for rule, words in looked_at)
+    return any(find_violation(rule, words) is not None for rule, words in looked_at)
 
 
 def item_status(submission: Submission) -> Iterator[Violation]:
@@ -250,7 +285,7 @@ def kb_alias(submission: Submission) -> Iterator[Violation]:
     """Forbid aliases such as ``[C12]`` that a knowledge base used in one run (RB-05)."""
     draft = submission.draft
     for key, where, text, claim in _everything(draft):
-        found = find_violation(KB_ALIAS, fold(text), where)
+        found = find_violation(KB_ALIAS, fold(text))
         if found is not None:
             yield _violation(draft, KB_ALIAS, key, f"{where} holds {found!r}, a name of one run; cite mem:<id>", claim)
 
@@ -259,7 +294,7 @@ def next_step(submission: Submission) -> Iterator[Violation]:
     """Forbid instructions for a next step (RB-06)."""
     draft = submission.draft
     for key, where, text, claim in _prose(draft):
-        found = find_violation(NEXT_STEP, without_quotations(fold(text)), where)
+        found = find_violation(NEXT_STEP, without_quotations(fold(text)))
         if found is not None:
             message = f"{where} says what to do next: {found!r}; a claim says what holds"
             yield _violation(draft, NEXT_STEP, key, message, claim)
@@ -274,7 +309,7 @@ def positive_constraint(submission: Submission) -> Iterator[Violation]:
         if where == "constraint":
             found = positive_words(text)
         else:
-            found = find_violation(POSITIVE_CONSTRAINT, without_quotations(fold(text)), where)
+            found = find_violation(POSITIVE_CONSTRAINT, without_quotations(fold(text)))
         if found is not None:
             message = f"{where}: {found[:120]!r} is no avoid[…]; say what to avoid, or set allow_positive and say why"
             yield _violation(draft, POSITIVE_CONSTRAINT, key, message, claim)

@@ -1,58 +1,141 @@
-"""Parse a claim's text into a ``test`` by rules: "the selectivity of formate with Cu–Zn is at least 0.60".
+"""Read the comparison that a claim's text states as a ``test``: "the selectivity of formate is at least 0.60".
 
-Terms are recognised longest first, and each is replaced by one placeholder character: metals, modifiers, products,
-numbers, comparators, then combinations of these (a bound "at least 0.60", a description "Cu:Zn above 2", a metric
-"selectivity of formate"). What remains must be one metric with one bound or one comparison with other runs, and nothing
-that could change its meaning: a condition that FACTS cannot decide, a leftover number, a hedge, a second comparison.
-Otherwise there is no test: no verdict is better than a wrong one.
-
-The words are data, ``comparisons.toml``, for each language:
-
-- ``number``, ``bound_after``, ``comparator``, ``adjective``, ``modifier``, ``ratio``, ``metric``: patterns in the order
-  in which they are tried, with their meaning; named groups hold the parts.
-- ``share``, ``versus``: whole comparisons. ``negation``, before a comparator, inverts it.
-- ``gap``, ``before``: the words allowed between a metric and its bound, and between a bound and its metric.
-- ``needs``: word fragments of which every comparison contains one; a cheap prefilter.
-- ``range``, ``by``, ``or``: several bounds, a change, a choice. ``unsure``: what must not be left over; ``not_after``:
-  what makes a metric another quantity; ``then``: what, right after a bound, makes it a condition.
-- ``join``, ``cue``, ``idle``: words between two descriptions, before one, and words without meaning.
+A sentence is split into terms: numbers, metals and formulas by their form, and words of the table ``comparisons.toml``.
+It must hold nothing else, and state one metric with one bound, or compare one metric with other runs. A word that the
+table lacks leaves the claim without a test: no verdict is better than a wrong one.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any, Final
 
 from phronesis.core.calendar_spans import parse_number
-from phronesis.reasoning.comparison_terms import (
-    CLASSES,
-    Bound,
-    MarkedSentence,
-    Metric,
-    Number,
-    Row,
-    Words,
-    load_words,
-    mask_metals,
-    normal_text,
-    sentences,
-)
+from phronesis.core.lazy_loading import load_once
 from phronesis.reasoning.laws.facts import Operator
 
 MAX_READ: Final = 2_000
 """Maximum characters of an inference, and of each condition, that are parsed."""
 
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-_DIGIT: Final = re.compile(r"(?<![A-Za-z\d])\d")
-_CLAUSE: Final = re.compile(r"\b(?:when|if|once|whenever|where|after|while)\b[^,;]*$", re.IGNORECASE)
 _TURNED: Final[Mapping[str, Operator]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
-_UPWARD: Final = "高大多强好"
-_RATIO: Final = re.compile(
-    r"(?<![A-Za-z0-9.:/])(\d{1,4}(?:\.\d{1,4})?) ?[:比/] ?(\d{1,4}(?:\.\d{1,4})?)(?![A-Za-z0-9:/]|\.\d)"
+_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣", "-") | dict.fromkeys("∶꞉", ":") | {"’": "'", "‘": "'"})
+_BLANKS: Final = re.compile(r"[^\S\n]+")
+_ENDS: Final = re.compile(r"[。!?;\n]|\.(?= |$)")
+_IGNORED: Final = re.compile(r"[\s,.()、:'\"]+")
+_NUMBER: Final = re.compile(
+    r"(?P<n>[+-]?\d{1,15}(?:,\d{3}(?!\d)){0,4}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?)(?P<percent> ?(?:%|percent\b))?"
+    r"(?: ?(?:[mkuμµ]?mol|mA|a\.u\.|ppm)(?:[ ·/]?(?:g|mg|kg|h|s|min|cm|L|cat)(?![A-Za-z])\^?(?:-?\d)?){0,4}"
+    r"(?![A-Za-z]))?"
+    r"(?![\d.]*\d|[A-Za-z])"
 )
-_RATIO_WORD: Final = re.compile("ratio|比", re.IGNORECASE)
-_COMPARES: Final = re.compile("|".join(CLASSES[kind].pattern for kind in "ABCN"))
+_RATIO: Final = re.compile(r"(\d{1,4}(?:\.\d{1,4})?) ?[:/比] ?(\d{1,4}(?:\.\d{1,4})?)(?![\w:/]|\.\d)", re.ASCII)
+_CHINESE: Final = re.compile(r"百分之([零一二三四五六七八九十两\d.]{1,8})|([一二三四五六七八九])成")
+_FORMULA: Final = re.compile(r"(?:CO|HCOO|(?:[CHON]\d{0,2}){2,8}|[HON]\d)(?:-|\b)(?![A-Za-z0-9])")
+_NAME: Final = re.compile(r"[A-Za-z][\w'+]{0,40}(?:-(?!modified)[\w']{1,40}){0,6}(?: acid)?", re.ASCII)
+_BEFORE_MODIFIED: Final = re.compile(rf"(?P<name>{_NAME.pattern})-(?:modified|functionali[sz]ed)(?!\w)", re.ASCII)
+
 Given = dict[str, Any]
+Kind = str
+"""What a term is: a number, a word of one of the table's kinds, or what these were joined to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An amount: 60 % is 0.6 with ``percent`` set; ``ratio`` marks one written as 3:1."""
+
+    value: float
+    percent: bool = False
+    ratio: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A lower or upper bound: a comparator and a value."""
+
+    op: Operator
+    number: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two metals in order, and how they were joined."""
+
+    given: Given
+    joint: str
+
+
+@dataclass(slots=True)
+class Term:
+    """A recognised part of a sentence: what it means, or may mean."""
+
+    meanings: dict[Kind, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        """The first meaning that is left."""
+        return next(iter(self.meanings))
+
+    @property
+    def value(self) -> Any:
+        """What the first meaning says."""
+        return next(iter(self.meanings.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of the table, one expression that finds the longest, and those that find metals."""
+
+    meanings: Mapping[str, Mapping[Kind, Any]]
+    longest: re.Pattern[str]
+    role: re.Pattern[str]
+    pair: re.Pattern[str]
+
+
+@load_once
+def load_words() -> Words:
+    """Return the words of ``comparisons.toml``, prepared once."""
+    table = tomllib.loads(resources.files(__package__).joinpath("comparisons.toml").read_text("utf-8"))
+    meanings: dict[str, dict[Kind, Any]] = {}
+
+    def put(kind: Kind, given: str, value: Any = None) -> None:
+        for word in _listed(given):
+            meanings.setdefault(word.lower(), {}).setdefault(kind, word if value is None else value)
+
+    for op, given in table["operators"].items():
+        put("op", given, op)
+    for kind in ("more", "after"):
+        for op, given in table[kind].items():
+            put(kind, given, op)
+    for metric, given in table["metrics"].items():
+        put("metric", given, metric)
+    for pair in _listed(table["numbers"]["words"]):
+        word, _, amount = pair.partition("=")
+        put("number", word, Number(float(amount)))
+    put("product", table["names"]["products"])
+    put("modifier", table["names"]["modifiers"])
+    for kind in ("not", "than", "ratio", "modified", "reason", "idle"):
+        put(kind, table["words"][kind])
+    metal = f"({'|'.join(sorted(table['metals']['symbols'].split(), key=len, reverse=True))})"
+    amount, end = r"(\d{1,3}(?:\.\d{1,4})?)?", r"(?![\w-]| ?[-/:] ?[A-Z])"
+    return Words(
+        meanings=meanings,
+        longest=re.compile("|".join(map(_whole, sorted(meanings, key=len, reverse=True))), re.IGNORECASE),
+        role=re.compile(rf"M([12]) ?(?:=|:|is|was|为|是)? ?{metal}{end}", re.ASCII),
+        pair=re.compile(rf"{metal}{amount} ?([-/:]|)(?(3)|(?!)) ?{metal}{amount}{end}", re.ASCII),
+    )
+
+
+def _listed(given: str) -> Iterator[str]:
+    return (word for part in given.split(",") if (word := " ".join(part.split())))
+
+
+def _whole(word: str) -> str:
+    """Return an expression for a word: no Latin word ends or begins within another."""
+    last = r"(?![A-Za-z0-9_])" if word[-1].isascii() and word[-1].isalnum() else ""
+    return re.escape(word) + last
 
 
 def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -62,7 +145,7 @@ def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str,
     test. Two comparisons in one claim give none: a run may support one and contradict the other.
     """
     tests = [test for sentence in sentences(inference[:MAX_READ]) if (test := _read(sentence)) is not None]
-    if len(tests) != 1 or not tests[0]:
+    if len(tests) != 1:
         return None
     [test] = tests
     for condition in conditions:
@@ -80,243 +163,245 @@ def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str,
 
 def read_condition(condition: str) -> Given | None:
     """Return the runs that a condition describes, as in ``given``; {} for an empty one, None if it says more."""
-    text = normal_text(condition[:MAX_READ])
-    words = _words(text)
-    if words.known_modifier.fullmatch(text.strip(" .。")):
-        return {"modifier": text.strip(" .。")}
-    marked = MarkedSentence(f"{text} ")
-    if not _mask(marked, words, alone=True):
+    terms = _terms(normal_text(condition[:MAX_READ]), alone=True)
+    if terms is None or any(term.kind != "given" for term in terms):
         return None
-    rest = words.single["cue"].sub(" ", marked.text)
-    rest = words.single["join"].sub(" ", CLASSES["G"].sub(" ", rest))
-    return _merged(marked.all("G")) if not rest.strip(" ,.;。、()") else None
+    return _merged([term.value for term in terms])
 
 
-def _words(text: str) -> Words:
-    return load_words("zh" if _HAN.search(text) else "en")
+def normal_text(text: str) -> str:
+    """Return a text with one width, one kind of dash and colon, and single spaces."""
+    return _BLANKS.sub(" ", unicodedata.normalize("NFKC", text).translate(_DASHES)).strip()
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the normalised sentences of a text; a question keeps its question mark."""
+    plain, start = normal_text(text), 0
+    for end in _ENDS.finditer(plain):
+        if said := plain[start : end.start()].strip():
+            yield said + ("?" if end[0] == "?" else "")
+        start = end.end()
+    if plain[start:].strip():
+        yield plain[start:].strip()
 
 
 def _read(sentence: str) -> dict[str, Any] | None:
     """Return the test of one normalised sentence."""
-    words = _words(sentence)
-    if not words.single["needs"].search(sentence):
+    terms = _terms(sentence)
+    if terms is None:
         return None
-    marked = MarkedSentence(sentence)
-    if not _mask(marked, words, alone=False):
+    metrics = [term.value for term in terms if term.kind == "metric"]
+    products = [term.value for term in terms if term.kind == "product"]
+    if len(metrics) != 1 or len(products) != (metrics[0] != "activity"):
         return None
-    single = words.single
-    for name in ("idle", "reason"):
-        marked.text = single[name].sub(" ", marked.text)
-    if any(single[name].search(marked.text) for name in ("range", "by", "or")):
+    said = {"metric": metrics[0], **({"product": products[0]} if products else {})}
+    rest = [term for term in terms if term.kind not in ("metric", "product")]
+    bounds = [term.value for term in rest if term.kind == "bound"]
+    if not bounds:
+        return _versus(said, rest)
+    given = _merged([term.value for term in rest if term.kind == "given"])
+    if given is None or len(bounds) > 1 or any(term.kind not in ("bound", "given") for term in rest):
         return None
-    found = [*_shares(marked, words), *_bounds(marked, words)] or list(_versus(marked, words))
-    return found[0] if len(found) == 1 else None
+    [bound] = bounds
+    if bound.number.value < 0 or bound.number.ratio or (bound.number.percent and metrics[0] != "fraction"):
+        return None
+    return {**said, "op": bound.op, "value": bound.number.value, "given": given}
 
 
-def _mask(marked: MarkedSentence, words: Words, *, alone: bool) -> bool:
-    """Mask all recognised terms; return False if placeholders run out or nothing compares."""
-    rows = words.rows
-    if not mask_metals(marked, modifiers=lambda: _mask_modifiers(marked, rows["modifier"])):
-        return False
-    marked.mask("P", words.formulas, lambda match: match[0])
-    marked.mask("P", words.products, lambda match: match[0].lower())
-    marked.mask("R", _RATIO, lambda match: Number(float(match[1]) / float(match[2])) if float(match[2]) else None)
-    for row in rows["number"]:
-        marked.mask("N", row.pattern, _number_of(row.meaning))
-    for row in rows["bound_after"]:
-        marked.mask("B", row.pattern, _bound_of(marked, row.meaning["op"], words.foreign))
-    for kind, name in (("C", "comparator"), ("A", "adjective")):
-        for row in rows.get(name, ()):
-            marked.mask(kind, row.pattern, _always(row.meaning["op"]))
-    if not alone and words.language == "en" and not _COMPARES.search(marked.text):
-        return False  # every English comparison contains one of these
-    marked.mask("C", words.single["negated"], lambda match: _TURNED[marked.held[match["c"]]])
-    marked.mask("A", words.single["adjective"], lambda match: _TURNED[marked.held[match["a"]]])
-    marked.mask("B", words.single["bound"], _bound_of(marked, None, words.foreign))
-    for row in rows["ratio"]:
-        marked.mask("G", row.pattern, lambda match: _given_ratio(marked, match, alone=alone))
-    marked.mask("G", CLASSES["X"], lambda match: marked.held[match[0]].given())
-    for row in rows["metric"]:
-        marked.mask("M", row.pattern, _metric_of(marked, row.meaning["metric"], words.single["not_after"]))
-    while marked.mask("G", words.single["joined"], lambda match: _merged([marked.held[match[one]] for one in "ab"])):
-        pass
-    return not marked.full
+def _versus(said: Mapping[str, Any], terms: Sequence[Term]) -> dict[str, Any] | None:
+    """Return the comparison with other runs that the terms state; both sides must name the same fields."""
+    kinds = [term.kind for term in terms]
+    ops = [n for n, kind in enumerate(kinds) if kind in ("op", "more")]
+    if len(ops) != 1 or kinds.count("than") > 1 or not {"op", "more", "than", "given"}.issuperset(kinds):
+        return None
+    if "than" not in kinds and kinds[ops[0]] == "more":
+        return None
+    place = kinds.index("than") if "than" in kinds else ops[0]
+    behind = list(range(place + 1, next((n for n in range(place + 1, len(kinds)) if kinds[n] != "given"), len(kinds))))
+    other = behind if "given" in kinds[:place] else behind[: len(behind) // 2]
+    versus = _merged([terms[n].value for n in other])
+    given = _merged([term.value for n, term in enumerate(terms) if term.kind == "given" and n not in other])
+    if not versus or not given or versus.keys() != given.keys() or versus == given:
+        return None
+    return {**said, "op": terms[ops[0]].value, "versus": versus, "given": given}
 
 
-def _mask_modifiers(marked: MarkedSentence, rows: Sequence[Row]) -> None:
-    for row in rows:
-        marked.mask("G", row.pattern, lambda match: {"modifier": match["modifier"].strip()})
+def _terms(text: str, *, alone: bool = False) -> list[Term] | None:
+    """Return the terms of a text, joined to descriptions and bounds; None if part of it is not understood.
+
+    ``alone``: the text is a condition, in which Cu/Zn may be a ratio.
+    """
+    found = _split(text)
+    if found is None:
+        return None
+    for n, term in enumerate(found):
+        _choose(
+            term, found[n - 1] if n else None, next((one for one in found[n + 1 :] if "idle" not in one.meanings), None)
+        )
+    terms = [term for term in found if term.kind not in ("idle", "modified")]
+    terms = _join_apart(_join_neighbours(terms))
+    return _join_descriptions(terms, alone=alone)
 
 
-def _always(op: Operator) -> Callable[[re.Match[str]], Operator]:
-    return lambda _: op
-
-
-def _number_of(meaning: Mapping[str, Any]) -> Callable[[re.Match[str]], Number | None]:
-    def make(match: re.Match[str]) -> Number | None:
-        factor = Decimal(str(meaning.get("value", 1)))
-        if "n" not in match.re.groupindex:
-            return Number(float(factor))
-        digits = match["n"].replace(",", "")
-        try:
-            amount = Decimal(digits)
-        except ArithmeticError:
-            amount = Decimal(str(parse_number(digits) or 0))
-        percent = bool(meaning.get("percent"))
-        value = float(amount * factor / 100 if percent else amount * factor)
-        return Number(int(value) if value.is_integer() and not percent else value, percent=percent)
-
-    return make
-
-
-def _bound_of(
-    marked: MarkedSentence, op: Operator | None, foreign: re.Pattern[str]
-) -> Callable[[re.Match[str]], Bound | None]:
-    def make(match: re.Match[str]) -> Bound | None:
-        if foreign.match(match.string, match.end()):
+def _split(text: str) -> list[Term] | None:
+    words, terms, at = load_words(), list[Term](), 0
+    while at < len(text):
+        if (gap := _IGNORED.match(text, at)) is not None:
+            at = gap.end()
+            continue
+        term, end = _structure(text, at, words, terms) or _word(text, at, words) or (None, at)
+        if term is None:
             return None
-        amount = marked.held[match["n"]]
-        relation = op or marked.held[match["c"]]
-        if isinstance(amount, Bound):  # "超过 0.6 以上": the preceding comparator already says it
-            return Bound(relation, amount.number) if amount.op[0] == relation[0] else None
-        return Bound(relation, amount)
-
-    return make
+        if term.kind == "reason":
+            break
+        terms.append(term)
+        at = end
+    return terms
 
 
-def _given_ratio(marked: MarkedSentence, match: re.Match[str], *, alone: bool) -> Given | None:
-    held = marked.held[match["ratio"]]
-    bound = held if isinstance(held, Bound) else Bound("==", held)
-    groups = match.groupdict()
-    pair = None if groups.get("pair") is None else marked.held[groups["pair"]]
-    if pair is not None and not CLASSES["R"].match(match["ratio"]):
-        said = pair.joint == ":" or (alone and pair.joint == "/") or _RATIO_WORD.search(match[0])
-        if not said:
-            return None
-    if bound.number.percent:
+def _structure(text: str, at: int, words: Words, before: Sequence[Term]) -> tuple[Term, int] | None:
+    """Return the term of a given form that begins at a place, and its end."""
+    found = _metals(text, at, words) or _number(text, at)
+    if found is not None:
+        return found
+    if (named := _BEFORE_MODIFIED.match(text, at)) is not None:
+        return Term({"given": {"modifier": named["name"]}}), named.end()
+    if (formula := _FORMULA.match(text, at)) is not None:
+        return Term({"product": formula[0]}), formula.end()
+    name = _NAME.match(text, at) if before and before[-1].kind == "modified" else None
+    if name is not None and name[0].lower() not in words.meanings:
+        return Term({"given": {"modifier": name[0]}}), name.end()
+    return None
+
+
+def _metals(text: str, at: int, words: Words) -> tuple[Term, int] | None:
+    """Return a role ("M1 is Cu"), an ordered pair ("Cu–Zn"), or one with amounts ("Cu3Zn1")."""
+    if (role := words.role.match(text, at)) is not None:
+        return Term({"given": {f"M{role[1]}": role[2]}}), role.end()
+    pair = words.pair.match(text, at)
+    if pair is None or pair[1] == pair[4]:
         return None
-    metals: Given = {} if pair is None else pair.given()
-    if groups.get("m1") is not None:
-        metals = {"M1": marked.held[groups["m1"]], "M2": marked.held[groups["m2"]]}
-    return {**metals, "ratio": {"op": bound.op, "value": bound.number.value}}
+    given: Given = {"M1": pair[1], "M2": pair[4]}
+    if not (pair[2] or pair[5]):
+        return Term({"pair": Pair(given, pair[3])}), pair.end()
+    low = float(pair[5] or 1)
+    ratio = {"op": "==", "value": float(pair[2] or 1) / low} if low else None
+    return None if ratio is None else (Term({"given": {**given, "ratio": ratio}}), pair.end())
 
 
-def _metric_of(
-    marked: MarkedSentence, metric: str, not_after: re.Pattern[str]
-) -> Callable[[re.Match[str]], Metric | None]:
-    def make(match: re.Match[str]) -> Metric:
-        groups = match.groupdict()
-        product = None if groups.get("product") is None else marked.held[groups["product"]]
-        other = not_after.search(match.string[max(0, match.start() - 40) : match.start()]) is not None
-        return Metric("other" if other else metric, product)
-
-    return make
-
-
-def _bounds(marked: MarkedSentence, words: Words) -> Iterator[dict[str, Any]]:
-    """Yield each metric with a bound; {} for one whose meaning is uncertain."""
-    for pattern in words.core:
-        for match in pattern.finditer(marked.text):
-            metric: Metric = marked.held[match["m"]]
-            bound = marked.held[match["b"]] if match.groupdict().get("b") else None
-            if bound is None:
-                bound = Bound(marked.held.get(match["c"], ">="), marked.held[match["n"]])
-            start = match.start()
-            denied = words.single["denied"].search(marked.text[:start])
-            if denied is not None:
-                start, bound = denied.start(), Bound(_TURNED[bound.op], bound.number)
-            test = _with_bound(metric.metric, _product(marked, metric), bound)
-            yield _described(marked, words, test, (start, match.end()))
+def _number(text: str, at: int) -> tuple[Term, int] | None:
+    """Return a ratio ("3:1"), or a number in digits or in Chinese, a percentage divided by 100."""
+    if (ratio := _RATIO.match(text, at)) is not None:
+        low = float(ratio[2])
+        return (Term({"number": Number(float(ratio[1]) / low, ratio=True)}), ratio.end()) if low else None
+    if (digits := _NUMBER.match(text, at)) is not None:
+        value = float(digits["n"].replace(",", ""))
+        if digits["percent"]:
+            return Term({"number": Number(round(value / 100, 12), percent=True)}), digits.end()
+        return Term({"number": Number(int(value) if value.is_integer() else value)}), digits.end()
+    chinese = _CHINESE.match(text, at)
+    amount = None if chinese is None else parse_number(chinese[1] or chinese[2])
+    if chinese is None or amount is None:
+        return None
+    percent = chinese[1] is not None
+    return Term({"number": Number(round(amount / (100 if percent else 10), 12), percent)}), chinese.end()
 
 
-def _shares(marked: MarkedSentence, words: Words) -> Iterator[dict[str, Any]]:
-    for row in words.rows["share"]:
-        for match in row.pattern.finditer(marked.text):
-            test = _with_bound("fraction", marked.held[match["product"]], marked.held[match["bound"]])
-            yield _described(marked, words, test, match.span())
+def _word(text: str, at: int, words: Words) -> tuple[Term, int] | None:
+    found = words.longest.match(text, at)
+    if found is None:
+        return None
+    meanings = dict(words.meanings[found[0].lower()])
+    if "modifier" in meanings:
+        meanings["modifier"] = {"modifier": found[0]}
+    if "product" in meanings and found[0].isascii():
+        meanings["product"] = meanings["product"] if found[0].isupper() else found[0].lower()
+    return Term(meanings), found.end()
 
 
-def _described(
-    marked: MarkedSentence, words: Words, test: dict[str, Any] | None, span: tuple[int, int]
-) -> dict[str, Any]:
-    given = _surroundings(marked, words, span, CLASSES["G"].findall(marked.text))
-    return {} if test is None or given is None else {**test, "given": given}
-
-
-def _versus(marked: MarkedSentence, words: Words) -> Iterator[dict[str, Any]]:
-    """Yield the first comparison with other runs."""
-    named = marked.all("M")
-    metrics = {one for one in named if one.metric == "activity" or one.product is not None}
-    if len(metrics) != 1 or any(one.metric == "other" for one in named):
+def _choose(term: Term, before: Term | None, behind: Term | None) -> None:
+    """Leave the one meaning that fits the terms around."""
+    meanings = term.meanings
+    if "idle" in meanings and "op" in meanings:
+        chosen: Kind = "op" if behind is not None and behind.kind == "number" else "idle"
+    elif "modifier" in meanings:
+        named = any(one is not None and one.kind == "modified" for one in (before, behind))
+        chosen = "modifier" if named or "product" not in meanings else "product"
+        term.meanings = {"given": meanings["modifier"]} if chosen == "modifier" else {"product": meanings["product"]}
         return
-    [metric] = metrics
-    for row in words.rows["versus"]:
-        for match in row.pattern.finditer(marked.text):
-            told = [one for one in CLASSES["G"].findall(marked.text) if one != match["versus"]]
-            given = _surroundings(marked, words, match.span(), told, within=match[0][1:])
-            versus = marked.held[match["versus"]]
-            if not given or given == versus:
-                continue
-            shared = {name: value for name, value in _fronted(marked, told).items() if given.get(name) == value}
-            yield {
-                "metric": metric.metric,
-                **({} if metric.product is None else {"product": metric.product}),
-                "op": _relation(marked, match),
-                "versus": {**shared, **versus},
-                "given": given,
-            }
-            return
+    else:
+        chosen = term.kind
+    term.meanings = {chosen: meanings[chosen]}
 
 
-def _relation(marked: MarkedSentence, match: re.Match[str]) -> str:
-    groups = match.groupdict()
-    if groups.get("op") is not None:
-        return str(marked.held[groups["op"]])
-    op = ">" if groups["a"] in _UPWARD else "<"
-    if groups.get("than") == "没有":
-        return "<" if op == ">" else ">"
-    return _TURNED[op] if groups.get("than") == "不比" else op
+def _join_neighbours(terms: Sequence[Term]) -> list[Term]:
+    """Join what stands side by side: a negation or a number with its comparator, before it or behind it."""
+    joined: list[Term] = []
+    for term in terms:
+        both = _joined(joined[-1], term) if joined else None
+        if both is None:
+            joined.append(term)
+        else:
+            joined[-1] = both
+    return joined
 
 
-def _fronted(marked: MarkedSentence, told: Sequence[str]) -> Given:
-    """Return the description in a leading clause ("With Cu–Zn, …"); it holds for both sides of a comparison."""
-    head, comma, _ = marked.text.partition(",")
-    if not comma or CLASSES["M"].search(head):
-        return {}
-    return _merged([marked.held[one] for one in told if one in head]) or {}
+def _joined(last: Term, term: Term) -> Term | None:
+    match last.kind, term.kind:
+        case "not", ("op" | "more"):
+            return Term({term.kind: _TURNED[term.value]})
+        case "op", "number":
+            return Term({"bound": Bound(last.value, term.value)})
+        case "number", "after":
+            return Term({"bound": Bound(term.value, last.value)})
+        case "bound", "after" if last.value.op[0] == term.value[0]:  # "超过 0.6 以上"
+            return last
+    return None
 
 
-def _surroundings(
-    marked: MarkedSentence, words: Words, span: tuple[int, int], told: Sequence[str], *, within: str = ""
-) -> Given | None:
-    """Return the description in the rest of a sentence beside its comparison; None if part of it is not understood."""
-    before, after = marked.text[: span[0]], marked.text[span[1] :]
-    single = words.single
-    if single["then"].search(after) or (words.language == "en" and _CLAUSE.search(before)):
-        return None
-    rest = "\n".join(CLASSES["G"].sub(" ", single["cue"].sub(" ", part)) for part in (before, after))
-    if any(CLASSES[kind].search(rest) for kind in "ABCLNRX") or _DIGIT.search(rest):
-        return None
-    if single["unsure"].search(rest) or single["unsure"].search(CLASSES["G"].sub(" ", within)):
-        return None
-    return _merged([marked.held[one] for one in told])
+def _join_apart(terms: Sequence[Term]) -> list[Term]:
+    """Join a comparator and a number with the metric alone between them: "never exceeds a fraction of 0.3"."""
+    out = list(terms)
+    for n, term in enumerate(terms):
+        if term.kind == "op":
+            end = next((m for m in range(n + 1, len(terms)) if terms[m].kind not in ("metric", "product")), n)
+            if terms[end].kind == "number":
+                out[end] = Term({"bound": Bound(term.value, terms[end].value)})
+                del out[n]
+                break
+    return out
 
 
-def _with_bound(metric: str, product: str | None, bound: Bound) -> dict[str, Any] | None:
-    if metric == "other" or (metric == "activity") != (product is None) or bound.number.value < 0:
-        return None
-    if bound.number.percent and metric != "fraction":
-        return None  # a previous or hypothetical value, no amount
-    named = {} if product is None else {"product": product}
-    return {"metric": metric, **named, "op": bound.op, "value": bound.number.value}
+def _join_descriptions(terms: Sequence[Term], *, alone: bool) -> list[Term] | None:
+    """Join metals and their ratio; None for a ratio of nothing."""
+    joined: list[Term] = []
+    place = 0
+    while place < len(terms):
+        term = terms[place]
+        named = term.kind == "pair"
+        width = 1 if named else 0
+        worded = place + width < len(terms) and terms[place + width].kind == "ratio"
+        width += worded
+        bound = _ratio_bound(terms[place + width]) if (named or worded) and place + width < len(terms) else None
+        stated = bound is not None and (
+            bound.number.ratio or worded or term.value.joint == ":" or (alone and term.value.joint == "/")
+        )
+        if named or worded:
+            ratio = {"ratio": {"op": bound.op, "value": bound.number.value}} if stated and bound is not None else {}
+            if (worded and not ratio) or (ratio and bound is not None and bound.number.percent):
+                return None
+            joined.append(Term({"given": {**(term.value.given if named else {}), **ratio}}))
+            place += width + bool(ratio)
+        else:
+            joined.append(term)
+            place += 1
+    return joined
 
 
-def _product(marked: MarkedSentence, metric: Metric) -> str | None:
-    """Return a metric's product; for an unqualified selectivity the one product that the sentence names."""
-    if metric.product is not None or metric.metric != "fraction":
-        return metric.product
-    named = {marked.held[one] for one in CLASSES["P"].findall(marked.text)}
-    return str(named.pop()) if len(named) == 1 else None
+def _ratio_bound(term: Term) -> Bound | None:
+    if term.kind == "number":
+        return Bound("==", term.value)
+    return term.value if term.kind == "bound" else None
 
 
 def _merged(givens: Sequence[Given]) -> Given | None:

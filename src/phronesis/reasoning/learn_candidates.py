@@ -13,8 +13,7 @@ from phronesis.core.text import storable
 from phronesis.engine.handler import items_before
 from phronesis.errors import InputError
 from phronesis.reasoning.claim_gate import without_aliases
-from phronesis.reasoning.comparison_terms import sentences
-from phronesis.reasoning.comparisons import MAX_READ, read_comparison
+from phronesis.reasoning.comparisons import MAX_READ, read_comparison, sentences
 from phronesis.reasoning.documents import CLAIM
 from phronesis.reasoning.handlers import RUN, feedback_of, run_of
 from phronesis.reasoning.laws.block_format import text_of

@@ -192,32 +192,19 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
                 making.claims.append(claim)
                 return
     said = without_quotations(fold(text))
-    ordered = find_violation(NEXT_STEP, said, "inference") is not None
-    advice = find_violation(POSITIVE_CONSTRAINT, said, "inference") is not None or (
-        ordered and migration_patterns.is_standing_advice(text)
-    )
-    if label == "next" or (ordered and not advice):
+    ordered = find_violation(NEXT_STEP, said) is not None
+    if label == "next" or ordered:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
-    elif making.claims and migration_patterns.is_limitation(text):
-        making.claims[-1] = _with(making.claims[-1], "limitations", text)
-    elif making.claims and migration_patterns.is_condition(text):
-        making.claims[-1] = _with(making.claims[-1], "conditions", text)
-    elif advice:
+    elif find_violation(POSITIVE_CONSTRAINT, said) is not None:
         making.claims.append(_made(making.old, migration_patterns.as_report(text)))
     else:
-        making.claims.append(_conditioned(_made(making.old, text), text))
+        making.claims.append(_made(making.old, text))
 
 
 def _made(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:
     facts, stated = facts_of(old, inference)
     status: ClaimStatus = "fact" if stated and not constraint else "hypothesis"
     return Claim(claim_id="c1", status=status, facts=facts, inference=inference, constraint=constraint)
-
-
-def _conditioned(claim: Claim, text: str) -> Claim:
-    condition = migration_patterns.leading_condition(text)
-    found = claim if condition is None else replace(claim, conditions=(condition,))
-    return claim if _breaks(found) else found
 
 
 def _with(claim: Claim, name: str, text: str) -> Claim:
@@ -235,7 +222,7 @@ def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
 
 def _lawful_pieces(making: _ClaimsBuilder, text: str) -> Iterator[str]:
     """Yield the text under a heading of conditions or limitations, without orders."""
-    if find_violation(NEXT_STEP, without_quotations(fold(text)), "conditions") is not None:
+    if find_violation(NEXT_STEP, without_quotations(fold(text))) is not None:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     else:
         yield text
