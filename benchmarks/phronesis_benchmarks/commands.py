@@ -136,6 +136,7 @@ def bench() -> None:
 for _command in (
     *(quality_commands.locomo, quality_commands.extraction, quality_commands.traits, quality_commands.experience),
     quality_commands.sensitive,
+    quality_commands.next_steps,
     quality_commands.showing,
     quality_commands.lesson_map,
     quality_commands.reader,

