@@ -140,7 +140,7 @@ class SimilarityLevels:
 
 BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
 BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
-BY_MEANING: Final = SimilarityLevels(close=0.8, fit=1.2)
+BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
 """Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
 the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
 teach: precision .91, recall .70 with two encoders (docs/benchmarks.md)."""

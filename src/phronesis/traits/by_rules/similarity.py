@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.index.tokens import ENGLISH_STOP_WORDS
 from phronesis.models.text_features import bucket, normalise_text, pieces
 from phronesis.traits.by_rules.reading import STATED, MemoryFeatures
 from phronesis.traits.by_rules.tables import MAX_READ
@@ -29,8 +30,13 @@ def by_pieces(readings: Sequence[MemoryFeatures]) -> Callable[[Sequence[str]], F
     """Return what compares memories by their ids, as an encoder does; None of so few that it says nothing."""
     if len(readings) < LEAST:
         return None
-    texts = {one.id: normalise_text(one.text[:MAX_READ]) for one in readings}
+    texts = {one.id: _telling(normalise_text(one.text[:MAX_READ])) for one in readings}
     return lambda ids: cosines_of_pieces([texts[one] for one in ids])
+
+
+def _telling(text: str) -> str:
+    """Leave out of a text the English words that say little of what it is about: "out of the"."""
+    return " ".join(word for word in text.split(" ") if word not in ENGLISH_STOP_WORDS)
 
 
 def cosines_of_pieces(texts: Sequence[str]) -> Floats:
