@@ -92,9 +92,10 @@ def fit(
 
 def labels_of(user: Mapping[str, Any]) -> list[Sequence[str]]:
     """Return the classes of each memory of a labelled user."""
-    labels: dict[str, Sequence[str]] = {
-        one: ("apart",) for group in user["never"] if group["why"] in APART for one in group["members"]
-    }
+    labels: dict[str, Sequence[str]] = {}
+    for group in user["never"]:
+        if group["why"] in APART or group["why"] == "sensitive":
+            labels |= dict.fromkeys(group["members"], ("apart" if group["why"] in APART else "private",))
     for trait in user["traits"]:
         labels |= dict.fromkeys(trait["members"], ("shown",))
     return [labels.get(one["id"], ()) for one in user["memories"]]

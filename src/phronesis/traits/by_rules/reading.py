@@ -29,7 +29,7 @@ class MemoryFeatures:
 
     ``barred``: it is of a kind that shows no behaviour, or about somebody else, as whoever wrote it says. ``marks`` are
     those of the table. ``odds``: the log odds that it shows a behaviour of the user's (`showing`); ``apart``: what it
-    tells the user did not do.
+    tells the user did not do; ``private``: it seems sensitive, so it shows nothing together with what does not.
     """
 
     id: str
@@ -45,6 +45,7 @@ class MemoryFeatures:
     barred: bool
     odds: float = 0.0
     apart: bool = False
+    private: bool = False
 
     @property
     def habit(self) -> bool:

@@ -142,8 +142,7 @@ BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
 BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
 BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
 """Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
-the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
-teach: precision .91, recall .70 with two encoders (docs/benchmarks.md)."""
+readable labelled users (``phronesis bench traits``, docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,7 @@ def reflect(
     likeness = likeness_of(readings, (cosine or by_pieces(readings)) if fresh else None, habits, spelt=cosine is None)
     held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
     shown = {n for n, one in enumerate(readings) if shows(one)}
-    hidden = {n for n in shown if n not in held and sensitive(readings[n].text)}
+    hidden = {n for n in shown if n not in held and (readings[n].private or sensitive(readings[n].text))}
     levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
     this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden, levels)
     against = contradictions_of(known, readings, likeness, fresh)

@@ -20,8 +20,8 @@ from phronesis.models.text_features import normalise_text
 from phronesis.traits.by_rules.reading import MemoryFeatures
 from phronesis.traits.by_rules.tables import MAX_READ
 
-CLASSES: Final = ("shown", "apart")
-"""It shows a behaviour; it tells what others do, what is only thought of, or a joke."""
+CLASSES: Final = ("shown", "apart", "private")
+"""It shows a behaviour; it tells what others do, what is only thought of, or a joke; it is nobody's business."""
 
 SHOWN: Final = -0.5
 """Log odds above which a memory may show a behaviour: what is as likely as not does, if others show the same."""
@@ -37,6 +37,9 @@ short plain sentences ("Went for a swim.") all have lower odds than long ones. O
 says nothing: there every memory may show a behaviour that says nothing against it."""
 
 SURELY: Final = 0.5
+HINTED: Final = 0.3
+"""The least chances at which a memory is taken to be apart, and private."""
+
 _LEAST: Final = 1e-4
 _REMEMBERED: Final = 1 << 14
 
@@ -66,7 +69,12 @@ def _told(one: MemoryFeatures, chances: Chances | None) -> MemoryFeatures:
         apart = "apart" in one.marks
         return replace(one, odds=2 * SHOWN if apart or "ended" in one.marks else 0.0, apart=apart)
     chance = min(max(chances["shown"], _LEAST), 1 - _LEAST)
-    return replace(one, odds=math.log(chance / (1 - chance)), apart=chances["apart"] >= SURELY)
+    return replace(
+        one,
+        odds=math.log(chance / (1 - chance)),
+        apart=chances["apart"] >= SURELY,
+        private=chances["private"] >= HINTED,
+    )
 
 
 @lru_cache(maxsize=_REMEMBERED)

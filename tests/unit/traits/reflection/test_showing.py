@@ -46,7 +46,7 @@ def test_without_a_reader_plain_words_tell_what_is_no_behaviour() -> None:
 
 def test_many_memories_are_told_from_the_users_mean() -> None:
     def judge(text: str) -> dict[str, float]:
-        return {"shown": 0.99 if "luck" in text else 0.5, "apart": 0.0}
+        return {"shown": 0.99 if "luck" in text else 0.5, "apart": 0.0, "private": 0.0}
 
     few, many = ([f"{what} {n}" for what in ("A boiler", "Luck: luck") for n in range(size)] for size in (2, 20))
     assert all(map(shows, with_odds(readings(*few), judge)))
