@@ -149,14 +149,14 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
     "--out",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write there what all teach: showing_en.npz and showing_zh.npz.",
+    help="Write there what all teach: showing.npz.",
 )
 @AS_JSON
 def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well it is told which memories show a habit.
 
-    The area under the curve, and what is kept and taken at the level in use, by the weights that the other files teach;
-    one file is judged by the installed ones. Fitting needs scikit-learn.
+    The area under the curve, and what is kept and taken at the level in use, by the classifier that the other files
+    teach; one file is judged by the installed one. Fitting needs jax.
     """
     from phronesis_benchmarks.showing import run_showing  # noqa: PLC0415 - numpy and the tables: not for --help
 

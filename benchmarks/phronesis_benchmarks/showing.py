@@ -1,6 +1,6 @@
-"""Which memories of labelled users show a behaviour, and the weights that tell (``phronesis bench showing``).
+"""Which memories of labelled users show a behaviour, and the classifier that tells (``phronesis bench showing``).
 
-A file holds a user a line (labelled/traits). Each file is judged by weights that were fitted on the others; what
+A file holds a user a line (labelled/traits). Each file is judged by a classifier that was fitted on the others; what
 is shipped was fitted on all. Judged is how well the members of a user's traits are ranked above the rest: the area
 under the curve (Hanley & McNeil 1982), .5 by chance.
 """
@@ -14,31 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phronesis.core.timestamps import parse_moment
-from phronesis.models.text_features import BUCKETS, language_of, normalise_text, rows_of
-from phronesis.traits.by_rules.reading import MemoryFeatures, read
-from phronesis.traits.by_rules.showing import MAX_READ, SHOWN, BehaviourClassifier, Floats, Models, marks_of, with_odds
-from phronesis.traits.by_rules.voices import voice_of
+from phronesis.core.vectors import Floats
+from phronesis.models.reader.text_classifier import TextClassifier
+from phronesis.models.text_features import normalise_text
+from phronesis.traits.by_rules.reading import read_all
+from phronesis.traits.by_rules.showing import CLASSES, SHOWN, load_showing, with_odds
+from phronesis.traits.by_rules.tables import MAX_READ
 from phronesis.traits.laws.records import MemoryInput
-from phronesis_benchmarks.hashed_rows import matrix_of
-from phronesis_benchmarks.optional import import_optional
+from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 from phronesis_benchmarks.traits import load_users
 
-INVERSE_L2: Final = 10.0
-MARKS_WEIGHT: Final = 0.3
-"""``C`` of the regression, and what a mark counts beside all pieces of a text. Of 10 and 40, .1 and .3, these ranked
-the memories of authors left out best."""
+APART: Final = frozenset({"other-person", "hypothetical", "joke"})
+"""Groups of what the user did not do."""
 
-LANGUAGES: Final = ("en", "zh")
-_STEPS: Final = 300
-_LARGEST: Final = 127
-
-
-@dataclass(frozen=True, slots=True)
-class UserMemories:
-    """The memories of one user as they are read, and which are members of a trait."""
-
-    readings: Sequence[MemoryFeatures]
-    shows: Sequence[bool]
+SETTINGS: Final = ClassifierSettings(hidden=64, rounds=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,98 +58,87 @@ class ShowingReport:
         return "\n".join([head, "|" + " --- |" * 6, *rows])
 
 
-def run_showing(data: Sequence[Path], *, out: Path | None = None) -> ShowingReport:
+def run_showing(
+    data: Sequence[Path], *, out: Path | None = None, settings: ClassifierSettings = SETTINGS
+) -> ShowingReport:
     """Judge each file by what the others teach; with ``out``, write there the weights that all of them teach.
 
-    One file is judged by the weights that are installed. InputError names a line that cannot be read; MissingExtra says
-    that scikit-learn, which fits, is not installed.
+    One file is judged by the weights that are installed. InputError names a line that cannot be read; MissingExtra
+    says what is not installed: jax, which fits, or the reader's base weights.
     """
     users = {path: load_users(path) for path in data}
+    everything = [one for those in users.values() for user in those for one in user["memories"]]
+    seen = list(dict.fromkeys(_seen(one["text"]) for one in everything))
+    states = dict(zip(seen, encode_texts(seen), strict=True))
     scores = []
     for path, own in users.items():
         others = [one for other, those in users.items() if other != path for one in those]
-        scores.append(_score(path.name, [told_of(one) for one in own], fit(others) if others else None))
+        scores.append(_score(path.name, own, fit(others, states, settings) if others else None, states))
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        for language, model in fit([one for those in users.values() for one in those]).items():
-            out.joinpath(f"showing_{language}.npz").write_bytes(model.to_bytes())
+        everybody = [one for those in users.values() for one in those]
+        (out / "showing.npz").write_bytes(fit(everybody, states, settings).to_bytes())
     return ShowingReport(tuple(scores))
 
 
-def told_of(user: Mapping[str, Any], *, kind: str | None = None) -> UserMemories:
-    """Read the memories of a labelled user, all as of one ``kind`` where it is given."""
-    seen = [
-        MemoryInput(
-            id=one["id"],
-            content=one["text"],
-            kind=kind or one["kind"],
-            at=parse_moment(one["at"], field="at"),
-            session_id=one.get("session"),
-        )
-        for one in user["memories"]
-    ]
-    voice = voice_of(seen)
-    members = {id_ for trait in user["traits"] for id_ in trait["members"]}
-    return UserMemories([read(one, voice) for one in seen], [one.id in members for one in seen])
+def fit(
+    users: Sequence[Mapping[str, Any]], states: Mapping[str, Floats], settings: ClassifierSettings = SETTINGS
+) -> TextClassifier:
+    """Return the classifier that labelled users teach, by the token states of their memories."""
+    texts = [_seen(one["text"]) for user in users for one in user["memories"]]
+    labels = [label for user in users for label in labels_of(user)]
+    return fit_text_classifier([states[one] for one in texts], labels, classes=CLASSES, settings=settings)
 
 
-def fit(users: Sequence[Mapping[str, Any]]) -> Models:
-    """Fit the weights of each language: the mean of a fit with the memories' kinds and of one that sees none.
-
-    MissingExtra where scikit-learn is not installed.
-    """
-    both = [[told_of(user, kind=kind) for user in users] for kind in (None, "episodic")]
-    models = {}
-    for language in LANGUAGES:
-        learned = [_learned(told, language) for told in both]
-        if len(set(learned[0][2])) > 1:
-            weights, biases = zip(
-                *(_weights(rows, np.array(marks), shows) for rows, marks, shows in learned), strict=True
-            )
-            models[language] = _stored(np.mean(weights, axis=0), float(np.mean(biases)))
-    return models
+def labels_of(user: Mapping[str, Any]) -> list[Sequence[str]]:
+    """Return the classes of each memory of a labelled user."""
+    labels: dict[str, Sequence[str]] = {}
+    for group in user["never"]:
+        if group["why"] in APART or group["why"] == "sensitive":
+            labels |= dict.fromkeys(group["members"], ("apart" if group["why"] in APART else "private",))
+    for trait in user["traits"]:
+        labels |= dict.fromkeys(trait["members"], ("shown",))
+    return [labels.get(one["id"], ()) for one in user["memories"]]
 
 
-def _learned(told: Sequence[UserMemories], language: str) -> tuple[list[list[int]], list[Floats], list[bool]]:
-    """Return the pieces and the marks of all memories in a language, and which show a behaviour."""
-    found = [
-        (rows_of(seen), marks, member)
-        for user in told
-        for one, marks, member in zip(user.readings, marks_of(user.readings), user.shows, strict=True)
-        if language_of(seen := normalise_text(one.text[:MAX_READ])) == language
-    ]
-    return [rows for rows, _, _ in found], [marks for _, marks, _ in found], [member for _, _, member in found]
+def _seen(text: str) -> str:
+    return normalise_text(text[:MAX_READ])
 
 
-def _weights(rows: Sequence[Sequence[int]], marks: Floats, shows: Sequence[bool]) -> tuple[Floats, float]:
-    """Return the weights of pieces and marks, and the bias."""
-    linear = import_optional("sklearn.linear_model", "scikit-learn", field="data")
-    sparse = import_optional("scipy.sparse", "scipy", field="data")
-    learner = linear.LogisticRegression(C=INVERSE_L2, max_iter=_STEPS)
-    learner.fit(sparse.hstack([matrix_of(rows), sparse.csr_matrix(marks * MARKS_WEIGHT)]).tocsr(), np.array(shows))
-    return learner.coef_[0], float(learner.intercept_[0])
+def _score(
+    data: str, users: Sequence[Mapping[str, Any]], model: TextClassifier | None, states: Mapping[str, Floats]
+) -> ShowingScore:
+    def judge(text: str) -> Mapping[str, float]:
+        return (model or load_showing())(states[_seen(text)].astype(np.float32))
 
-
-def _stored(weights: Floats, bias: float) -> BehaviourClassifier:
-    unit = float(np.abs(weights[:BUCKETS]).max()) / _LARGEST
-    pieces = np.rint(weights[:BUCKETS] / unit).astype(np.int8)
-    return BehaviourClassifier(pieces, unit, np.round(weights[BUCKETS:] * MARKS_WEIGHT, 4), round(bias, 4))
-
-
-def _score(data: str, told: Sequence[UserMemories], models: Models | None) -> ShowingScore:
-    odds = np.array([one.odds for user in told for one in with_odds(user.readings, models)])
-    shows = np.array([one for user in told for one in user.shows], np.bool_)
+    odds, shows = [], []
+    for user in users:
+        readings = with_odds(read_all([_memory(one) for one in user["memories"]]), judge)
+        members = {one for trait in user["traits"] for one in trait["members"]}
+        odds += [one.odds for one in readings]
+        shows += [one.id in members for one in readings]
+    given, right = np.array(odds), np.array(shows, np.bool_)
     return ShowingScore(
         data=data,
-        memories=len(odds),
-        members=int(shows.sum()),
-        area=_area(odds, shows),
-        kept=float((odds[shows] > SHOWN).mean()),
-        taken=float((odds[~shows] > SHOWN).mean()),
+        memories=len(given),
+        members=int(right.sum()),
+        area=_area(given, right),
+        kept=float((given[right] > SHOWN).mean()),
+        taken=float((given[~right] > SHOWN).mean()),
     )
 
 
-def _area(odds: Floats, shows: NDArray[np.bool_]) -> float:
+def _memory(one: Mapping[str, Any]) -> MemoryInput:
+    return MemoryInput(
+        id=one["id"],
+        content=one["text"],
+        kind=one["kind"],
+        at=parse_moment(one["at"], field="at"),
+        session_id=one.get("session"),
+    )
+
+
+def _area(odds: NDArray[np.float64], shows: NDArray[np.bool_]) -> float:
     """Return the share of pairs of a member and another in which the member has the higher odds."""
     those, others = odds[shows], np.sort(odds[~shows])
     below = np.searchsorted(others, those, "left") + np.searchsorted(others, those, "right")

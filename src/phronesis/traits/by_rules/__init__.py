@@ -6,7 +6,7 @@ from phronesis.traits.by_rules.reflecting import reflect
 from phronesis.traits.by_rules.revision import reconsider
 from phronesis.traits.by_rules.similarity import Cosine
 
-RULES_VERSION: Final = "reflection-rules/10"
+RULES_VERSION: Final = "reflection-rules/11"
 """Rises when the tables or the rules change what they find."""
 
 __all__ = ["RULES_VERSION", "Cosine", "reconsider", "reflect"]

@@ -14,7 +14,6 @@ from phronesis.traits.by_rules.reading import STATED, MemoryFeatures, read
 from phronesis.traits.by_rules.similarity import MemorySimilarity
 from phronesis.traits.by_rules.statement import behaviours_of
 from phronesis.traits.by_rules.tables import opposites_of, the_tables
-from phronesis.traits.by_rules.voices import SubjectNames
 from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.laws.strength import MIN_MEMORIES
 
@@ -62,9 +61,7 @@ def known_traits(
     """Read the traits."""
     found = []
     for trait in traits:
-        said = read(
-            MemoryInput(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME), SubjectNames(frozenset({"User"}))
-        )
+        said = read(MemoryInput(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME))
         members = sorted({places[one] for one in trait.supporting if one in places})
         against = {places[one] for one in trait.contradicting if one in places}
         shown = [readings[n] for n in members]
@@ -78,7 +75,7 @@ def known_traits(
                 evidence=frozenset(against.union(members)),
                 behaviours=behaviours,
                 opposites=opposites_of(behaviours),
-                denied=said.negated or 2 * sum(one.negated for one in shown) > len(shown),
+                denied="negated" in said.marks or 2 * sum("negated" in one.marks for one in shown) > len(shown),
                 stems=said.stems | {stem for stem, count in counts.items() if count > 1},
             )
         )
@@ -101,9 +98,8 @@ def fits(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness
 
 
 def _shows_the_same(one: MemoryFeatures, known: KnownTrait) -> bool:
-    """Return whether a memory names a behaviour of a trait for sure, and nothing is said against it."""
-    named = {name for name, surely in one.surely.items() if surely >= 1.0}
-    return not one.marks and not one.ended and not named.isdisjoint(known.behaviours)
+    """Return whether a memory names a behaviour of a trait, and not that it ended or is not so."""
+    return not {"ended", "negated"} & one.marks and not one.behaviours.isdisjoint(known.behaviours)
 
 
 def misfits(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
@@ -226,7 +222,7 @@ def without_strays(members: Sequence[int], likeness: MemorySimilarity) -> list[i
 def _one_field(group: Group, readings: Sequence[MemoryFeatures]) -> float:
     """Return the share of the members that the tables know to be of the commonest field of life."""
     tables = the_tables()
-    fields = [{tables.behaviours[name].domain for name in readings[n].behaviours} for n in group.members]
+    fields = [{tables.behaviours[name].field for name in readings[n].behaviours} for n in group.members]
     named = set().union(*fields)
     return max((sum(name in one for one in fields) for name in named), default=0) / len(fields)
 

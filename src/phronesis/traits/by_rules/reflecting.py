@@ -23,13 +23,12 @@ from phronesis.traits.by_rules.clusters import (
     without_strays,
     worth,
 )
-from phronesis.traits.by_rules.reading import MemoryFeatures, read
+from phronesis.traits.by_rules.reading import MemoryFeatures, read_all
 from phronesis.traits.by_rules.revision import contradictions_of, find_contradictions, grade_of
 from phronesis.traits.by_rules.showing import shows, with_odds
 from phronesis.traits.by_rules.similarity import Cosine, MemorySimilarity, by_pieces, likeness_of
 from phronesis.traits.by_rules.statement import behaviours_of, context_of, statement_of
 from phronesis.traits.by_rules.tables import Code, the_tables
-from phronesis.traits.by_rules.voices import voice_of
 from phronesis.traits.laws.records import (
     GENERAL,
     MemoryInput,
@@ -65,16 +64,16 @@ def upgrades_of(traits: Sequence[KnownTrait]) -> list[Upgrade]:
             up := _upgrade(
                 traits,
                 those,
-                say=table.domains[domain].likes,
+                say=table.fields[domain].likes,
                 subtype="preference",
-                context=table.domains[domain].context,
+                context=table.fields[domain].context,
             )
         )
         is not None
     ]
     cores: dict[str, list[KnownTrait]] = {}
     for domain, those in _grouped(traits, "preference", FOR_CORE).items():
-        cores.setdefault(table.domains[domain].core, []).extend(those)
+        cores.setdefault(table.fields[domain].core, []).extend(those)
     for name in sorted(cores):
         up = _upgrade(traits, cores[name], say=table.cores[name].say, subtype="core", context=GENERAL, core=name)
         found += [up] if up is not None else []
@@ -84,13 +83,13 @@ def upgrades_of(traits: Sequence[KnownTrait]) -> list[Upgrade]:
 def _grouped(traits: Sequence[KnownTrait], subtype: str, least: float) -> dict[str, list[KnownTrait]]:
     """Return the traits of a subtype that are sure enough, by the domain most of their behaviours lie in."""
     table = the_tables()
-    likes = {say: name for name, one in table.domains.items() for say in one.likes.values()}
+    likes = {say: name for name, one in table.fields.items() for say in one.likes.values()}
     found: dict[str, list[KnownTrait]] = {}
     for known in traits:
         trait = known.trait
         if trait.subtype != subtype or trait.stage == "trend" or (trait.confidence or 0.0) < least:
             continue
-        domains = sorted(table.behaviours[name].domain for name in known.said.behaviours or known.behaviours)
+        domains = sorted(table.behaviours[name].field for name in known.said.behaviours or known.behaviours)
         domain = likes.get(trait.content) or max(domains, key=domains.count, default=None)
         if domain is not None:
             found.setdefault(domain, []).append(known)
@@ -141,10 +140,9 @@ class SimilarityLevels:
 
 BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
 BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
-BY_MEANING: Final = SimilarityLevels(close=0.8, fit=1.2)
+BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
 """Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
-the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
-teach: precision .91, recall .70 with two encoders (docs/benchmarks.md)."""
+readable labelled users (``phronesis bench traits``, docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +174,7 @@ def reflect(
     memories alone show, and whether that may be told is for others to judge. The order of what is given is of no
     account, and ids in the answer are of ``memories`` and ``traits``.
     """
-    seen = sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))
-    voice = voice_of(seen)
-    readings = with_odds([read(one, voice) for one in seen])
+    readings = with_odds(read_all(memories))
     fresh = [n for n, one in enumerate(readings) if one.id in new]
     live = sorted(traits, key=lambda one: one.id)
     places = {one.id: n for n, one in enumerate(readings)}
@@ -186,9 +182,8 @@ def reflect(
     habits = [sorted(one.evidence) for one in known]
     likeness = likeness_of(readings, (cosine or by_pieces(readings)) if fresh else None, habits, spelt=cosine is None)
     held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
-    compared = likeness.alike is not None
-    shown = {n for n, one in enumerate(readings) if shows(one, weighed=compared)}
-    hidden = {n for n in shown if n not in held and sensitive(readings[n].text)}
+    shown = {n for n, one in enumerate(readings) if shows(one)}
+    hidden = {n for n in shown if n not in held and (readings[n].private or sensitive(readings[n].text))}
     levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
     this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden, levels)
     against = contradictions_of(known, readings, likeness, fresh)

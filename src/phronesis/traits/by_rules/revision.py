@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from phronesis.core.confidence import Grade
+from phronesis.models.text_features import has_han
 from phronesis.traits.by_rules.clusters import KnownTrait
-from phronesis.traits.by_rules.reading import MemoryFeatures, code_of, read
+from phronesis.traits.by_rules.reading import MemoryFeatures, read, read_all
 from phronesis.traits.by_rules.similarity import MemorySimilarity
 from phronesis.traits.by_rules.statement import (
     behaviours_of,
     clause_of,
     language_of,
-    repeats,
+    shares_words,
     soften,
     statement_of,
     trait_sentence,
 )
 from phronesis.traits.by_rules.tables import Code, opposites_of, the_tables
-from phronesis.traits.by_rules.voices import voice_of
 from phronesis.traits.laws.records import MemoryInput, TraitContradiction, TraitInput, TraitRevision, TraitSide
 
 # How good new evidence of a trait is (NM-06).
@@ -27,7 +27,7 @@ from phronesis.traits.laws.records import MemoryInput, TraitContradiction, Trait
 def sides_of(one: MemoryFeatures) -> frozenset[str]:
     """Return the sides of life that a memory shows: work, friends, family, study, home and so on."""
     situations = the_tables().situations
-    return frozenset(side for name in one.situations if (side := situations[name].side) is not None)
+    return frozenset(name for name in one.situations if situations[name].side)
 
 
 def grade_of(new: Sequence[MemoryFeatures], before: Sequence[MemoryFeatures]) -> Grade:
@@ -52,8 +52,6 @@ ABOUT: Final = 0.5
 FEW_WORDS: Final = 6
 """A trait that so few words tell of is named by each of them."""
 
-_LOST: Final = frozenset({"other", "supposed", "joke", "quoted"})
-
 
 def contradictions_of(
     traits: Sequence[KnownTrait], readings: Sequence[MemoryFeatures], likeness: MemorySimilarity, fresh: Sequence[int]
@@ -62,7 +60,7 @@ def contradictions_of(
     found: dict[str, list[int]] = {}
     for n in fresh:
         one = readings[n]
-        if one.barred == "other" or (one.barred is None and not _LOST.isdisjoint(one.marks)):
+        if one.barred or one.apart:
             continue
         for known in traits:
             if n not in known.evidence and opposes(n, known, readings, likeness):
@@ -81,17 +79,11 @@ def opposes(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], liken
         or (words and len(known.stems) <= FEW_WORDS)
         or (bool(known.members) and likeness.mean(n, known.members) >= ABOUT)
     )
-    if one.ended and about:
+    if "ended" in one.marks and about:
         return True
     if known.opposites & one.behaviours and not shared:
-        return not one.negated
-    return shared and one.negated and not known.denied and _denies(one)
-
-
-def _denies(one: MemoryFeatures) -> bool:
-    """Return whether a negation is of what is done, as "hates coffee" and "did not run": the tables know the words."""
-    marks = the_tables().marks[one.code]
-    return marks["denied"].search(one.text.lower()) is not None
+        return "negated" not in one.marks
+    return shared and "negated" in one.marks and not known.denied
 
 
 def find_contradictions(found: dict[str, list[int]], readings: Sequence[MemoryFeatures]) -> list[TraitContradiction]:
@@ -118,12 +110,8 @@ def reconsider(
     dissolve, where it has ended or more speaks against it than for it. The content of a modified trait
     is never the old one.
     """
-    voice = voice_of([*supporting, *contradicting])
-    pro, contra = (
-        [read(one, voice) for one in sorted(those, key=lambda one: (one.at, one.id))]
-        for those in (supporting, contradicting)
-    )
-    code = code_of(trait.content)
+    pro, contra = read_all(supporting), read_all(contradicting)
+    code: Code = "zh" if has_han(trait.content) else "en"
     return (
         _split(trait, pro, contra, code)
         or _replaced(trait, pro, contra, code)
@@ -136,7 +124,7 @@ def _split(
     trait: TraitInput, pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], code: Code
 ) -> TraitRevision | None:
     here, there = _mark_of(pro, contra), _mark_of(contra, pro)
-    if here is None or there is None or any(one.ended for one in contra):
+    if here is None or there is None or any("ended" in one.marks for one in contra):
         return None
     sides = [
         TraitSide(
@@ -154,7 +142,7 @@ def _split(
 def _mark_of(those: Sequence[MemoryFeatures], others: Sequence[MemoryFeatures]) -> str | None:
     """Return the situation that marks one side: most of its memories show it, and hardly any of the other."""
     situations = the_tables().situations
-    counts = Counter(name for one in those for name in one.situations if situations[name].side is not None)
+    counts = Counter(name for one in those for name in one.situations if situations[name].side)
     against = Counter(name for one in others for name in one.situations)
     marked = [
         name for name, count in counts.items() if count >= MOSTLY * len(those) and against[name] <= SELDOM * len(others)
@@ -164,7 +152,7 @@ def _mark_of(those: Sequence[MemoryFeatures], others: Sequence[MemoryFeatures]) 
 
 def _sided(content: str, situation: str, code: Code) -> str:
     say = the_tables().situations[situation].say[code]
-    if repeats(content.lower(), say):
+    if shares_words(content, say, code):
         return content
     return f"{say}：{content}" if code == "zh" else f"{content} {say}"
 
@@ -182,22 +170,16 @@ def _replaced(
     trait: TraitInput, pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], code: Code
 ) -> TraitRevision | None:
     """Take what the newest memory says instead, or the opposite behaviour that several of them show."""
-    old = (
-        frozenset(behaviours_of(pro))
-        | read(MemoryInput(id=trait.id, content=trait.content, kind="fact", at=contra[-1].at), voice_of(())).behaviours
-        if contra
-        else frozenset()
-    )
+    if not contra:
+        return None
+    said = read(MemoryInput(id=trait.id, content=trait.content, kind="fact", at=contra[-1].at))
+    against = opposites_of(said.behaviours.union(behaviours_of(pro)))
     for name in behaviours_of(contra):
-        if name in opposites_of(old):
+        if name in against:
             say = the_tables().behaviours[name].say[code]
             return _modified(trait, f"现在经常{say}" if code == "zh" else f"Now often {say}", code)
-    for one in reversed(contra):
-        found = the_tables().marks[one.code]["instead"].search(one.text.lower())
-        if found is not None:
-            rest = clause_of(one.text[found.start() :], one.code)
-            return _modified(trait, rest, one.code)
-    return None
+    latest = next((one for one in reversed(contra) if "instead" in one.marks), None)
+    return None if latest is None else _modified(trait, clause_of(latest.text), latest.code)
 
 
 def _modified(trait: TraitInput, content: str, code: Code) -> TraitRevision | None:
@@ -209,7 +191,7 @@ def _modified(trait: TraitInput, content: str, code: Code) -> TraitRevision | No
 
 def _dissolved(pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], code: Code) -> TraitRevision | None:
     latest = max((one.at for one in pro), default=None)
-    if any(one.ended and (latest is None or one.at >= latest) for one in contra):
+    if any("ended" in one.marks and (latest is None or one.at >= latest) for one in contra):
         why = "较新的记忆表明已经不再如此" if code == "zh" else "A newer memory says that it has ended"
     elif len(contra) >= len(pro):
         why = "相反的记忆不少于支持的记忆" if code == "zh" else "No less speaks against it than for it"

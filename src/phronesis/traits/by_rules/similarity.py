@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.models.text_features import bucket, has_han, normalise_text, pieces
+from phronesis.index.tokens import ENGLISH_STOP_WORDS
+from phronesis.models.text_features import bucket, normalise_text, pieces
 from phronesis.traits.by_rules.reading import STATED, MemoryFeatures
-from phronesis.traits.by_rules.showing import MAX_READ
-from phronesis.traits.by_rules.tables import the_tables
-from phronesis.traits.by_rules.terms import words_of
+from phronesis.traits.by_rules.tables import MAX_READ
 
 # How near memories are where no encoder looks: by the pieces of their words, the rarer the more.
 
@@ -36,12 +35,8 @@ def by_pieces(readings: Sequence[MemoryFeatures]) -> Callable[[Sequence[str]], F
 
 
 def _telling(text: str) -> str:
-    """Leave out of an English text the words that say little of what it is about: "out of the"."""
-    if has_han(text):
-        return text
-    tables = the_tables()
-    words = words_of(text, tables.irregular)
-    return " ".join(one.written for one in words if one.stem not in tables.generic["en"])
+    """Leave out of a text the English words that say little of what it is about: "out of the"."""
+    return " ".join(word for word in text.split(" ") if word not in ENGLISH_STOP_WORDS)
 
 
 def cosines_of_pieces(texts: Sequence[str]) -> Floats:
@@ -185,15 +180,11 @@ def share_deviations(deviations: Floats) -> Floats:
 Cosine = Callable[[Sequence[str]], Floats]
 """Gives the matrix of cosines of the vectors of ids; NaN in rows and columns of those that have none."""
 
-SAME_BEHAVIOUR: Final = 0.8
+SAME_BEHAVIOUR: Final = 0.95
 BEHAVIOUR_HELPED: Final = 0.5
-SAME_DOMAIN: Final = 0.15
-SAME_SITUATION: Final = 0.12
 SAME_WORD: Final = 0.6
 """What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
-one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench traits``), with their tables and without
-any. With an encoder a behaviour counts less, for tables misread what they do not know, and words count nothing beside
-what it says: what shares a word and no meaning is as common as what shares both."""
+one in all, Sparck Jones 1972). With an encoder a behaviour counts less and words count nothing beside what it says."""
 
 DEVIATION: Final = 0.45
 """Weight of a standard deviation of the user's cosines. What two memories share counts in full from one deviation
@@ -253,20 +244,13 @@ class MemorySimilarity:
         return out
 
 
-def features(
-    readings: Sequence[MemoryFeatures], *, word: float, behaviour: float = SAME_BEHAVIOUR
-) -> list[dict[str, float]]:
+def features(readings: Sequence[MemoryFeatures], *, word: float, behaviour: float) -> list[dict[str, float]]:
     """Return what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
     counts = Counter(stem for one in readings for stem in one.stems)
     rarest = log(1.0 + len(readings))
-    tables = the_tables()
     out = []
     for one in readings:
-        held = {f"b:{name}": behaviour * surely for name, surely in one.surely.items()}
-        for name, surely in one.surely.items():
-            domain = f"d:{tables.behaviours[name].domain}"
-            held[domain] = max(held.get(domain, 0.0), SAME_DOMAIN * surely)
-        held |= {f"s:{name}": SAME_SITUATION for name in one.situations}
+        held = {f"b:{name}": behaviour for name in one.behaviours}
         for stem in one.stems:
             if word and 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
                 rarity = log((1.0 + len(readings)) / counts[stem]) / rarest
@@ -295,7 +279,7 @@ def likeness_of(
         left = centre_cosines(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
         given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
     weights = (
-        features(readings, word=SAME_WORD)
+        features(readings, word=SAME_WORD, behaviour=SAME_BEHAVIOUR)
         if given is None
         else features(readings, word=0.0, behaviour=SPELT if spelt else BEHAVIOUR_HELPED)
     )

@@ -25,7 +25,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/10"
+    assert RULES_VERSION == "reflection-rules/11"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -46,7 +46,7 @@ def test_what_is_sensitive_shows_nothing_else() -> None:
     seen = memories(
         *RUNS,
         "Jogged past the clinic before work for my test",
-        "Ran to the clinic before work",
+        "Went running to the clinic before work",
         "Went for a run to the clinic before work",
     )
     found = reflect(seen, ids(seen), [], sensitive=lambda text: "clinic" in text).new_behaviors

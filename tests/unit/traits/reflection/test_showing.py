@@ -1,17 +1,17 @@
 """What shows a behaviour is told from what else is known; without an encoder memories are compared by spelling."""
 
+from itertools import product
+
 import numpy as np
 
-from phronesis.traits.by_rules.reading import MemoryFeatures, read
-from phronesis.traits.by_rules.showing import with_odds
+from phronesis.traits.by_rules.reading import MemoryFeatures, read_all
+from phronesis.traits.by_rules.showing import chances_of, shows, with_odds
 from phronesis.traits.by_rules.similarity import cosines_of_pieces
-from phronesis.traits.by_rules.voices import voice_of
 from seen_memories import memories
 
 
-def readings(*texts: str, kind: str = "episodic") -> list[MemoryFeatures]:
-    seen = memories(*texts, kind=kind)
-    return [read(one, voice_of(seen)) for one in seen]
+def readings(*texts: str) -> list[MemoryFeatures]:
+    return read_all(memories(*texts))
 
 
 DONE = (
@@ -28,12 +28,29 @@ FACTS = (
 )
 
 
-def test_what_is_done_has_higher_odds_than_what_is_so() -> None:
-    cases: list[str] = ["episodic", "fact"]
-    for kind in cases:
-        given = with_odds(readings(*DONE, *FACTS, kind=kind))
-        for done in given[:4]:
-            assert all(done.odds > known.odds for known in given[4:] if known.code == done.code), done.text
+def test_what_is_done_is_likelier_a_behaviour_than_what_is_so() -> None:
+    def chance(text: str) -> float:
+        chances = chances_of(text)
+        assert chances is not None
+        return chances["shown"]
+
+    for done, known in product(DONE, FACTS):
+        assert chance(done) > chance(known) or done.isascii() != known.isascii(), (done, known)
+
+
+def test_without_a_reader_plain_words_tell_what_is_no_behaviour() -> None:
+    given = with_odds(readings("Went for a run", "If only I had time to run", "要是有空就去夜跑"), lambda _: None)
+    assert [shows(one) for one in given] == [True, False, False]
+    assert [one.apart for one in given] == [False, True, True]
+
+
+def test_many_memories_are_told_from_the_users_mean() -> None:
+    def judge(text: str) -> dict[str, float]:
+        return {"shown": 0.99 if "luck" in text else 0.5, "apart": 0.0, "private": 0.0}
+
+    few, many = ([f"{what} {n}" for what in ("A boiler", "Luck: luck") for n in range(size)] for size in (2, 20))
+    assert all(map(shows, with_odds(readings(*few), judge)))
+    assert [shows(one) for one in with_odds(readings(*many), judge)] == [*[False] * 20, *[True] * 20]
 
 
 def test_memories_are_near_by_how_their_rarer_words_are_spelt() -> None:
