@@ -19,6 +19,7 @@ def policy(server: servers.ModelServer, *roles: str, **more: Any) -> dict[str, A
         "embedder": "none",
         "gateways": {"scripted": {"kind": "openai", "base_url": server.base_url, "tries": 1}},
         "roles": dict.fromkeys(roles or ("reflect",), role),
+        "traits": {"sensitive": {"topics": []}},  # the made sentences are no texts that a classifier could judge
         **more,
     }
 

@@ -22,7 +22,7 @@ LEAST = {"langgraph": 8, "openai_agents": 7, "anthropic": 9, "langchain": 11, "m
 
 AT_THE_FLOOR = (
     "tests/contract/test_migrations.py",
-    "tests/interfaces/test_http_admission.py",
+    "tests/interfaces/test_http_routes.py",
     "tests/interfaces/test_mcp_graph.py",
     "tests/interfaces/test_cli_keys.py",
     "tests/unit/models/test_openai_chat.py",

@@ -96,7 +96,7 @@ def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk:
     told = talk("/forget 门禁卡", "no", "/forget 门禁卡", "all")
     assert "1. 门禁卡编号是 4711x。" in told.out
     assert "forget which? numbers, all, or anything else for none\nnothing was forgotten\n" in told.out
-    assert told.out.endswith("forgotten: 1; /undo takes it back\n")
+    assert told.out.endswith("forgotten: 2; /undo takes it back\n")  # the message, and the number taken from it
     citation = f"mem:{added['items'][0]['id']}"
     assert call("get", citation, "--json").json["status"] == "archived"
     assert "4711x" not in talk("门禁卡编号是多少？").out

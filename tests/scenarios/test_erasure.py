@@ -482,9 +482,9 @@ def test_a_reason_may_not_quote_what_is_erased(memory: Memory) -> None:
 def test_a_trait_whose_first_memory_is_erased_is_found_in_the_others(memory: Memory) -> None:
     said = [
         "Went for a run before work",
-        "Ran five kilometres before work",
-        "Another run before work today",
-        "Went for a run in the rain before work",
+        "Went for a long run before work",
+        "Went for another run before work",
+        "Went for a run again before work",
     ]
     added = [
         memory.add(text, user_id="alice", kind="episodic", session_id=f"s{n}").items[0].id

@@ -186,7 +186,7 @@ def test_what_a_question_found_is_followed_too(asking: Told) -> None:
     told.reflect()
     told.remember("a", "b", "c", days=1)
     told.script.questions = (f"What happened at the lake at {HIDDEN}?",)
-    told.reflect(new_behaviors=[{**behavior("tea", "a", "b", "c"), "content": f"Is fond of {HIDDEN}"}])
+    told.reflect(new_behaviors=[{**behavior("tea", "a", "b", "c"), "content": f"Is given to {HIDDEN}"}])
     assert HIDDEN in shown(told)
     told.script.questions = ("What happened?",)
     told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])

@@ -5,7 +5,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.lazy_loading import load_once
 from phronesis.core.text import UNSPACED
 
 RULES_VERSION: Final = "mentions-rules/2"
@@ -32,47 +31,40 @@ _EXTENSIONS: Final = (
 """Extensions that make a word a file without a folder; otherwise "5 p.m." and "kids.They" would be files."""
 
 
-@load_once
-def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
-    """Return the rules, each with a literal that quickly excludes most texts, compiled on first use."""
-    return (
-        # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
+_RULES: Final = (
+    # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
+    (
+        "url",
+        "://",
+        rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}",
+    ),
+    (
+        "email",
+        "@",
         (
-            "url",
-            re.compile("://"),
-            re.compile(
-                rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"
-            ),
+            rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@"
+            r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}"
         ),
+    ),
+    (
+        "file",
+        "[.][A-Za-z]",
         (
-            "email",
-            re.compile("@"),
-            re.compile(
-                rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@"
-                r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}"
-            ),
+            rf"(?<!{_LETTER})(?<![/.~-])(?:"
+            rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
+            rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
         ),
-        (
-            "file",
-            re.compile("[.][A-Za-z]"),
-            re.compile(
-                rf"(?<!{_LETTER})(?<![/.~-])(?:"
-                rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
-                rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
-            ),
-        ),
-        ("handle", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<!@)@[A-Za-z][A-Za-z0-9_-]{{1,38}}")),
-        ("title", re.compile("《"), re.compile(r"《([^《》\n]{1,40})》")),
-        # What stands before the name is looked at behind its first letter: capitals are found fast.
-        (
-            "name",
-            re.compile(_CAPITAL),
-            re.compile(
-                rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}"
-                rf"(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})"
-            ),
-        ),
-    )
+    ),
+    ("handle", "@", rf"(?<!{_LETTER})(?<!@)@[A-Za-z][A-Za-z0-9_-]{{1,38}}"),
+    ("title", "《", r"《([^《》\n]{1,40})》"),
+    # What stands before the name is looked at behind its first letter: capitals are found fast.
+    (
+        "name",
+        _CAPITAL,
+        rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})",
+    ),
+)
+"""Rules, each with an expression that quickly excludes most texts; ``re`` compiles and keeps them at first use."""
 
 
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s{0,2})$")
@@ -109,9 +101,10 @@ def find_mentions(text: str) -> list[NameMatch]:
     taken = bytearray(len(scanned))
     found: list[NameMatch] = []
     names: list[NameMatch] = []
-    for kind, needed, pattern in _rules():
-        if needed.search(scanned) is None:
+    for kind, needed, source in _RULES:
+        if re.search(needed, scanned) is None:
             continue
+        pattern = re.compile(source)
         group = pattern.groups  # the quoted title, or else the whole match
         for match in pattern.finditer(scanned):
             if kind == "name" and match[group].casefold() in _COMMON:

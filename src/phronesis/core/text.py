@@ -8,7 +8,7 @@ respelled.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
@@ -38,26 +38,6 @@ def storable(text: str) -> str:
 def is_storable(text: str) -> bool:
     """Return whether a text holds neither NUL nor a lone surrogate."""
     return "\0" not in text if text.isascii() else _UNSTORABLE.search(text) is None
-
-
-def one_of(words: Iterable[str]) -> str:
-    """Return the source of a regular expression that finds any of ``words``, none of them empty; their order is lost.
-
-    What several begin with stands there once: the engine tries one alternative after the other at every place, and so
-    the hundred words of a table cost it a third of what they would.
-    """
-    rests: dict[str, list[str]] = {}
-    for word in sorted(set(words)):
-        rests.setdefault(word[0], []).append(word[1:])
-    found: list[str] = []
-    for first, more in rests.items():
-        if "" in more:  # where this is found, what goes on from it need not be
-            found.append(re.escape(first))
-        elif len(more) == 1:
-            found.append(re.escape(first + more[0]))
-        else:
-            found.append(f"{re.escape(first)}(?:{one_of(more)})")
-    return "|".join(found)
 
 
 def check_id(value: object, *, field: str) -> str:

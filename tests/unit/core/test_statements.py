@@ -1,9 +1,13 @@
 """When two values are one: the form that is compared, and a value said more fully."""
 
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.statements import MAX_FORM, alike, extends, plain_form
+from phronesis.core.items import Trust
+from phronesis.core.proposals import Conflict
+from phronesis.core.statements import MAX_FORM, Occurrence, Statement, alike, extends, plain_form
 
 
 def test_case_width_spaces_and_end_punctuation_do_not_count() -> None:
@@ -43,3 +47,13 @@ def test_a_value_said_more_fully() -> None:
         assert (extends(longer, shorter, "one"), extends(longer, shorter, "many")) == (one, many), longer
         assert not extends(shorter, longer, "one"), longer
         assert alike(shorter, longer, "one") == (one or longer == shorter), longer
+
+
+def test_the_rule_for_conflicts_says_which_statement_wins() -> None:
+    early, late = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2))
+    later = Occurrence(at=late, trust=Trust.TOOL, by=None)
+    cases: list[tuple[Conflict, bool]] = [("keep_both", False), ("trust", True), ("occurred", False)]
+    for conflict, wins in cases:
+        saying = Occurrence(at=early, trust=Trust.USER, by=None)
+        new = Statement(id="a", kind="profile", key="job", form="x", saying=saying, conflict=conflict)
+        assert new.beats(later) is wins, conflict

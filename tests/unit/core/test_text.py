@@ -1,7 +1,5 @@
 """What may be an id and what may be a text."""
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,11 +59,3 @@ def test_texts_that_are_refused() -> None:
         with pytest.raises(InputError) as caught:
             text.check_text(bad, field="f")
         assert len(str(caught.value)) < 200, bad
-
-
-@given(st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=8), st.text("abc.", max_size=12))
-def test_one_of_words_is_found_where_the_first_of_them_stands(words: list[str], given_text: str) -> None:
-    match = re.search(text.one_of(words), given_text)
-    places = [given_text.find(word) for word in words if word in given_text]
-    assert (match.start() if match else None) == (min(places) if places else None)
-    assert match is None or match[0] in words

@@ -30,11 +30,11 @@ TEAM: Final = "team"
 STATED: Final = 0.5
 """The least likelihood at which a text speaks of a topic."""
 
-HINTED: Final = 0.2
+HINTED: Final = 0.35
 """The same for the sentence of a trait, and for the mean of its evidence: what each text hints at, all say together."""
 
 SUPPORTING: Final = 0.1
-"""The same where the text holds a plain word of the topic."""
+"""The same where the text holds a plain word of the topic; of a trait the word is enough."""
 
 REMEMBERED: Final = 4096
 """Texts whose topics are remembered: reflections ask of the same memories again."""
@@ -79,13 +79,13 @@ class Guard:
         """Return why a trait must not be inferred; None: it may.
 
         ``content`` is its sentence, ``evidence`` the texts it stands on. It is refused when the sentence hints at a
-        topic, when half or more of the evidence speaks of topics, of which the most frequent is named, and when the
-        evidence together hints at one.
+        topic, when half or more of the evidence does, of whatever topics, of which the most frequent is named, and
+        when the evidence together hints at one.
         """
         said = self._forbidden(content) or self._found(content, HINTED)
         if said is not None:
             return said
-        found = [one for text in evidence if (one := self.topic(text)) is not None]
+        found = [one for text in evidence if (one := self._forbidden(text) or self._found(text, HINTED)) is not None]
         if found and 2 * len(found) >= len(evidence):
             ((topic, _),) = Counter(one.topic for one in found).most_common(1)
             return next(one for one in found if one.topic == topic)
@@ -106,8 +106,8 @@ class Guard:
         topic, chance = max(chances.items(), key=lambda one: one[1], default=("", 0.0))
         if chance >= least:
             return Finding(topic)
-        known = self._known_word(text) if chance >= SUPPORTING else None
-        return known if known is not None and chances.get(known.topic, 0.0) >= SUPPORTING else None
+        known = self._known_word(text) if chance >= SUPPORTING or least < STATED else None
+        return known if known and (least < STATED or chances.get(known.topic, 0.0) >= SUPPORTING) else None
 
     def _chances(self, text: str) -> Chances | None:
         if not self._topics or not any(map(str.isalpha, text)):

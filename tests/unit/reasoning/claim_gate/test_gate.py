@@ -43,7 +43,7 @@ def found(field: str, value: Any) -> set[str]:
     return {violation.rule for violation in gate(text)}
 
 
-WORDED = {"next_step": (0.82, 0.92), "positive_constraint": (0.85, 0.98)}
+WORDED = {"next_step": (0.8, 0.92), "positive_constraint": (0.85, 0.98)}
 """Shares of the examples that a rule of wording refuses and lets pass; every other rule is exact."""
 
 
