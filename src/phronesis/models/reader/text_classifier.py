@@ -23,10 +23,11 @@ WEIGHTS: Final = ("mix.w", "mix.b", "token.w", "token.b", "whole.w")
 
 @dataclass(frozen=True, slots=True)
 class TextClassifier:
-    """The classes and the weights."""
+    """The classes and the weights; ``encoder`` is the fingerprint of the encoder whose states it was fitted over."""
 
     classes: Sequence[str]
     weights: Mapping[str, Floats]
+    encoder: str
 
     def __call__(self, states: Floats) -> dict[str, float]:
         """Return how likely each class holds of the text with these token states."""
@@ -41,12 +42,14 @@ class TextClassifier:
         """Return the stored form, in half precision."""
         arrays: dict[str, Any] = {name: self.weights[name].astype(np.float16) for name in WEIGHTS}
         out = io.BytesIO()
-        np.savez_compressed(out, about=np.frombuffer(json.dumps(list(self.classes)).encode(), np.uint8), **arrays)
+        about = json.dumps({"classes": list(self.classes), "encoder": self.encoder}).encode()
+        np.savez_compressed(out, about=np.frombuffer(about, np.uint8), **arrays)
         return out.getvalue()
 
 
 def load_text_classifier(stored: bytes) -> TextClassifier:
     """Return a classifier from its stored form."""
     with np.load(io.BytesIO(stored)) as arrays:
-        classes = json.loads(arrays["about"].tobytes())
-        return TextClassifier(classes, {name: arrays[name].astype(np.float32) for name in WEIGHTS})
+        about = json.loads(arrays["about"].tobytes())
+        weights = {name: arrays[name].astype(np.float32) for name in WEIGHTS}
+        return TextClassifier(about["classes"], weights, about["encoder"])
