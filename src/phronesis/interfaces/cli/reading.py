@@ -68,7 +68,6 @@ def search(
     QUERY may be a question or words, in English or Chinese.
     """
     with store.open() as memory:
-        memory.flush()  # 'add' leaves the vectors to who needs them
         found = memory.search(query, **scope.named(), **narrowing.named(), limit=limit, across=across, **how)
     store.answer(found, render.say_found)
 
@@ -190,7 +189,6 @@ def context(
     """
     named = scope.named()
     with store.open() as memory:
-        memory.flush()
         package = memory.compose_context(
             named.pop("session_id", _NO_SESSION), message, **named, token_budget=token_budget
         )

@@ -102,6 +102,7 @@ def add(
         result = memory.add(
             content, **scope.named(), **stated.named(), supersedes=replaced, idempotency_key=idempotency_key
         )
+        memory.flush()
     store.answer(result, render.say_added)
 
 
