@@ -20,17 +20,19 @@ ANSWERS: dict[str, list[dict[str, Any]]] = json.loads((DATA / "story_answers.jso
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
 """When the story is told: all of it has happened."""
 
-_TURN = re.compile(r'<turn-(\d+) n="(\d+)" role="\w+" date="[\d-]+">\n(.*?)\n</turn-\1>', re.DOTALL)
+_TURN = re.compile(r'<turn-(\d+) n="(\d+)" role="\w+"[^>]*>\n(.*?)\n</turn-\1>', re.DOTALL)
+_HELD = re.compile(r"^(\d+) \| (.*)$", re.MULTILINE)
 
 
 def read_well(reply: Reply) -> None:
-    """Answer as a model that reads well, and adds what it is asked to compare."""
-    asked: list[dict[str, str]] = reply.asked.body["messages"]
-    data = asked[-1]["content"]
-    if "Said now:" in data:
-        servers.chat(json.dumps({"judgements": []}))(reply)  # the rules of consolidation decide
-        return
+    """Answer as a model that reads well, and names what a new value replaces by its number."""
+    data = reply.asked.body["messages"][-1]["content"]
     memories = [{"n": int(n), **row} for _, n, text in _TURN.findall(data) for row in ANSWERS.get(text, ())]
+    for row in memories:
+        replaced = row.pop("replaces", None)
+        if replaced is not None:
+            row["held"] = [int(n) for n, line in _HELD.findall(data) if replaced in line and line.count(row["key"])]
+            row["act"] = "replace"
     servers.chat(json.dumps({"names": [], "memories": memories}))(reply)
 
 

@@ -1,6 +1,6 @@
 """Configuration: the settings of a process, and the policy of a team."""
 
-from phronesis.config.model_roles import ChatRole, EmbedRole, Gateway, RerankRole
+from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, RerankRole
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
 from phronesis.config.policy_sections import (
     SENSITIVE_TOPICS,
@@ -32,6 +32,7 @@ __all__ = [
     "ClaimIndex",
     "EmbedRole",
     "ExperienceRules",
+    "ExtractRole",
     "Gateway",
     "ModelPrice",
     "Policy",

@@ -259,7 +259,13 @@ class Gates(Part):
     )
     tool: _Confidence = pydantic.Field(default=0.9, description="Of what a tool answered.")
     inferred: _Confidence = pydantic.Field(
-        default=1.0, description="Of what nobody said; its confidence is at most 0.6, so above that none is remembered."
+        default=0.6,
+        description="Of what follows from somebody's words and was not said; its confidence is at most 0.6, so above"
+        " that none is remembered.",
+    )
+    assistant: _Confidence = pydantic.Field(
+        default=1.0,
+        description="Of what the assistant says; its confidence is at most 0.6, as that of what is inferred.",
     )
     never: tuple[Annotated[str, pydantic.AfterValidator(_is_listed_type)], ...] = pydantic.Field(
         default=(),

@@ -177,6 +177,20 @@ class ChatRole(Role):
     max_tokens: int = pydantic.Field(default=2000, ge=16, le=32768, description="Tokens of an answer at most.")
 
 
+class ExtractRole(ChatRole):
+    """The role of reading messages."""
+
+    messages: int = pydantic.Field(
+        default=24, ge=1, le=100, description="Messages that one call reads at most; a small model reads one better."
+    )
+    context: int = pydantic.Field(
+        default=800,
+        ge=0,
+        le=8000,
+        description="Tokens, about, of the held memories and earlier messages that a call is shown beside them.",
+    )
+
+
 class RerankRole(Role):
     """The role of judging how well texts answer a question."""
 
@@ -206,6 +220,7 @@ def _choice(value: Any) -> str:
 _Rules = Annotated[Literal["rules"], pydantic.Tag(RULES)]
 _BY_WORD = pydantic.Discriminator(_choice)
 
+Extract = Annotated[Annotated[ExtractRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Chat = Annotated[Annotated[ChatRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Rerank = Annotated[Annotated[RerankRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Embed = Annotated[Annotated[EmbedRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
@@ -214,7 +229,9 @@ Embed = Annotated[Annotated[EmbedRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WOR
 class Roles(Part):
     """Who does what: a model, or the word ``rules`` for the twin by rules, which is the default."""
 
-    extract: Chat = pydantic.Field(default=RULES, description="Finds what a conversation says that is worth keeping.")
+    extract: Extract = pydantic.Field(
+        default=RULES, description="Finds what a conversation says that is worth keeping."
+    )
     plan: Chat = pydantic.Field(default=RULES, description="Decides where to look for what a message asks.")
     summarise: Chat = pydantic.Field(default=RULES, description="Keeps the working summary of a session.")
     reflect: Chat = pydantic.Field(default=RULES, description="Finds trends and behaviours in what was remembered.")

@@ -18,16 +18,25 @@ from phronesis.conversation.entity_resolution import (
     names_stated,
     said_subject,
 )
-from phronesis.conversation.laws import Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.laws import NOTHING, Verdict, best_match, confirm, consolidate, enter, finish, retract
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
-from phronesis.core.ids import item_id
 from phronesis.core.items import UTC_OFFSET, Item, Trust
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import EvidenceRow, Mention, normal_name
-from phronesis.core.statements import COMPARED, OPPOSITE, STATED, HeldStatement, Occurrence, Statement, plain_form
+from phronesis.core.statements import (
+    COMPARED,
+    STATED,
+    HeldStatement,
+    Occurrence,
+    Statement,
+    opposite_key,
+    plain_form,
+    proposed_form,
+    proposed_item_id,
+)
 from phronesis.core.timestamps import parse_moment
 from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
@@ -92,16 +101,16 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
     trust = min(message.trust, MOST_TRUSTED[proposal.basis])
     by = message.name if message.role == "user" else message.name or message.agent_id
     said = proposal.content if proposal.value is None else proposal.value
-    form = plain_form(proposal.compared if proposal.compared is not None else said)
+    form = proposed_form(proposal)
     data = {
         BY: by,
         COMPARED: form if form != plain_form(said) else None,
         DUE: proposal.due,
+        **proposal.notes,
         UTC_OFFSET: message.data.get(UTC_OFFSET),
     }
-    natural = f"{proposal.subject}\n{proposal.key}\n{form}"
     item = Item(
-        id=item_id(entry.id, proposal.kind, natural),
+        id=proposed_item_id(entry.id, proposal),
         kind=proposal.kind,
         content=proposal.content,
         entry_id=entry.id,
@@ -151,9 +160,36 @@ class _JudgementMatch:
         one = replace(one, item=item)
         about = self._about(proposal)
         statement = self._statement(one, about)
-        verdict = _by_judgement(one, statement, about) or _by_rule(one, statement, about)
+        verdict = (
+            self._by_relation(one, statement, about)
+            or _by_judgement(one, statement, about)
+            or _by_rule(one, statement, about)
+        )
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
+
+    def _by_relation(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict | None:
+        """Return the verdict on a statement that names held items; None where none of them is current.
+
+        Items of other subjects are never touched.
+        """
+        proposal = one.proposal
+        named = [held for held in about if held.item.id in proposal.held and held.current]
+        if proposal.relation is None or not named:
+            return None
+        ids = frozenset(held.item.id for held in named)
+        if proposal.relation == "replaces":
+            return consolidate(replace(statement, against=statement.against | ids), about)
+        if proposal.relation == "ends":
+            ended = [
+                finish(statement, held) if proposal.done else retract(statement, [held], named=ids) for held in named
+            ]
+            patches = {name: fields for verdict in ended for name, fields in verdict.patches.items()}
+            return Verdict(act="RETRACT", patches=patches) if patches else NOTHING
+        (target, *_) = named
+        verdict = confirm(statement, target, ())
+        fuller = proposal.relation == "refines" and statement.saying.trust >= target.item.trust
+        return replace(verdict, act="UPDATE" if fuller else "NONE", counted=verdict.counted or fuller)
 
     def _about(self, proposal: Proposal) -> list[HeldStatement]:
         if proposal.key == ALIAS_KEY:
@@ -233,9 +269,10 @@ def _held(
     """Return the items that the statements may be about, with their sayings, and the ids of those without evidence."""
     proposals = [one.proposal for one in stated]
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
-    keys = {key for p in proposals for key in (p.key, OPPOSITE.get(p.key, p.key), *(TASKS if p.done else ()))}
+    keys = {key for p in proposals for key in (p.key, opposite_key(p.key), *(TASKS if p.done else ()))}
     found = {item.id: item for item in view.stated(subjects, keys, STATED)}
     targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
+    targets += [item_id for proposal in proposals for item_id in proposal.held]
     if targets:
         found |= {item.id: item for item in view.items(targets).values() if item.kind in STATED}
     rows = view.evidence(found) if found else {}

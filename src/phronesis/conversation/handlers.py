@@ -7,15 +7,14 @@ Sessions, calls and references are stored. Statements in the messages become sep
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.config import Policy
+from phronesis.config import ExtractRole, Policy
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
 from phronesis.conversation.entity_resolution import make_entity, make_mention
-from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, ModelExtractor, extract_locally
+from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
-from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.conversation.retention_policy import terms_of, withheld_in
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
@@ -32,6 +31,7 @@ from phronesis.core.entries import (
 )
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import PROPOSALS
 from phronesis.core.relations import Entity, Mention
@@ -46,6 +46,12 @@ from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
 from phronesis.log.reader import message_text
 from phronesis.models.model_registry import ModelRegistry
 from phronesis.store.lane_view import LaneView
+
+if TYPE_CHECKING:
+    from phronesis.conversation.extraction import model_extractor
+    from phronesis.conversation.extraction.context import FindItems
+else:
+    model_extractor = lazy_module("phronesis.conversation.extraction.model_extractor")
 
 TRUST_OF_ROLE: Final = {
     "user": Trust.USER,
@@ -285,19 +291,26 @@ class InZone:
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of the inner prepare, and the offsets if there are any."""
-        name = payload_of(entry, TurnPayload).get(TIME_ZONE) or self.zone
+        bench = replace(bench, adapt=lambda following: self._localised(following)[0])
+        said, offsets = self._localised(entry)
+        if not offsets:
+            return self.prepare(bench, entry)
+        body = {"zone": self._zone_of(entry), "minutes": [list(one) for one in offsets]}
+        return [*self.prepare(bench, said), Outcome(role=OFFSETS, made_by=OFFSETS_VERSION, body=body)]
+
+    def _zone_of(self, entry: Entry) -> str:
+        return payload_of(entry, TurnPayload).get(TIME_ZONE) or self.zone
+
+    def _localised(self, entry: Entry) -> tuple[Entry, list[tuple[int, int]]]:
+        """Return an entry with its messages' local times, and the offsets of those that had none."""
         messages = list(payload_of(entry, TurnPayload).get("messages", ()))
         offsets: list[tuple[int, int]] = []
         for n, message in enumerate(messages):
-            local = _local(entry, message, name)
+            local = _local(entry, message, self._zone_of(entry))
             if local is not None:
                 messages[n] = {**message, "created_at": local}
                 offsets.append((n, offset_minutes(local) or 0))
-        if not offsets:
-            return self.prepare(bench, entry)
-        said = replace(entry, payload={**entry.payload, "messages": messages})
-        body = {"zone": name, "minutes": [list(one) for one in offsets]}
-        return [*self.prepare(bench, said), Outcome(role=OFFSETS, made_by=OFFSETS_VERSION, body=body)]
+        return (replace(entry, payload={**entry.payload, "messages": messages}) if offsets else entry), offsets
 
 
 def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
@@ -328,13 +341,19 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
 # Choosing how turns are prepared, by the policy: rules, or the models of the roles.
 
 
-def prepare_turns(roster: ModelRegistry, policy: Policy) -> Prepare:
-    """Return the extractor for turns, with session summaries where a model makes them."""
+def prepare_turns(roster: ModelRegistry, policy: Policy, *, find: "FindItems") -> Prepare:
+    """Return the extractor for turns, with session summaries where a model makes them.
+
+    ``find`` searches for the held items that bear on new messages.
+    """
     gates, terms = policy.gates, terms_of(policy)
-    gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
+    gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred, assistant=gates.assistant)
     local = LocalExtractor(MessageExtractor(gate=gate) if policy.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
-    prepare: Prepare = local if names is None else ModelExtractor(names, local, ConsolidationJudge(names))
+    prepare: Prepare = local
+    role = policy.roles.extract
+    if names is not None and isinstance(role, ExtractRole):
+        prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)
     if lines is not None:
         own = policy.summary
         prepare = SessionSummarizer(

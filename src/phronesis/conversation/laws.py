@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from phronesis.core.items import Trust
 from phronesis.core.proposals import Decision, Retention
-from phronesis.core.statements import OCCASIONS, OPPOSITE, SAME_DAY, HeldStatement, Statement, alike, extends
+from phronesis.core.statements import OCCASIONS, SAME_DAY, HeldStatement, Statement, alike, extends, opposite_key
 
 MATCHING: Final = 0.6
 """Share of the shorter text's words that the longer must contain for both to be about one task: "renewed the passport"
@@ -178,7 +178,7 @@ def _stands_against(new: Statement, one: HeldStatement) -> bool:
         return True
     if one.item.key == new.key:
         return new.cardinality == "one" and not alike(new.form, one.form, new.cardinality)
-    return one.item.key == OPPOSITE.get(new.key) and one.form == new.form
+    return one.item.key == opposite_key(new.key) and one.form == new.form
 
 
 def _is_meant(new: Statement, one: HeldStatement) -> bool:

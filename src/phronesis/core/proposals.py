@@ -13,6 +13,10 @@ Decision = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
 """The result of consolidating a statement with held items."""
 
 Basis = Literal["user", "tool", "inferred"]
+
+Relation = Literal["repeats", "refines", "replaces", "ends"]
+"""What a statement does to held items that whoever proposed it names."""
+
 Cardinality = Literal["one", "many"]
 
 Retention = Literal["versioned", "overwrite", "retracted"]
@@ -46,7 +50,9 @@ class Proposal:
 
     ``due`` is the due time, ISO 8601, if stated; a day is its midnight. ``basis`` is who it comes from.
     ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against the message; None: when it was
-    said. ``valid_to`` is when it ceases to hold, if stated. ``ahead``: whether it begins to hold only at
+    said. ``valid_to`` is when it ceases to hold, if stated. ``relation`` is what it does to the items ``held``, by id,
+    None where it names none. ``notes`` are further members of its item's ``data``: ``scope`` (where it holds),
+    ``source`` (who says so), ``recurs``, and the precision of its times. ``ahead``: whether it begins to hold only at
     ``occurred_at``, until when the replaced value holds; None in proposals of earlier versions, which replaced it at
     once. ``retention`` and ``conflict`` are the policy's rules for its key at the time of the proposal: a replay reads
     no policy.
@@ -75,12 +81,15 @@ class Proposal:
     retention: Retention = "versioned"
     conflict: Conflict = "occurred"
     ahead: bool | None = None
+    relation: Relation | None = None
+    held: Sequence[str] = ()
+    notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form, without default values."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
-        return {name: value for name, value in values.items() if value != defaults[name]}
+        return {name: value for name, value in values.items() if value != defaults[name] and value != {}}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:

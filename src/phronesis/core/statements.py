@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from phronesis.core.ids import item_id
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Cardinality, Conflict, Proposal, Retention
 from phronesis.core.serialization import dumps
@@ -29,6 +30,9 @@ LASTING: Final = ("profile", "fact", "preference")
 
 OPPOSITE: Final = {"likes": "dislikes", "dislikes": "likes"}
 """Keys that cannot both hold of the same value (docs/memory-types.md)."""
+
+DENIES: Final = "not."
+"""The beginning of a key whose items deny those of another key: ``not.allergy``."""
 
 COMPARED: Final = "compared"
 """The member of an item's ``data`` with the normalised form of its value, where that differs from the value."""
@@ -164,6 +168,11 @@ class HeldStatement:
         return self.item.ended == "superseded" and self.item.status == "active" and self.item.quarantine is None
 
 
+def opposite_key(key: str) -> str:
+    """Return the key that cannot hold of a value of which ``key`` holds."""
+    return OPPOSITE.get(key) or (key.removeprefix(DENIES) if key.startswith(DENIES) else f"{DENIES}{key}")
+
+
 def is_over(item: Item, now: datetime) -> bool:
     """Return whether what an item says had a day on which it ceases to hold, and that day has come."""
     return item.kind in LASTING and item.valid_to is not None and item.valid_to <= now
@@ -186,6 +195,17 @@ def plain_form(value: Any) -> str:
         return f"json:{dumps(value)}"[:MAX_FORM]
     folded = unicodedata.normalize("NFKC", value[:MAX_FORM]).casefold()
     return " ".join(folded.split()).strip(_END)[:MAX_FORM]
+
+
+def proposed_form(one: Proposal) -> str:
+    """Return the compared form of what a proposal says."""
+    said = one.content if one.value is None else one.value
+    return plain_form(one.compared if one.compared is not None else said)
+
+
+def proposed_item_id(entry_id: str, one: Proposal) -> str:
+    """Return the id of the item that a proposal of an entry becomes."""
+    return item_id(entry_id, one.kind, f"{one.subject}\n{one.key}\n{proposed_form(one)}")
 
 
 def form_of(item: Item) -> str:

@@ -46,6 +46,10 @@ LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
     "diet": ("Diet", "饮食"),
     "health": ("Health", "健康"),
     "possession": ("Has", "拥有"),
+    "habit": None,
+    "role": ("Role", "角色"),
+    "availability": None,
+    "contact.*": ("{}", "{}"),
     "likes": ("Likes", "喜欢"),
     "dislikes": ("Dislikes", "不喜欢"),
     "prefers": None,
@@ -65,6 +69,8 @@ LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
     "experience": None,
     "attribute.*": ("{}", "{}"),
     "located_in": ("Located in", "位于"),
+    "measurement.*": ("{}", "{}"),
+    "not.*": None,
     "fact": None,
 }
 """The keys of docs/memory-types.md, in its order, with what a value under each is called in English and Chinese; ``{}``

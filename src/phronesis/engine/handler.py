@@ -1,19 +1,21 @@
 """The interface that engines implement: handlers (prepare and apply), effects, and the registry of both."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final, Protocol
 
 from phronesis.core.changes import Changes, Fold, as_of
-from phronesis.core.entries import Entry, Outcome
+from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.errors import HandlerMissing, PhronesisError
+from phronesis.log.reader import load_entries
 from phronesis.store.database import Database, Unit
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
-from phronesis.store.log import seqs_of_entries
+from phronesis.store.log import read_outcomes, seqs_of_entries
 
 FAILED_ROLE: Final = "failed"
 """The role of the outcome of an entry that could not be interpreted. A replay skips such entries, as the live lane did.
@@ -27,13 +29,17 @@ class TooEarly(Exception):
     """A preparation looked at the lane, which has not reached the entry yet."""
 
 
+def _unchanged(entry: Entry) -> Entry:
+    return entry
+
+
 @dataclass(frozen=True, slots=True)
 class PrepareContext:
     """The read access of a preparation to its lane: short read transactions, opened on demand.
 
     No transaction is held during preparation. ``seq`` is the entry that the lane applies next; another one may be
     prepared in this context when it is prepared again. ``ahead``: the lane has not reached the prepared entry, so that
-    reading the lane raises TooEarly.
+    reading the lane raises TooEarly. ``adapt`` is what a preparation around this one makes of an entry.
     """
 
     database: Database
@@ -41,6 +47,7 @@ class PrepareContext:
     lane_id: int
     seq: int | None = None
     ahead: bool = False
+    adapt: Callable[[Entry], Entry] = _unchanged
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
@@ -49,6 +56,19 @@ class PrepareContext:
             raise TooEarly
         with self.database.transaction(self.tenant, "read") as unit:
             yield LaneView(unit, get_lane(unit, self.lane_id))
+
+    def following(self, verbs: Collection[str], limit: int) -> list[Entry]:
+        """Return the entries of some verbs that wait right behind this one, unprepared; none when it is not pending."""
+        if self.seq is None or self.ahead:
+            return []
+        with self.database.transaction(self.tenant, "read") as unit:
+            lane = get_lane(unit, self.lane_id)
+            if lane.applied_seq != self.seq - 1:
+                return []
+            entries = load_entries(unit, lane, after=self.seq, until=lane.head_seq, limit=limit)
+            stored = read_outcomes(unit, [entry.id for entry in entries])
+        fresh = takewhile(lambda one: one.verb in verbs and not stored[one.id], entries)
+        return [self.adapt(entry) for entry in fresh if not is_erased(entry.payload)]
 
     def overtaken(self, view: LaneView) -> bool:
         """Return whether another thread or process applied the entry meanwhile, so that the preparation is dropped."""

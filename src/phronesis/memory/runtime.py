@@ -22,6 +22,8 @@ from phronesis.store.filters import compile_filters, scoped_filters
 from phronesis.store.lanes import list_behind
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     from phronesis.core import results
     from phronesis.core.changes import Delta
     from phronesis.core.proposals import Gated
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     from phronesis.recall.search import Query
     from phronesis.resources import references
     from phronesis.store.context_impressions import ShownContexts
+    from phronesis.store.lanes import Lane
 else:
+    futures = lazy_module("concurrent.futures")
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
     results = lazy_module("phronesis.core.results")
     browse = lazy_module("phronesis.recall.browse")
@@ -260,18 +264,27 @@ class Runtime:
         components = self._components
         with components.database.transaction(self.tenant, "read") as unit:
             behind = list_behind(unit)
-        stuck: list[PhronesisError] = []
-        for lane in behind:
+
+        def drained(lane: "Lane") -> PhronesisError | None:
             if give_way():
-                break
+                return None
             try:
                 components.writer.interpreter.drain(self.tenant, lane.lane_id, give_way=give_way)
             except PhronesisError as error:
-                stuck.append(error)
+                return error
             finally:
                 components.vectorizer.written.note(self.tenant, lane.lane_id)
-        if stuck:
-            raise stuck[0]
+            return None
+
+        # Where a model reads, most of the time is waiting for it.
+        at_once = min(len(behind), components.roster.calls_at_once("extract"))
+        if at_once > 1:
+            with futures.ThreadPoolExecutor(at_once, thread_name_prefix="phronesis-drain") as pool:
+                stuck = list(pool.map(drained, behind))
+        else:
+            stuck = list(map(drained, behind))
+        for error in filter(None, stuck):
+            raise error
 
     def wake_notes(self) -> None:
         """Write soon what reads have noted: impressions and uses."""

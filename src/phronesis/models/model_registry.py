@@ -132,6 +132,11 @@ class ModelRegistry:
                 )
             return self._askers[role, name]
 
+    def calls_at_once(self, role: ChatName) -> int:
+        """Return how many calls of a role may be under way at once; 1 where rules do it."""
+        chosen = self._policy.role(role)
+        return 1 if chosen is None else self._policy.gateways[chosen.gateway].concurrency
+
     def reference(self, role: ChatName, given: str) -> str:
         """Return a caller's name of a model as ``gateway/model``, or ``rules``.
 

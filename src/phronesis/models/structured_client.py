@@ -53,6 +53,9 @@ class Task(Generic[_FORM]):
 @cache
 def _schema_of(form: type[pydantic.BaseModel]) -> AnswerSchema:
     schema = form.model_json_schema()
+    for one in (schema, *schema.get("$defs", {}).values()):
+        if one.get("type") == "object":  # what servers ask of a strict schema, also where a member may be left out
+            one["required"], one["additionalProperties"] = list(one["properties"]), False
     return AnswerSchema(schema["title"].lower(), schema)
 
 

@@ -100,6 +100,14 @@ class LaneView:
             wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
         return read_where(self.unit, self.lane, *wanted, limit=limit)
 
+    def newest(self, kinds: Sequence[str], *, limit: int, session_id: str | None = None) -> list[Item]:
+        """Return the newest live items of ``kinds``, of a session if one is named, oldest first."""
+        wanted = [*of_kinds(kinds), items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+        if session_id is not None:
+            wanted.append(items.c.session_id == session_id)
+        order = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id.desc())
+        return read_where(self.unit, self.lane, *wanted, order=order, limit=limit)[::-1]
+
     def of_words(self, texts: Collection[str]) -> list[Item]:
         """Return the live items whose content is one of these texts, ignoring case."""
         lower = {text.lower() for text in texts}  # SQLite knows the case of ASCII's letters alone

@@ -1,7 +1,7 @@
 """The gate: how sure a proposal must be to be stored, and what is said of a text that is not."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from phronesis.core.proposals import Basis, Refusal
 
@@ -39,17 +39,21 @@ INFERRED_AT_MOST: Final = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The least confidence that is stored, by who it comes from. ``inferred`` above .6 stores nothing inferred."""
+    """The least confidence that is stored, by who it comes from.
+
+    ``inferred`` is that of what follows from somebody's words, ``assistant`` that of what the assistant says; above .6
+    neither is stored.
+    """
 
     user: float = 0.8
     tool: float = 0.9
-    inferred: float = 1.0
+    inferred: float = 0.6
+    assistant: float = 1.0
 
-    def passes(self, basis: Basis, confidence: float) -> bool:
+    def passes(self, basis: Basis | Literal["assistant"], confidence: float) -> bool:
         """Return whether something of a basis and confidence is stored."""
-        if basis == "inferred":
-            return min(confidence, INFERRED_AT_MOST) >= self.inferred
-        return confidence >= (self.user if basis == "user" else self.tool)
+        least = {"user": self.user, "tool": self.tool, "inferred": self.inferred, "assistant": self.assistant}[basis]
+        return (confidence if basis in {"user", "tool"} else min(confidence, INFERRED_AT_MOST)) >= least
 
 
 def refusal(n: int, text: str, rule: str) -> Refusal:

@@ -1,67 +1,147 @@
 """What a model proposes to remember, and the gate it has to pass: nothing is taken that the message does not hold."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, cast
 
 import pydantic
 
-from phronesis.conversation.extraction.gate import MAX_EXCERPT, Gate
+from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
-from phronesis.core.proposals import USER, Basis, Proposal, Refusal
+from phronesis.conversation.extraction.proposed_times import ProposalTimes, ProposedTimes
+from phronesis.core.items import Item
+from phronesis.core.name_detection import MAX_SURFACE
+from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
 from phronesis.core.prospective import PROSPECTIVE
-from phronesis.core.statements import with_effect_time
+from phronesis.core.statements import proposed_item_id, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
+from phronesis.models.reader.sentences import sentence_at, sentences
+from phronesis.models.text_features import has_han
 
-CONFIDENCE: Final = {"stated": 0.9, "hedged": 0.5, "inferred": 0.5}
+MAX_LISTED: Final = 200
+"""Maximum names, and memories, in one answer."""
+
+CONFIDENCE: Final = {"stated": 0.9, "reported": 0.85, "inferred": INFERRED_AT_MOST, "hedged": 0.5}
 """How sure a proposal is, by what the model says of it. A model's own figures are not calibrated, so it is not asked
-for one; what is not plainly stated lies below every threshold of the gate."""
+for one; what is hedged lies below every threshold of the gate."""
 
-BASIS: Final[Mapping[str, Basis]] = {"user": "user", "tool": "tool"}
-"""By the role of a message. What the assistant says is its inference."""
+RELATIONS: Final[Mapping[str, Relation]] = {
+    "repeat": "repeats",
+    "refine": "refines",
+    "replace": "replaces",
+    "end": "ends",
+    "done": "ends",
+}
+"""What a statement does to the held items that it names, by its act."""
 
 GROUNDED: Final = 0.5
-"""Share of a value's words that the quotation must hold: half allows for inflection and for a number in figures."""
+"""Share of a value's words that the quotation, or a held item that it names, must hold: half allows for inflection, and
+for a number in figures. A value with fewer is in the model's words and counts as inferred; one with none is refused."""
 
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+FALLBACK_KEY: Final = "fact"
+"""The key of a memory for which the model made up a key."""
+
+DENIED: Final = "not"
+"""The family of keys that deny another key: ``not.allergy``."""
+
+_ANYWHERE: Final = pydantic.ConfigDict(extra="ignore")
+
+
+def _drop_invalid(form: type[pydantic.BaseModel]) -> pydantic.BeforeValidator:
+    """Return a validator that leaves invalid rows out of a list, unless none is valid: one slip costs one row."""
+
+    def valid(rows: object) -> object:
+        if not isinstance(rows, list):
+            return rows
+        kept = [one for one in map(parsed, enumerate(rows)) if one is not None]
+        return kept or rows
+
+    def parsed(numbered: tuple[int, object]) -> pydantic.BaseModel | None:
+        position, row = numbered
+        try:
+            found = form.model_validate(row)
+        except pydantic.ValidationError:
+            return None
+        if isinstance(found, ProposedMemory):
+            found.place_at(position)
+        return found
+
+    return pydantic.BeforeValidator(valid)
+
+
+class ProposedName(pydantic.BaseModel):
+    """A name as a model gives it: the number of its message, and its letters."""
+
+    model_config = _ANYWHERE
+
+    n: Annotated[int, pydantic.Field(ge=0, le=10_000)]
+    surface: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SURFACE)]
 
 
 class ProposedMemory(pydantic.BaseModel):
     """A memory as a model gives it."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = _ANYWHERE
 
     n: Annotated[int, pydantic.Field(ge=0, le=10_000)]
-    quote: Annotated[str, pydantic.Field(min_length=1, max_length=1000)]
+    quote: Annotated[str, pydantic.Field(min_length=1, max_length=2000)]
     subject: Annotated[str, pydantic.Field(min_length=1, max_length=200)]
     key: Annotated[str, pydantic.Field(min_length=1, max_length=100)]
     value: Annotated[str, pydantic.Field(min_length=1, max_length=500)]
     content: Annotated[str, pydantic.Field(min_length=1, max_length=1000)]
-    says: Literal["holds", "no_longer", "done"]
-    sure: Literal["stated", "hedged", "inferred"]
-    replaces: Annotated[str, pydantic.Field(max_length=500)] | None
-    when: Annotated[str, pydantic.Field(max_length=40)] | None
+    act: Literal["new", "repeat", "refine", "replace", "end", "done", "past"] = "new"
+    held: Annotated[list[Annotated[int, pydantic.Field(ge=0, le=10_000)]], pydantic.Field(max_length=20)] = []
+    sure: Literal["stated", "reported", "hedged", "inferred"] = "stated"
+    source: Annotated[str, pydantic.Field(max_length=200)] | None = None
+    scope: Annotated[str, pydantic.Field(max_length=200)] | None = None
+    times: ProposedTimes | None = None
+    _position: int = pydantic.PrivateAttr(default=0)
+
+    @property
+    def position(self) -> int:
+        """The number of the memory in its answer, from 0."""
+        return self._position
+
+    def place_at(self, position: int) -> None:
+        """Set the number of the memory in its answer."""
+        self._position = position
+
+
+class ExtractionAnswer(pydantic.BaseModel, title="Found"):
+    """The answer asked for."""
+
+    model_config = _ANYWHERE
+
+    memories: Annotated[list[ProposedMemory], _drop_invalid(ProposedMemory), pydantic.Field(max_length=MAX_LISTED)] = []
+    names: Annotated[list[ProposedName], _drop_invalid(ProposedName), pydantic.Field(max_length=MAX_LISTED)] = []
 
 
 @dataclass(frozen=True, slots=True)
 class GateInput:
-    """A message as the gate sees it."""
+    """A message as the gate sees it, or a part of one: ``offset`` is where the part begins."""
 
     text: str
     role: str
     at: datetime
     name: str | None = None
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelGate:
-    """Parts what a model proposes: the keys there are, and the thresholds."""
+    """Separates what a model proposes by the keys there are, the thresholds, and the held items that it was shown.
+
+    ``entries`` are the ids of the messages' entries. Memories of one answer are numbered on from the held items, so
+    that a later one can change an earlier one.
+    """
 
     types: MemoryTypes
     gate: Gate
+    held: Mapping[int, Item] = field(default_factory=dict)
+    entries: Mapping[int, str] = field(default_factory=dict)
 
     def __call__(
         self, proposed: Sequence[ProposedMemory], messages: Mapping[int, GateInput]
@@ -69,85 +149,170 @@ class ModelGate:
         """Return what may be remembered, and what may not with the reason."""
         kept: dict[tuple[Any, ...], Proposal] = {}
         refused: list[Refusal] = []
+        shown = dict(self.held)
+        first = max(shown, default=0) + 1
         for one in proposed:
             said = messages.get(one.n)
-            if said is None:
-                refused.append(_refused(one, "message", "there is no such message"))
+            place = None if said is None else find_quote(said.text, one.quote, one.value)
+            if said is None or place is None:
+                why = ("message", "there is no such message") if said is None else _NO_QUOTE
+                refused.append(_refused(one, *why))
                 continue
-            known = self._type(one)
-            problem = self._problem(one, said, known)
-            if problem is not None or known is None:
-                refused.append(_refused(one, *(problem or ("key", f"there is no key '{one.key:.40}'"))))
+            named = _named(one, shown, said)
+            share = _grounded(one.value, "\n".join([said.text[slice(*place)], *(item.content for item in named)]))
+            proposal = self._proposal(one, said, place, named, inferred=one.sure == "inferred" or share < GROUNDED)
+            problem = (
+                ("value", "its value is not in what it quotes") if not share else self._problem(one, proposal, said)
+            )
+            if problem is not None:
+                refused.append(_refused(one, *problem))
                 continue
-            proposal = with_effect_time(_proposal(one, said, known), said.at)
+            proposal = with_effect_time(proposal, said.at)
             kept.setdefault((proposal.n, proposal.subject, proposal.key, proposal.value, proposal.act), proposal)
+            if one.n in self.entries and proposal.act == "assert" and not proposal.done:
+                shown[first + one.position] = _as_item(self.entries[one.n], proposal, said.at)
         return list(kept.values()), refused
 
-    def _type(self, one: ProposedMemory) -> MemoryType | None:
-        # Two kinds share the key ``uses``: a person's is a preference, a thing's a fact.
-        kind = "preference" if one.subject == USER else "fact"
-        return self.types.find(one.key, kind) or self.types.find(one.key)
-
-    def _problem(self, one: ProposedMemory, said: GateInput, known: MemoryType | None) -> tuple[str, str] | None:
-        if one.quote not in said.text:
-            return "quotation", "it does not stand there"
-        if known is None:
-            return "key", f"there is no key '{one.key:.40}'"
-        if not _grounded(one.value, one.quote):
-            return "value", "its value is not in what it quotes"
-        if not self.gate.passes(BASIS.get(said.role, "inferred"), CONFIDENCE[one.sure]):
+    def _problem(self, one: ProposedMemory, proposal: Proposal, said: GateInput) -> tuple[str, str] | None:
+        if said.role == "assistant" and not self.gate.passes("assistant", proposal.confidence):
+            return "assistant", "what the assistant says is no source about the person"
+        if not self.gate.passes(proposal.basis, proposal.confidence):
             return "low_confidence", f"{one.sure}, by the {said.role}"
         return None
+
+    def _proposal(
+        self, one: ProposedMemory, said: GateInput, place: tuple[int, int], named: Sequence[Item], *, inferred: bool
+    ) -> Proposal:
+        start, end = place
+        quote = said.text[start:end]
+        known = self._type(one, named)
+        inferred = inferred or said.role not in _BASIS
+        times = ProposalTimes.of(one.times or ProposedTimes(), said.at, past=one.act == "past")
+        notes = {"scope": one.scope, "source": one.source if one.sure == "reported" else None, "recurs": times.recurs}
+        notes |= times.precision
+        return Proposal(
+            n=one.n,
+            quote=quote,
+            start=start + said.offset,
+            end=end + said.offset,
+            kind=known.kind,
+            subject=self._subject(one, said, named),
+            key=_key(one.key, known),
+            value=one.value.strip(),
+            compared=comparable_value(known, one.value, at=said.at),
+            content=_content(one, quote),
+            cardinality="many" if one.scope else known.cardinality,
+            act="retract" if one.act == "end" else "assert",
+            done=one.act == "done",
+            basis="inferred" if inferred else _BASIS[said.role],
+            confidence=min(CONFIDENCE[one.sure], INFERRED_AT_MOST if inferred else 1.0),
+            importance=known.importance,
+            occurred_at=times.began,
+            valid_to=times.over,
+            due=times.due if known.kind in PROSPECTIVE else None,
+            relation=RELATIONS[one.act] if named else None,
+            held=tuple(item.id for item in named),
+            notes={name: note for name, note in notes.items() if note},
+        )
+
+    def _type(self, one: ProposedMemory, named: Sequence[Item]) -> MemoryType:
+        """Return the type of a memory: that of the item it repeats, refines or ends, or of its key."""
+        if named and one.act != "replace" and named[0].key is not None:
+            row = self.types.find(named[0].key, named[0].kind)
+            if row is not None:
+                return row
+        # Two kinds share the key ``uses``: a person's is a preference, a thing's a fact.
+        kind = "preference" if one.subject == USER else "fact"
+        found = self.types.find(one.key, kind) or self.types.find(one.key) or self.types.find(FALLBACK_KEY)
+        return cast("MemoryType", found)
+
+    @staticmethod
+    def _subject(one: ProposedMemory, said: GateInput, named: Sequence[Item]) -> str:
+        """Return whom a memory is about: a held item's subject as it is known, the speaker, or the name given."""
+        if named and named[0].subject is not None:
+            return named[0].subject
+        if one.subject.strip().casefold() == USER:
+            return (said.name if said.role == "user" else None) or USER  # a tool's name is no person's
+        return plain_relative(one.subject.strip())
+
+
+def _named(one: ProposedMemory, shown: Mapping[int, Item], said: GateInput) -> list[Item]:
+    """Return the items that a memory names. What is said of the speaker concerns no item of others, and the reverse."""
+    speaker = {USER} if said.name is None or said.role != "user" else {USER, said.name.casefold()}
+    found = [shown[n] for n in dict.fromkeys(one.held) if n in shown] if one.act in RELATIONS else []
+    own = one.subject.strip().casefold() in speaker
+    return [item for item in found if ((item.subject or "").casefold() in speaker) == own]
+
+
+def _as_item(entry_id: str, one: Proposal, at: datetime) -> Item:
+    """Return the item that a proposal becomes, as far as a later memory of the answer needs it."""
+    return Item(
+        id=proposed_item_id(entry_id, one),
+        kind=one.kind,
+        content=one.content,
+        entry_id=entry_id,
+        recorded_at=at,
+        updated_at=at,
+        subject=one.subject,
+        key=one.key,
+    )
+
+
+_BASIS: Final[Mapping[str, Basis]] = {"user": "user", "tool": "tool"}
+_NO_VALUE: Final = ("value", "its value is not in what it quotes")
+_NO_QUOTE: Final = ("quotation", "it does not stand there")
 
 
 def _refused(one: ProposedMemory, rule: str, reason: str) -> Refusal:
     return Refusal(n=one.n, text=one.quote[:MAX_EXCERPT], rule=rule, reason=reason)
 
 
-def _proposal(one: ProposedMemory, said: GateInput, known: MemoryType) -> Proposal:
-    start = said.text.index(one.quote)
-    speaker = (said.name if said.role == "user" else None) or USER  # a tool's name is no person's
-    # The language of the source is kept: a translation is no memory of what was said.
-    same_language = bool(_HAN.search(one.quote)) == bool(_HAN.search(one.content))
-    return Proposal(
-        n=one.n,
-        quote=one.quote,
-        start=start,
-        end=start + len(one.quote),
-        kind=known.kind,
-        subject=speaker if one.subject == USER else plain_relative(one.subject.strip()),
-        key=one.key,
-        value=one.value.strip(),
-        compared=comparable_value(known, one.value, at=said.at),
-        content=one.content.strip() if same_language else one.quote,
-        cardinality=known.cardinality,
-        act="retract" if one.says == "no_longer" else "assert",
-        done=one.says == "done",
-        replaces=one.replaces or None,
-        basis=BASIS[said.role],
-        confidence=CONFIDENCE[one.sure],
-        importance=known.importance,
-        occurred_at=_day(one.when),
-        due=_due(known, _day(one.when), said.at),
-    )
+def _key(given: str, known: MemoryType) -> str:
+    """Return the key of a memory under its type: with the model's word in a family, else the type's own."""
+    family, _, word = given.casefold().partition(".")
+    if family == DENIED and known.key == f"{DENIED}.*":
+        return f"{DENIED}.{word or FALLBACK_KEY}"
+    return known.key_of(word if known.key.startswith(f"{family}.") else given) if known.family else known.key
 
 
-def _grounded(value: str, quote: str) -> bool:
+def _content(one: ProposedMemory, quote: str) -> str:
+    """Return the sentence that is kept: the model's, or the quotation where the model translated it."""
+    return one.content.strip() if has_han(quote) == has_han(one.content) else quote
+
+
+def find_quote(text: str, quote: str, value: str) -> tuple[int, int] | None:
+    """Return the place of a quotation in a message, whatever its white space and case; None if it does not stand there.
+
+    A quotation of several sentences is narrowed to the one that holds the value.
+    """
+    start, end = text.find(quote), 0
+    if start >= 0:
+        end = start + len(quote)
+    else:
+        words = [re.escape(word) for word in quote.split()]
+        found = re.search(r"\s+".join(words), text, re.IGNORECASE) if words else None
+        if found is None:
+            return None
+        start, end = found.span()
+    inside = text.find(value, start, end)
+    if inside >= 0 and len(sentences(text[start:end])) > 1:
+        first, last = sentence_at(text, inside, inside + len(value))
+        start, end = max(start, first), min(end, last)
+    return start, end
+
+
+def _grounded(value: str, text: str) -> float:
+    """Return the share of a value's words that a text holds."""
     words = set(tokenize(value))
     if not words:
-        return value.strip() in quote
-    return len(words.intersection(tokenize(quote))) >= GROUNDED * len(words)
+        return float(bool(value.strip()) and value.strip() in text)
+    return len(words.intersection(tokenize(text))) / len(words)
 
 
-def _due(known: MemoryType, day: str | None, at: datetime) -> str | None:
-    """Return the day of what is to be done, where it lies ahead: then it is when it is due."""
-    ahead = known.kind in PROSPECTIVE and day is not None and day[:10] >= at.date().isoformat()
-    return day if ahead else None
-
-
-def _day(text: str | None) -> str | None:
-    """Return a day that is one; a model's other words for a time are no date."""
-    try:
-        return None if text is None else f"{date.fromisoformat(text[:10]).isoformat()}T00:00:00Z"
-    except ValueError:
-        return None
+def own_words(rows: Iterable[ProposedMemory | ProposedName]) -> str:
+    """Return the texts of an answer that may repeat what the model was shown beside the messages."""
+    return "\n".join(
+        part
+        for row in rows
+        for part in ((row.surface,) if isinstance(row, ProposedName) else (row.subject, row.value, row.content))
+    )

@@ -1,0 +1,158 @@
+"""What a model is shown beside the new messages: held items, and what was said before.
+
+Everything is cut to a budget of tokens, estimated by characters. Nothing that a policy hides is shown.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from phronesis.conversation.extraction.proposed import GateInput
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.payloads import TurnPayload, payload_of
+from phronesis.core.prospective import DUE
+from phronesis.core.statements import STATED
+from phronesis.engine.handler import PrepareContext
+from phronesis.index.tokens import tokenize
+
+BUDGET: Final = 800
+"""Tokens of what is shown beside the new messages, about: five parts of eight are for held items."""
+
+ALL_HELD: Final = 20
+"""Held items of a lane up to which all are shown: a search could miss one, and costs more."""
+
+FOUND: Final = 16
+"""Held items that a search of the new messages adds."""
+
+OPEN: Final = 8
+"""Tasks, intentions and events added whatever the messages say: what is done is said in few words."""
+
+EARLIER: Final = 6
+"""Messages shown from before, at most, and the longest time between two of one conversation without a session."""
+APART: Final = timedelta(hours=6)
+
+MAX_LINE: Final = 240
+"""Characters of a held item or an earlier message."""
+
+_PENDING: Final = ("task", "intention", "event")
+_ASCII_PER_TOKEN: Final = 4
+
+FindItems = Callable[[PrepareContext, str], Sequence[str]]
+"""Searches a lane for the held items that bear on a text; returns their ids, best first."""
+
+
+def find_nothing(_bench: PrepareContext, _text: str) -> Sequence[str]:
+    """Return no held items: nothing can be searched."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionContext:
+    """The held items by the number under which they are shown, and the messages from before."""
+
+    held: Mapping[int, Item] = field(default_factory=dict)
+    earlier: Sequence[Item] = ()
+
+    def lean(self, answered: str, texts: Iterable[str], others: Mapping[str, str]) -> list[str]:
+        """Return the ids of the shown items and ``others`` that hold words of an answer which no message holds.
+
+        An outcome that names them is prepared again when one is erased.
+        """
+        foreign = set(tokenize(answered)).difference(*map(tokenize, texts))
+        shown = {**others, **{item.id: item.content for item in (*self.held.values(), *self.earlier)}}
+        return [name for name, text in shown.items() if not foreign.isdisjoint(tokenize(text))]
+
+
+def gather_context(
+    bench: PrepareContext,
+    entry: Entry,
+    said: Mapping[int, GateInput],
+    *,
+    find: FindItems,
+    hides: Callable[[str], bool],
+    budget: int = BUDGET,
+) -> ExtractionContext:
+    """Return what bears on an entry's messages: the newest messages before, and held items by retrieval."""
+    payload = payload_of(entry, TurnPayload)
+    session_id = payload.get("session_id")
+    with bench.view() as view:
+        before = view.newest(("message",), session_id=session_id, limit=2 * EARLIER)
+        count, _ = view.weight(sorted(STATED), since=None)
+        held = view.find(kinds=sorted(STATED)) if count <= ALL_HELD else view.newest(_PENDING, limit=OPEN)
+    before = [item for item in before if item.entry_id != entry.id]
+    first = min((one.at for one in said.values()), default=entry.recorded_at)
+    if session_id is None:
+        before = _joined(before, first)
+    if count > ALL_HELD:
+        recent = "\n".join(item.content for item in before[-2:])
+        found = find(bench, "\n".join([*(one.text for one in said.values()), recent]))
+        with bench.view() as view:  # of a lane that is derived anew, only what it holds so far
+            held = [*view.items(found).values(), *held]
+    shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
+    kept = _within(budget * 5 // 8, [(one, held_line(0, one)) for one in shown.values()])
+    earlier = _within(budget * 3 // 8, [(one, _line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER])
+    ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
+    return ExtractionContext(dict(enumerate(ordered, start=1)), earlier[::-1])
+
+
+def _joined(before: Sequence[Item], until: datetime) -> list[Item]:
+    """Return the last messages that follow each other closely, and are followed closely by the new ones."""
+    kept: list[Item] = []
+    for item in reversed(before):
+        at = item.occurred_at or item.recorded_at
+        if not timedelta(0) <= until - at <= APART:
+            break
+        kept.append(item)
+        until = at
+    return kept[::-1]
+
+
+def _within(budget: int, lines: Iterable[tuple[Item, str]]) -> list[Item]:
+    kept: list[Item] = []
+    for item, line in lines:
+        budget -= estimate_tokens(line)
+        if budget < 0:
+            break
+        kept.append(item)
+    return kept
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has in a common vocabulary: four characters of ASCII, one of others."""
+    plain = sum(map(str.isascii, text))
+    return plain // _ASCII_PER_TOKEN + len(text) - plain + 1
+
+
+def held_line(number: int, item: Item) -> str:
+    """Return a held item as a line: number, subject, key, date, and what it says."""
+    day = (item.occurred_at or item.recorded_at).date().isoformat()
+    due = item.data.get(DUE)
+    when = f"{day}, due {due[:10]}" if isinstance(due, str) else day
+    return f"{number} | {item.subject} | {item.key} | {when} | {' '.join(item.content.split())[:MAX_LINE]}"
+
+
+def _line(item: Item) -> str:
+    who = f"{item.role} {item.name}" if item.name else item.role
+    return f"{who}: {' '.join(item.content.split())[:MAX_LINE]}"
+
+
+def render_request(entry: Entry, said: Mapping[int, GateInput], context: ExtractionContext) -> str:
+    """Return the data of one call: held items, earlier messages, and the new messages, each between tags."""
+    held = "\n".join(held_line(n, item) for n, item in context.held.items())
+    earlier = "\n".join(map(_line, context.earlier))
+    boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
+    parts = [f"Held:\n{boundary.memory(held)}"] if held else []
+    parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []
+    parts.append("New:")
+    parts += [boundary.turn(_attributes(n, one), one.text) for n, one in said.items()]
+    if len(said) > 1:
+        parts.append(f"Numbers of `held` go on: the first memory of your answer is {len(context.held) + 1}.")
+    return "\n".join(parts)
+
+
+def _attributes(n: int, one: GateInput) -> str:
+    name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
+    return f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"'
