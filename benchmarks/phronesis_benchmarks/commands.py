@@ -134,7 +134,13 @@ def bench() -> None:
 
 
 for _command in (
-    *(quality_commands.locomo, quality_commands.extraction, quality_commands.traits, quality_commands.experience),
+    *(
+        quality_commands.locomo,
+        quality_commands.extraction,
+        quality_commands.reading,
+        quality_commands.traits,
+        quality_commands.experience,
+    ),
     quality_commands.sensitive,
     quality_commands.next_steps,
     quality_commands.showing,

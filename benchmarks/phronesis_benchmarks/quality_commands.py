@@ -103,6 +103,52 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 @click.command()
+@_labelled("--data", "Labelled running conversations")
+@click.option(
+    "--policy",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The brain.yml that names the model of 'extract'; default: without a model.",
+)
+@click.option(
+    "--cassette",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Play the model's recorded answers from this file (JSON lines, or .xz).",
+)
+@click.option("--record", is_flag=True, help="Ask the model what is not on the cassette, and add it there.")
+@click.option("--bulk", is_flag=True, help="Add each conversation at once; the background reads several turns a call.")
+@click.option("--mistakes", is_flag=True, help="List what was missed, wrong, or wrongly ended.")
+@AS_JSON
+def reading(
+    data: tuple[Path, ...],
+    *,
+    policy: Path | None,
+    cassette: Path | None,
+    record: bool,
+    bulk: bool,
+    mistakes: bool,
+    as_json: bool,
+) -> None:
+    """How well running conversations are read, by the model of brain.yml or without one.
+
+    Each turn is read in the light of the held memories and the turns before. Tells precision, recall, how many changes
+    were seen, what was wrongly ended, and the tokens of a message. With --record it says first what is to be asked, and
+    goes on where an earlier run stopped.
+    """
+    from phronesis_benchmarks.reading import estimate, run_reading  # noqa: PLC0415 - a store: not for --help
+
+    if record:
+        click.echo(estimate(data), err=True)
+    with Progress() as progress:
+        report = run_reading(data, policy=policy, cassette=cassette, record=record, bulk=bulk, on_progress=progress)
+    show(report, as_json=as_json)
+    if mistakes and not as_json:
+        for one in report.mistakes:
+            say(f"{one['what']}: {one['text']}\n    {one['id']}: {one['said'][:160]}")
+
+
+@click.command()
 @_labelled("--data", "Labelled users")
 @_embedder("Compare memories by meaning as well.")
 @click.option(

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -184,6 +186,15 @@ def test_processes_that_open_a_new_database_together_all_succeed(
     racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 2
     assert read_version(bound(bare_url)) == HEAD
+
+
+def test_threads_that_open_new_databases_together_all_succeed(tmp_path: Path) -> None:
+    def opened(n: int) -> int:
+        with Memory.open(f"sqlite:///{tmp_path / f'{n}.db'}", policy={"embedder": "none"}) as memory:
+            return len(memory.get_all(user_id="lin"))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(opened, range(8))) == [0] * 8
 
 
 def test_check_tells_an_empty_database(bare_url: str, bound: Callable[[str], Database]) -> None:

@@ -3,6 +3,7 @@
 Opening reads one row. Alembic takes a tenth of a second to import and is loaded only for a migration.
 """
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,9 @@ HEAD: Final = "0003"
 REMEDY: Final = "run `phronesis db upgrade` as the role that owns the database"
 
 _LOCK: Final = 0x7068726F6E65  # "phrone" in ASCII: migrations of one database go one at a time
+_IN_PROCESS: Final = threading.Lock()
+"""Alembic keeps the migration at hand in a module: in one process, even those of different databases take turns."""
+
 _REFUSED: Final = "42501"
 _NO_EXTENSION: Final = frozenset({"0A000", "58P01"})
 """SQLSTATEs of an extension that is not installed on the server: feature_not_supported, before 17 undefined_file."""
@@ -67,9 +71,9 @@ def check(database: Database) -> None:
 def upgrade(database: Database) -> None:
     """Run the missing migrations in one transaction; do nothing when there are none.
 
-    Any number of processes may call it at once: one migrates, the others wait.
+    Any number of processes and threads may call it at once: one migrates, the others wait.
     """
-    with _migrating(database) as connection:
+    with _IN_PROCESS, _migrating(database) as connection:
         version = _version(connection)
         if version == HEAD:
             return

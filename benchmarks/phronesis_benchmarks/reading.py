@@ -1,0 +1,373 @@
+"""How well running conversations are read, by any configured model (``phronesis bench reading``).
+
+A conversation is a JSON object a line: ``{"id", "language", "author", "turns": [{"session", "at", "messages",
+"memories", "optional"}]}``. A memory is ``{"ref", "subject", "value", "also", "about", "does", "of"}``: ``does`` says
+whether it is new, or replaces, refines, ends, completes or repeats those named in ``of``. A stored item matches a label
+of the same subject when the words of the one are among those of the other. What is stored and is neither expected nor
+optional is wrong.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis import Memory
+from phronesis.config import Policy
+from phronesis.config.brain_file import make_policy, read_brain_file
+from phronesis.conversation.extraction.context import BUDGET, estimate_tokens
+from phronesis.core.items import Item
+from phronesis.core.statements import STATED
+from phronesis.core.timestamps import parse_moment
+from phronesis.errors import InputError
+from phronesis.index.tokens import tokenize
+from phronesis_benchmarks.cassette import Cassette
+
+SHARED: Final = 0.6
+"""Share of the shorter text's words that both must have to say the same."""
+
+ABOUT: Final = 0.5
+"""The same, of a whole sentence that tells what a label is about."""
+
+_INSTRUCTIONS: Final = 1_300
+_ANSWER: Final = 250
+"""Tokens of the instructions and of an answer, about."""
+
+STORING: Final = frozenset({"new", "replaces", "refines"})
+ENDING: Final = frozenset({"replaces", "ends", "completes"})
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadingScore:
+    """Counts of one set of conversations."""
+
+    name: str
+    turns: int = 0
+    stored: int = 0
+    right: int = 0
+    wanted: int = 0
+    found: int = 0
+    empty: int = 0
+    empty_kept: int = 0
+    changes: int = 0
+    changes_seen: int = 0
+    touched: int = 0
+    degraded: int = 0
+
+    def add(self, other: "ReadingScore") -> None:
+        """Add the counts of another set."""
+        for one in fields(self):
+            if one.name != "name":
+                setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+    def row(self) -> str:
+        """Return the counts as a row of a table."""
+        return (
+            f"| {self.name} | {self.turns} | {_share(self.right, self.stored)} | {_share(self.found, self.wanted)} |"
+            f" {_share(self.empty_kept, self.empty)} | {_share(self.changes_seen, self.changes)} | {self.touched} |"
+            f" {self.degraded} |"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingReport:
+    """The scores by language, what the calls cost, and what the cassette lacked."""
+
+    scores: tuple[ReadingScore, ...]
+    calls: int
+    tokens_per_message: float
+    missed: int
+    mistakes: tuple[Mapping[str, Any], ...] = ()
+
+    def to_markdown(self) -> str:
+        """Return a table."""
+        head = "| set | turns | precision | recall | empty kept empty | changes seen | wrongly ended | by rules |"
+        rows = [head, "|" + " --- |" * 8, *(score.row() for score in self.scores)]
+        cost = f"{self.calls} calls, {self.tokens_per_message:.0f} tokens a message besides the instructions"
+        missed = f"\n{self.missed} requests are not on the cassette: the prompt or the data changed" * bool(self.missed)
+        return "\n".join([*rows, "", cost + missed])
+
+
+def run_reading(
+    data: Sequence[Path],
+    *,
+    policy: Path | None,
+    cassette: Path | None = None,
+    record: bool = False,
+    bulk: bool = False,
+    on_progress: Callable[[str, int, int], None] | None = None,
+) -> ReadingReport:
+    """Read conversations turn by turn in stores of their own, and compare.
+
+    ``cassette`` plays recorded answers of the model that ``policy`` names for ``extract``; with ``record`` what is not
+    on it is asked and added, so that an interrupted run goes on. ``bulk`` adds a conversation at once and lets the
+    background read it.
+    """
+    conversations = [one for path in data for one in load_conversations(path)]
+    given = Policy() if policy is None else make_policy(*read_brain_file(policy))
+    scores: dict[str, ReadingScore] = {}
+    mistakes: list[Mapping[str, Any]] = []
+    role = given.role("extract")
+    at_once = 1 if role is None else given.gateways[role.gateway].concurrency
+    with _played(given, cassette, record=record) as (played, player), ThreadPoolExecutor(at_once) as pool:
+
+        def read(conversation: Mapping[str, Any]) -> _Run:
+            run = _Run(conversation, played)
+            run.read(bulk=bulk)
+            return run
+
+        for i, run in enumerate(pool.map(read, conversations), start=1):
+            if on_progress is not None:
+                on_progress("conversations read", i, len(conversations))
+            language = run.conversation["language"]
+            scores.setdefault(language, ReadingScore(name=language)).add(run.score)
+            mistakes += run.mistakes
+    total = ReadingScore(name="all")
+    for score in scores.values():
+        total.add(score)
+    messages = sum(len(turn["messages"]) for one in conversations for turn in one["turns"])
+    return ReadingReport(
+        scores=(*scores.values(), total),
+        calls=0 if player is None else player.calls,
+        tokens_per_message=0.0 if player is None else player.data_tokens / max(1, messages),
+        missed=0 if player is None else player.missed,
+        mistakes=tuple(mistakes),
+    )
+
+
+def estimate(data: Sequence[Path]) -> str:
+    """Return what reading these conversations costs, about."""
+    turns = [turn for path in data for one in load_conversations(path) for turn in one["turns"]]
+    said = sum(estimate_tokens(message["content"]) for turn in turns for message in turn["messages"])
+    prompts = said + len(turns) * (BUDGET // 2 + _INSTRUCTIONS)
+    return (
+        f"at most {len(turns)} calls, about {prompts:,} tokens of prompts ({len(turns) * _INSTRUCTIONS:,} of them the"
+        f" instructions, which servers cache) and {len(turns) * _ANSWER:,} of answers"
+    )
+
+
+def load_conversations(path: Path) -> list[dict[str, Any]]:
+    """Return the labelled conversations of a file; InputError names the line that cannot be read."""
+    found = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        try:
+            one = json.loads(line)
+            for turn in one["turns"]:
+                parse_moment(turn["at"], field="at")
+                _ = turn["messages"], [(label["value"], label["does"]) for label in turn["memories"]]
+        except (ValueError, TypeError, KeyError, InputError) as error:
+            raise InputError(
+                f"{path.name}, line {number}: this is no conversation: {error!r:.120}", field="data"
+            ) from error
+        found.append(one)
+    return found
+
+
+@contextmanager
+def _played(policy: Policy, cassette: Path | None, *, record: bool) -> Iterator[tuple[Policy, Cassette | None]]:
+    """Yield the policy with the extracting model's server replaced by a cassette's, if there is one."""
+    role = policy.role("extract")
+    if cassette is None or role is None:
+        yield policy, None
+        return
+    server = policy.gateways[role.gateway]
+    with Cassette(cassette, upstream=server.base_url if record else None) as player:
+        gateway = server.model_copy(update={"base_url": player.base_url, "tries": 1})
+        yield policy.model_copy(update={"gateways": {**policy.gateways, role.gateway: gateway}}), player
+
+
+@dataclass(slots=True)
+class _Run:
+    """One conversation in a store of its own."""
+
+    conversation: Mapping[str, Any]
+    policy: Policy
+    score: ReadingScore = field(default_factory=lambda: ReadingScore(name=""))
+    mistakes: list[Mapping[str, Any]] = field(default_factory=list)
+    _known: dict[str, set[str]] = field(default_factory=dict)
+    """The items that hold a label, by its name."""
+    _now: datetime | None = None
+
+    def read(self, *, bulk: bool) -> None:
+        """Read the turns and compare; the store is removed."""
+        folder = Path(tempfile.mkdtemp(prefix="phronesis-reading-"))
+        try:
+            with Memory.open(f"sqlite:///{folder / 'm.db'}", policy=self.policy, clock=self._clock) as memory:
+                if bulk:
+                    self._read_all(memory)
+                else:
+                    for turn in self.conversation["turns"]:
+                        self._turn(memory, turn)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _clock(self) -> datetime:
+        return self._now or parse_moment(self.conversation["turns"][0]["at"], field="at")
+
+    def _commit(self, memory: Memory, turn: Mapping[str, Any], *, wait: bool = True) -> bool:
+        self._now = parse_moment(turn["at"], field="at")
+        messages = [{**message, "created_at": turn["at"]} for message in turn["messages"]]
+        done = memory.commit_turn(turn["session"], {"messages": messages}, user_id="u", wait=wait)
+        return bool(done.degraded)
+
+    def _read_all(self, memory: Memory) -> None:
+        for turn in self.conversation["turns"]:
+            self._commit(memory, turn, wait=False)
+        memory.flush()
+        # Only the end is compared: what is to hold, and what is to hold no longer.
+        turns = self.conversation["turns"]
+        after = _items(memory)
+        labels = [label for turn in turns for label in turn["memories"]]
+        gone = {name for label in labels if label["does"] in ENDING for name in label["of"]}
+        self._score_stored(
+            [item for item in after.values() if item.live],
+            {**turns[-1], "memories": labels, "optional": [one for turn in turns for one in turn.get("optional", ())]},
+            [label for label in labels if label["does"] in STORING and label["ref"] not in gone],
+        )
+        self.score.turns = len(turns)
+        by_ref = {label["ref"]: label for label in labels}
+        for name in sorted(gone):
+            held = [item for item in after.values() if _matches(item, by_ref[name], self._speakers(turns))]
+            self.score.changes += bool(held)
+            self.score.changes_seen += bool(held) and not any(item.live for item in held)
+
+    def _turn(self, memory: Memory, turn: Mapping[str, Any]) -> None:
+        before = _items(memory)
+        self.score.degraded += self._commit(memory, turn)
+        after = _items(memory)
+        touched = [item for name, item in after.items() if before.get(name) != item]
+        written = [one for one in touched if one.id not in before or one.content != before[one.id].content]
+        closed = {one.id for one in touched if one.id in before and before[one.id].live and not one.live}
+        labels = turn["memories"]
+        self.score.turns += 1
+        self.score.empty += not labels
+        self.score.empty_kept += not labels and not written
+        matched = self._score_stored(written, turn, [one for one in labels if one["does"] in STORING], after)
+        for label in labels:
+            own = {item.id for item, label_ in matched if label_ is label}
+            if label["does"] == "repeats":
+                own |= set().union(*(self._known.get(name, set()) for name in label["of"]))
+            self._known[label["ref"]] = own
+        self._score_changes(turn, before, after, closed, {item.id for item in written})
+
+    def _score_stored(
+        self,
+        written: Sequence[Item],
+        turn: Mapping[str, Any],
+        wanted: Sequence[Mapping[str, Any]],
+        held: Mapping[str, Item] | None = None,
+    ) -> list[tuple[Item, Mapping[str, Any]]]:
+        speakers = self._speakers([turn])
+        matched = [(item, label) for item in written for label in turn["memories"] if _matches(item, label, speakers)]
+        right = {item.id for item, _ in matched}
+        right |= {item.id for item in written for one in turn.get("optional", ()) if _matches(item, one, speakers)}
+        found = [label for label in wanted if any(label is one for _, one in matched)]
+        missing = [label for label in wanted if not any(label is one for one in found)]
+        for label in missing:
+            same = [item for item in (held or {}).values() if item.live and _matches(item, label, speakers)]
+            if same:
+                found.append(label)
+                matched += [(item, label) for item in same]
+            else:
+                self._note("missed", turn, label["about"])
+        for item in written:
+            if item.id not in right:
+                self._note("wrong", turn, f"{item.subject} / {item.key}: {item.content}")
+        self.score.stored += len(written)
+        self.score.right += sum(item.id in right for item in written)
+        self.score.wanted += len(wanted)
+        self.score.found += len(found)
+        return matched
+
+    def _score_changes(
+        self,
+        turn: Mapping[str, Any],
+        before: Mapping[str, Item],
+        after: Mapping[str, Item],
+        closed: set[str],
+        written: set[str],
+    ) -> None:
+        meant: set[str] = set()
+        for label in turn["memories"]:
+            held = {name for ref in label["of"] for name in self._known.get(ref, ()) if name in before}
+            meant |= held
+            was = {name for name in held if before[name].live}
+            if label["does"] not in ENDING or not was:
+                continue
+            seen = all(not after[name].live or name in written for name in was)
+            self.score.changes += 1
+            self.score.changes_seen += seen
+            if not seen:
+                self._note("change missed", turn, label["about"])
+        speakers = self._speakers([turn])
+        for name in sorted(closed - meant):
+            if not any(_matches(before[name], label, speakers) for label in turn["memories"] if label["of"]):
+                self.score.touched += 1
+                self._note("wrongly ended", turn, before[name].content)
+
+    def _note(self, what: str, turn: Mapping[str, Any], text: str) -> None:
+        said = turn["messages"][0]["content"]
+        self.mistakes.append({"what": what, "id": self.conversation["id"], "text": text, "said": said})
+
+    @staticmethod
+    def _speakers(turns: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+        return frozenset(
+            message["name"].casefold() for turn in turns for message in turn["messages"] if message.get("name")
+        )
+
+
+def _items(memory: Memory) -> dict[str, Item]:
+    """Return all stated items of the store, ended ones too."""
+    found: dict[str, Item] = {}
+    cursor: str | None = None
+    while True:
+        page = memory.get_all(user_id="u", kinds=sorted(STATED), filters=_ANY_END, limit=1000, cursor=cursor)
+        found |= {item.id: item for item in page.items}
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+_ANY_END: Final = {"OR": [{"ended": None}, {"ended": {"in": ["superseded", "retracted", "retired"]}}]}
+
+
+def _matches(item: Item, label: Mapping[str, Any], speakers: frozenset[str]) -> bool:
+    about = label.get("about", "")
+    return _same_subject(item, label["subject"], about, speakers) and _same_value(item, label, about)
+
+
+def _same_subject(item: Item, subject: str, about: str, speakers: frozenset[str]) -> bool:
+    one, other = (item.subject or "").casefold(), subject.casefold()
+    if one == other or (
+        one in {"user", *speakers} and other in {"user", *speakers} and (one == "user") != (other == "user")
+    ):
+        return True
+    ours, theirs = set(tokenize(one)), set(tokenize(other))
+    if ours & theirs:
+        return True
+    # "My wife is called Ana" may be told of the user or of Ana.
+    return bool(ours and ours <= set(tokenize(about))) or bool(theirs and theirs <= set(tokenize(item.content)))
+
+
+def _same_value(item: Item, label: Mapping[str, Any], about: str) -> bool:
+    texts = [set(tokenize(text)) for text in (str(item.value or ""), item.content) if text]
+    for given in (label["value"], *label.get("also", ())):
+        words = set(tokenize(str(given)))
+        if any(words and text and _shared(words, text) >= SHARED for text in texts):
+            return True
+    words, content = set(tokenize(about)), set(tokenize(item.content))
+    return bool(words and content) and _shared(words, content) >= ABOUT and len(words & content) > 1
+
+
+def _shared(one: set[str], other: set[str]) -> float:
+    return len(one & other) / min(len(one), len(other))
+
+
+def _share(one: int, of: int) -> str:
+    return f"{one / of:.3f} ({of})" if of else "none"
