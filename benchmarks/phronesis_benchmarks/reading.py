@@ -192,6 +192,7 @@ class _Run:
     mistakes: list[Mapping[str, Any]] = field(default_factory=list)
     _known: dict[str, set[str]] = field(default_factory=dict)
     """The items that hold a label, by its name."""
+    _labels: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     _now: datetime | None = None
 
     def read(self, *, bulk: bool) -> None:
@@ -254,6 +255,7 @@ class _Run:
             if label["does"] == "repeats":
                 own |= set().union(*(self._known.get(name, set()) for name in label["of"]))
             self._known[label["ref"]] = own
+            self._labels[label["ref"]] = label
         self._score_changes(turn, before, after, closed, {item.id for item in written})
 
     def _score_stored(
@@ -300,14 +302,16 @@ class _Run:
             was = {name for name in held if before[name].live}
             if label["does"] not in ENDING or not was:
                 continue
-            seen = all(not after[name].live or name in written for name in was)
+            seen = any(not after[name].live or name in written for name in was)
             self.score.changes += 1
             self.score.changes_seen += seen
             if not seen:
                 self._note("change missed", turn, label["about"])
         speakers = self._speakers([turn])
+        ending = [label for label in turn["memories"] if label["of"]]
+        ending += [self._labels[ref] for label in ending for ref in label["of"]]
         for name in sorted(closed - meant):
-            if not any(_matches(before[name], label, speakers) for label in turn["memories"] if label["of"]):
+            if not any(_matches(before[name], label, speakers) for label in ending):
                 self.score.touched += 1
                 self._note("wrongly ended", turn, before[name].content)
 
@@ -344,15 +348,11 @@ def _matches(item: Item, label: Mapping[str, Any], speakers: frozenset[str]) -> 
 
 def _same_subject(item: Item, subject: str, about: str, speakers: frozenset[str]) -> bool:
     one, other = (item.subject or "").casefold(), subject.casefold()
-    if one == other or (
-        one in {"user", *speakers} and other in {"user", *speakers} and (one == "user") != (other == "user")
-    ):
+    first, second = ({"user"} if name in speakers else {name} for name in (one, other))
+    if first == second or set(tokenize(one)) & set(tokenize(other)):
         return True
-    ours, theirs = set(tokenize(one)), set(tokenize(other))
-    if ours & theirs:
-        return True
-    # "My wife is called Ana" may be told of the user or of Ana.
-    return bool(ours and ours <= set(tokenize(about))) or bool(theirs and theirs <= set(tokenize(item.content)))
+    # "My wife is called Ana" may be told of the user or of Ana, and "the shop" has a name.
+    return (one != "user" and one in about.casefold()) or (other != "user" and other in item.content.casefold())
 
 
 def _same_value(item: Item, label: Mapping[str, Any], about: str) -> bool:

@@ -17,11 +17,12 @@ from phronesis.core.prospective import DUE
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
+from phronesis.store.lane_view import LaneView
 
-BUDGET: Final = 800
+BUDGET: Final = 1_000
 """Tokens of what is shown beside the new messages, about: five parts of eight are for held items."""
 
-ALL_HELD: Final = 20
+ALL_HELD: Final = 40
 """Held items of a lane up to which all are shown: a search could miss one, and costs more."""
 
 FOUND: Final = 16
@@ -81,7 +82,7 @@ def gather_context(
     with bench.view() as view:
         before = view.newest(("message",), session_id=session_id, limit=2 * EARLIER)
         count, _ = view.weight(sorted(STATED), since=None)
-        held = view.find(kinds=sorted(STATED)) if count <= ALL_HELD else view.newest(_PENDING, limit=OPEN)
+        held = view.find(kinds=sorted(STATED)) if count <= ALL_HELD else _newest_pending(view)
     before = [item for item in before if item.entry_id != entry.id]
     first = min((one.at for one in said.values()), default=entry.recorded_at)
     if session_id is None:
@@ -90,12 +91,18 @@ def gather_context(
         recent = "\n".join(item.content for item in before[-2:])
         found = find(bench, "\n".join([*(one.text for one in said.values()), recent]))
         with bench.view() as view:  # of a lane that is derived anew, only what it holds so far
-            held = [*view.items(found).values(), *held]
+            held = [*view.items(found).values(), *held, *view.newest(sorted(STATED), limit=ALL_HELD)[::-1]]
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
     kept = _within(budget * 5 // 8, [(one, held_line(0, one)) for one in shown.values()])
     earlier = _within(budget * 3 // 8, [(one, _line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER])
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
     return ExtractionContext(dict(enumerate(ordered, start=1)), earlier[::-1])
+
+
+def _newest_pending(view: LaneView) -> list[Item]:
+    """Return the newest open tasks, intentions and events, in an order that repeats."""
+    found = view.newest(_PENDING, limit=2 * OPEN)
+    return sorted(found, key=lambda item: (item.recorded_at, item.content), reverse=True)[:OPEN]
 
 
 def _joined(before: Sequence[Item], until: datetime) -> list[Item]:
