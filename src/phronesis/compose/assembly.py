@@ -341,12 +341,10 @@ class Assembler:
                 if not self.core.shows_disputes(request.wanted):
                     weaker = outweighed_items(unit, lanes, [one.item.id for one in evidence], request.wanted)
                     evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
-                derived = [one.item.id for one in evidence if one.item.kind != "message"]
+                taken = [*(one.item.id for one in evidence if one.item.kind != "message"), *loaded.summary.noted]
                 for lane in lanes:
-                    taken = [*derived, *loaded.summary.noted]
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
-        leading = {one.item.id for one in found.first}
-        first = sum(one.item.id in leading for one in evidence)
+        first = sum(one.item.id in {lead.item.id for lead in found.first} for one in evidence)
         chosen = choose_evidence(
             evidence,
             asked=request.message,

@@ -45,11 +45,10 @@ class Decisions:
             body = {"role": ROLE, "reason": error.code, "by": self.by, "instead_of": self.decider.name}
             self.outcomes.append(Outcome(role=DEGRADED_ROLE, made_by=self.decider.name, body=body))
             return None
-        body = {"question": question.kind, "option": decision.option, **about}
-        if decision.probability is not None:
-            body["probability"] = round(decision.probability, 4)
+        likely = None if decision.probability is None else round(decision.probability, 4)
+        told = {"question": question.kind, "option": decision.option, "probability": likely, **about}
         made_by = f"{self.decider.name} {VERSION}"
-        self.outcomes.append(Outcome(role=DECISION_ROLE, made_by=made_by, body=body, n=len(self.outcomes)))
+        self.outcomes.append(Outcome(role=DECISION_ROLE, made_by=made_by, body=told, n=len(self.outcomes)))
         return decision
 
 

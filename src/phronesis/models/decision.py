@@ -201,7 +201,11 @@ def _decision_from(answer: Mapping[str, Any], options: Sequence[str]) -> Decisio
         best = max(options, key=mass.__getitem__)
         return Decision(best, mass[best] / sum(mass.values()))
     option, probability = answer.get("option"), answer.get("probability")
-    if option not in options or not (probability is None or _is_probability(probability)):
+    if (
+        not isinstance(option, str)
+        or option not in options
+        or not (probability is None or _is_probability(probability))
+    ):
         return None
     return Decision(option, probability)
 
