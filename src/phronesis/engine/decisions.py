@@ -30,14 +30,14 @@ class Decisions:
     outcomes: list[Outcome] = field(default_factory=list)
 
     @property
-    def open(self) -> bool:
+    def can_ask(self) -> bool:
         """Return whether another question would be asked."""
         degraded = any(one.role == DEGRADED_ROLE for one in self.outcomes)
         return not degraded and len(self.outcomes) < MAX_ASKED
 
     def ask(self, question: Question, **about: str) -> Decision | None:
         """Return the decision; None if there is none. ``about`` is recorded with it."""
-        if not self.open:
+        if not self.can_ask:
             return None
         try:
             decision = self.decider.decide(self.tenant, question)

@@ -201,13 +201,8 @@ def _decision_from(answer: Mapping[str, Any], options: Sequence[str]) -> Decisio
         best = max(options, key=mass.__getitem__)
         return Decision(best, mass[best] / sum(mass.values()))
     option, probability = answer.get("option"), answer.get("probability")
-    if (
-        not isinstance(option, str)
-        or option not in options
-        or not (probability is None or _is_probability(probability))
-    ):
-        return None
-    return Decision(option, probability)
+    usable = probability is None or _is_probability(probability)
+    return Decision(option, probability) if isinstance(option, str) and option in options and usable else None
 
 
 def _is_probability(value: object) -> bool:

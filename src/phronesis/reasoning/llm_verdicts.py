@@ -311,7 +311,7 @@ def decide_classes(decisions: Decisions, question: Question) -> Classes:
         return classes
     for item_id, block in question.known.items():
         for claim in block.claims:
-            if not decisions.open:
+            if not decisions.can_ask:
                 return classes
             if test_of(claim) is not None or _is_of_run(claim, question.run_id):
                 continue
