@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pydantic
 import pytest
 
 import model_server as servers
@@ -143,3 +144,12 @@ def test_a_decision_server_is_given_the_options(answer: Any, decision: Decision 
     assert "Green leaves, steeped." in request.body["data"]
     [(_, call)] = ledger.calls
     assert (call.role, call.prompt_tokens > 0) == ("decide", True)
+
+
+def test_a_decision_server_takes_no_other_role() -> None:
+    gateways = {"lab": {"kind": "decision", "base_url": "http://127.0.0.1:9"}}
+    for role in ("extract", "rerank"):
+        with pytest.raises(pydantic.ValidationError, match="takes the role decide alone"):
+            Policy.model_validate({"gateways": gateways, "roles": {role: {"gateway": "lab", "model": "m"}}})
+    with pytest.raises(pydantic.ValidationError, match="needs a base_url"):
+        Policy.model_validate({"gateways": {"lab": {"kind": "decision"}}})
