@@ -54,7 +54,8 @@ def test_the_probability_is_the_share_of_the_options_letters() -> None:
     said = servers.letter(" B", {" B": 0.4, "b": 0.2, "A": 0.2, "Maybe": 0.2})
     with opened(said, ledger=ledger) as (server, roster):
         decision = decide(roster)
-        assert (decision.option, decision.probability) == ("coffee", pytest.approx(0.75))
+        assert decision.option == "coffee"
+        assert decision.probability == pytest.approx(0.75)
     [request] = server.requests
     system, user = (message["content"] for message in request.body["messages"])
     assert "A: about tea\nB: about coffee\nC: about something else\n" in system
