@@ -8,6 +8,7 @@
 """
 
 import json
+import math
 import socket
 import socketserver
 import threading
@@ -86,6 +87,15 @@ def chat(
     if usage is not None:
         body["usage"] = usage
     return reply_json(body)
+
+
+def letter(said: Any, odds: Mapping[str, float] | None = None) -> Behaviour:
+    """Answer with one token; ``odds`` are how probable it and others were, where the server says so."""
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+    if odds is not None:
+        beside = [{"token": token, "logprob": math.log(value)} for token, value in odds.items()]
+        choice["logprobs"] = {"content": [{"token": said, "logprob": 0.0, "top_logprobs": beside}]}
+    return reply_json({"choices": [choice]})
 
 
 def embeddings(vectors: Sequence[Any], *, order: Sequence[int] | None = None, index: bool = True) -> Behaviour:

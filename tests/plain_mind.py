@@ -25,7 +25,7 @@ class PlainMind:
         self.special: TraitRevision | None = None
         self.away = False
 
-    def wishes(self, _bench: Any, _entry: Any, material: ReflectionInput) -> StrategyResult:
+    def wishes(self, _bench: Any, _entry: Any, material: ReflectionInput, _sensitive: Any) -> StrategyResult:
         """Give what the memories come to; nothing while it is ``away``, as a model is that does not answer."""
         if self.away:
             return StrategyResult(wishes=None, made_by=self.name, error="model.unavailable")

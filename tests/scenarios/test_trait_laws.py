@@ -66,12 +66,12 @@ class Whim(PlainMind):
 
     fails = False
 
-    def wishes(self, bench: Any, entry: Any, material: Any) -> StrategyResult:
+    def wishes(self, bench: Any, entry: Any, material: Any, sensitive: Any) -> StrategyResult:
         """Give what a test set."""
         if self.fails:
             return StrategyResult(made_by=self.name, error="model.answer")
         self.then = self.then or [ProposedOperations()]
-        return super().wishes(bench, entry, material)
+        return super().wishes(bench, entry, material, sensitive)
 
 
 class Reflections(RuleBasedStateMachine):

@@ -9,14 +9,15 @@ from typing import Any, Final
 from phronesis.compose.composer import compose, shown_core
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, bearing_procedures, core_memory, has_procedures
 from phronesis.compose.disputes import outweighed_items, side_by_side
-from phronesis.compose.evidence_selection import InCoreMemory, choose_evidence
+from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, choose_evidence
+from phronesis.compose.relevance_floor import RelevanceFloor
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.items import Item
 from phronesis.core.redaction import mask, mask_value
-from phronesis.core.results import Evidence, Match, Source
+from phronesis.core.results import Degraded, Evidence, Match, Source
 from phronesis.core.retrieval_plan import RetrievalPlan, Store
 from phronesis.core.scope import Scope
 from phronesis.core.text import storable
@@ -242,6 +243,7 @@ class Assembler:
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
     summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
     masks: bool = True
+    floor: RelevanceFloor | None = None
 
     def assemble(self, tenant: str, request: Request) -> tuple[ContextPackage, int]:
         """Return the package for a session's message, and the last entry of the scope's own lane at that time.
@@ -262,7 +264,6 @@ class Assembler:
                 **pack.explain,
                 "found": len(evidence),
                 "abstained": pack.abstained,
-                "degraded": [one.to_dict() for one in (*plan.degraded, *pack.degraded)],
                 "ignored_fields": {name: list(fields) for name, fields in pack.ignored_fields.items()},
                 **reasons,
                 "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence},
@@ -340,11 +341,10 @@ class Assembler:
                 if not self.core.shows_disputes(request.wanted):
                     weaker = outweighed_items(unit, lanes, [one.item.id for one in evidence], request.wanted)
                     evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
-                derived = [one.item.id for one in evidence if one.item.kind != "message"]
+                taken = [*(one.item.id for one in evidence if one.item.kind != "message"), *loaded.summary.noted]
                 for lane in lanes:
-                    taken = [*derived, *loaded.summary.noted]
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
-        leading = {one.item.id for one in found.first}
+        first = sum(one.item.id in {lead.item.id for lead in found.first} for one in evidence)
         chosen = choose_evidence(
             evidence,
             asked=request.message,
@@ -354,10 +354,11 @@ class Assembler:
                 [words for item_id, words in loaded.core.words.items() if item_id in apart],
                 [one for one in found.evidence if one.item.id in apart],
             ),
-            first=sum(one.item.id in leading for one in evidence),
+            first=first,
             tools=found.asked_filters,
             documents=found.pack.plan.resources_needed,
         )
+        chosen, degraded = self._relevant(tenant, found.pack.plan, chosen, first)
         candidates = dataclasses.replace(
             standing,
             evidence=chosen.shown,
@@ -367,10 +368,18 @@ class Assembler:
         left_out = dict(chosen.left_out)
         others = [one.item.citation for one in found.evidence if one.item.id not in named]
         reasons = {
+            "degraded": [one.to_dict() for one in (*found.pack.plan.degraded, *found.pack.degraded, *degraded)],
             "outweighed": [citation for citation in others if citation not in left_out],
             "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
         }
         return candidates, reasons
+
+    def _relevant(
+        self, tenant: str, plan: RetrievalPlan, chosen: EvidenceChoice, first: int
+    ) -> tuple[EvidenceChoice, tuple[Degraded, ...]]:
+        if self.floor is None:
+            return chosen, ()
+        return self.floor.keep_relevant(tenant, plan.message, chosen, first=first, seed=plan.id)
 
     def _masked(self, candidates: Candidates) -> Candidates:
         return mask_secrets(candidates) if self.masks else candidates

@@ -75,9 +75,10 @@ def variable_name(value: str | None, *, example: str) -> str | None:
 class Gateway(Part):
     """A server of models, or a package that runs them in this process, and the manners towards it."""
 
-    kind: Literal["ollama", "openai", "fastembed", "sentence-transformers"] = pydantic.Field(
-        description="ollama, or openai for any server that speaks as OpenAI's does; fastembed or sentence-transformers"
-        " for models that embed or rerank in this process."
+    kind: Literal["ollama", "openai", "decision", "fastembed", "sentence-transformers"] = pydantic.Field(
+        description="ollama, or openai for any server that speaks as OpenAI's does; decision for one that answers"
+        " POST /decide, for the role decide; fastembed or sentence-transformers for models that embed or rerank in this"
+        " process."
     )
     base_url: str | None = pydantic.Field(
         default_factory=lambda given: DEFAULT_URLS.get(given["kind"]),
@@ -114,6 +115,8 @@ class Gateway(Part):
             raise ValueError(
                 "needs a base_url, such as http://127.0.0.1:8000/v1; for OpenAI itself give api_key_env instead"
             )
+        if self.kind == "decision" and self.base_url is None:
+            raise ValueError("needs a base_url, such as http://127.0.0.1:8090, when its kind is decision")
         if self.kind in IN_PROCESS and (self.base_url is not None or self.api_key_env is not None):
             raise ValueError(f"is no server when its kind is {self.kind}: leave out base_url and api_key_env")
         return self
@@ -122,6 +125,12 @@ class Gateway(Part):
     def in_process(self) -> bool:
         """Return whether its models run in this process."""
         return self.kind in IN_PROCESS
+
+    def serves(self, role: str) -> bool:
+        """Return whether its kind can take a role."""
+        if self.kind == "decision":
+            return role == "decide"
+        return not self.in_process or role in {"rerank", "embed"}
 
 
 # Roles: the tasks of models, and the model chosen for each.
@@ -133,12 +142,10 @@ ChatName = Literal[
     "reflect",
     "special_reflection",
     "questions",
-    "aggregate",
     "abstract",
     "learn",
     "migrate",
-    "classify",
-    "rewrite",
+    "decide",
     "chat",
 ]
 """The roles in which a model completes a conversation."""
@@ -237,14 +244,14 @@ class Roles(Part):
     reflect: Chat = pydantic.Field(default=RULES, description="Finds trends and behaviours in what was remembered.")
     special_reflection: Chat = pydantic.Field(default=RULES, description="Reflects on what stands out.")
     questions: Chat = pydantic.Field(default=RULES, description="Asks what memories can answer.")
-    aggregate: Chat = pydantic.Field(default=RULES, description="Says many alike memories as one.")
     abstract: Chat = pydantic.Field(default=RULES, description="Draws what is general from what was particular.")
     learn: Chat = pydantic.Field(default=RULES, description="Learns from what worked and what did not.")
     migrate: Chat = pydantic.Field(
         default=RULES, description="Rewrites old memories as claims; the model of learn where this one is not set."
     )
-    classify: Chat = pydantic.Field(default=RULES, description="Says of what kind a text is.")
-    rewrite: Chat = pydantic.Field(default=RULES, description="Says a question so that more is found.")
+    decide: Chat = pydantic.Field(
+        default=RULES, description="Chooses among a few options where rules are unsure, with a probability."
+    )
     chat: Chat = pydantic.Field(default=RULES, description="Answers in phronesis chat.")
     rerank: Rerank = pydantic.Field(default=RULES, description="Judges how well what was found answers the question.")
     embed: Embed = pydantic.Field(default=RULES, description="Turns texts into vectors, instead of the embedder.")

@@ -147,7 +147,9 @@ def unknown_gateway(name: str, known: Iterable[str]) -> str:
 
 def _no_chat() -> PydanticCustomError:
     return PydanticCustomError(
-        "no_chat", "must be a server: what runs in this process embeds and reranks, and completes no conversation"
+        "no_chat",
+        "must be a server for this role: what runs in this process embeds and reranks, and completes no conversation;"
+        " one of kind decision takes the role decide alone",
     )
 
 
@@ -297,7 +299,7 @@ class Policy(Part):
         lost += [
             InitErrorDetails(type=_no_chat(), loc=("roles", name, "gateway"), input=role.gateway)
             for name, role in self.asked().items()
-            if isinstance(role, ChatRole) and role.gateway in self.gateways and self.gateways[role.gateway].in_process
+            if role.gateway in self.gateways and not self.gateways[role.gateway].serves(name)
         ]
         if lost:
             raise pydantic.ValidationError.from_exception_data(type(self).__name__, lost, hide_input=True)
@@ -337,7 +339,7 @@ class Policy(Part):
             gateway, model = own.gateway, reference
         if gateway not in self.gateways:
             raise InputError(f"model: {unknown_gateway(gateway, self.gateways)}; give gateway/model", field="model")
-        if self.gateways[gateway].in_process:
+        if not self.gateways[gateway].serves(name):
             raise InputError(f"model: the gateway {gateway!r} {_no_chat().message()}", field="model")
         manners = {} if own is None else own.model_dump(include={"temperature", "max_tokens"})
         try:

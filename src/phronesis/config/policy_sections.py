@@ -97,6 +97,12 @@ class FusionPolicy(Part):
         description="Relevance, from 0 to 1, below which a result has no claim to the places of its side.",
     )
 
+    relevance: Literal["scores", "decide"] = pydantic.Field(
+        default="scores",
+        description="Whether a context shows what the scores select, or nothing of it where the model of the role"
+        " decide finds that none bears on the message: one call for each context with evidence.",
+    )
+
     def rules(self) -> FusionRules:
         """Return the limits as fusion rules."""
         return FusionRules(self.per_document, self.per_domain, self.memory_share, self.floor)

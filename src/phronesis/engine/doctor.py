@@ -345,14 +345,11 @@ class Doctor:
         yield Check("degraded", ok=True, detail=f"{detail}; rederive asks again" if count else detail)
 
     def _roles(self, tenant: str) -> Iterator[Check]:
-        """Report the model of every role, and probe each model in use."""
+        """Report the model of every role, and probe each model."""
         for one in self.roster.effective():
             name = f"role.{one.role}"
             if one.by == RULES:
-                detail = "by rules" if one.used else "by rules; nothing asks a model for it yet"
-                yield Check(name, ok=True, detail=detail)
-            elif not one.used:
-                yield Check(name, ok=True, detail=f"{one.by} is configured, and nothing asks it yet")
+                yield Check(name, ok=True, detail="by rules")
             else:
                 yield self._tried(name, one, tenant)
 

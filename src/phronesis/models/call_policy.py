@@ -250,3 +250,26 @@ class SpendingLimit:
     def _price(self, model: str) -> Price:
         """Return a model's price, listed under its own name or under gateway and name."""
         return self.prices.get(model) or self.prices.get(model.partition("/")[2]) or Price()
+
+
+def run_metered(
+    call: Callable[..., T],
+    conduct: CallPolicy,
+    purse: SpendingLimit,
+    *,
+    tenant: str,
+    role: str,
+    model: str,
+    prompt_tokens: int,
+) -> T:
+    """Return what ``call(limits=…)`` returns, within budget and call policy; every attempt is recorded. ModelError.
+
+    For servers that read texts and write none: only the tokens of the prompt are counted.
+    """
+    purse.allow(tenant, model=model, prompt_tokens=prompt_tokens, max_tokens=0)
+
+    def once(limits: Limits) -> T:
+        with purse.recorded(tenant, role=role, model=model, prompt_tokens=prompt_tokens):
+            return call(limits=limits)
+
+    return conduct.run(once, conduct.limits())

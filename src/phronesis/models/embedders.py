@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from phronesis.errors import InputError, ModelUnavailable
-from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit
+from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
 from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, may_be_the_text
 from phronesis.models.local_embedders import load_beside, load_local_embedder
 from phronesis.models.token_counter import TokenCounter
@@ -183,10 +183,12 @@ class MeteredEmbedder:
     def _measured(self, texts: Sequence[str], encode: Callable[..., Floats]) -> Floats:
         counter = self._counter()
         tokens = sum(counter.count(text) for text in texts)
-        self._purse.allow(self._tenant, model=self._model, prompt_tokens=tokens, max_tokens=0)
-
-        def once(limits: Limits) -> Floats:
-            with self._purse.recorded(self._tenant, role=ROLE, model=self._model, prompt_tokens=tokens):
-                return encode(limits=limits)
-
-        return self._conduct.run(once, self._conduct.limits())
+        return run_metered(
+            encode,
+            self._conduct,
+            self._purse,
+            tenant=self._tenant,
+            role=ROLE,
+            model=self._model,
+            prompt_tokens=tokens,
+        )

@@ -8,11 +8,13 @@ from typing import Annotated, Final, cast
 
 import pydantic
 
-from phronesis.config.model_roles import RULES, ChatName, Gateway, RerankRole
+from phronesis.config.model_roles import RULES, ChatName, Gateway, RerankRole, Role
 from phronesis.config.policy import ROLES, Policy
 from phronesis.core.reports import ModelUsage, Price
 from phronesis.errors import InputError
 from phronesis.models.call_policy import Allowance, CallPolicy, Ledger, SpendingLimit
+from phronesis.models.decision import ROLE as DECIDE
+from phronesis.models.decision import ChatDecider, Decider, DecisionServer, Question
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import ROLE as EMBED
 from phronesis.models.embedders import MeteredEmbedder
@@ -25,31 +27,15 @@ from phronesis.models.sentence_transformers_models import CrossEncoderReranker, 
 from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway as Server
-
-USED: Final = (
-    "extract",
-    "plan",
-    "summarise",
-    "reflect",
-    "special_reflection",
-    "questions",
-    "abstract",
-    "learn",
-    "migrate",
-    "chat",
-    "rerank",
-    "embed",
-)
-"""The roles in use today. Others may be configured for later use."""
+from phronesis.models.transport import ModelHttp
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveRole:
-    """The model of a role, as gateway and name, or ``rules``; and whether the role is in use."""
+    """The model of a role, as gateway and name, or ``rules``."""
 
     role: str
     by: str
-    used: bool
 
 
 class ModelRegistry:
@@ -81,6 +67,7 @@ class ModelRegistry:
         self._closing: list[Callable[[], None]] = []
         self._making = threading.Lock()
         self._askers: dict[tuple[str, str], StructuredClient] = {}
+        self._decider: Decider | None = None
         self._judge: Judge | None = None
         self._embedder: Embedder | None = None
 
@@ -88,9 +75,7 @@ class ModelRegistry:
         """Return the model of each role, in the order of the roles."""
         asked = self._policy.asked()
         return [
-            EffectiveRole(
-                role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules", role in USED
-            )
+            EffectiveRole(role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules")
             for role in ROLES
         ]
 
@@ -102,11 +87,7 @@ class ModelRegistry:
         """Return the models in use without a price, if the policy limits a day's cost."""
         served = [name for name, gateway in self._policy.gateways.items() if not gateway.in_process]
         return sorted(
-            {
-                one.by
-                for one in self.effective()
-                if one.used and one.by.partition("/")[0] in served and self._purse.is_free(one.by)
-            }
+            {one.by for one in self.effective() if one.by.partition("/")[0] in served and self._purse.is_free(one.by)}
         )
 
     def asker(self, role: ChatName, reference: str | None = None) -> StructuredClient | None:
@@ -153,6 +134,17 @@ class ModelRegistry:
                 field="model",
             )
         return f"{chosen.gateway}/{chosen.model}"
+
+    def decider(self) -> Decider | None:
+        """Return the model of the role ``decide``, or None."""
+        chosen = self._policy.role("decide")
+        if chosen is None:
+            return None
+        client = None if self._policy.gateways[chosen.gateway].kind == "decision" else self.asker("decide")
+        with self._making:
+            if self._decider is None:
+                self._decider = self._decision_server(chosen) if client is None else ChatDecider(client)
+            return self._decider
 
     def judge(self) -> Judge | None:
         """Return the reranker, or None if the fused order stays."""
@@ -221,6 +213,19 @@ class ModelRegistry:
         self._closing.append(reranker.close)
         return reranker
 
+    def _decision_server(self, chosen: Role) -> DecisionServer:
+        server = self._server(chosen.gateway)
+        http = ModelHttp(server)
+        self._closing.append(http.close)
+        return DecisionServer(
+            http=http,
+            gateway=server,
+            model=chosen.model,
+            conduct=self._conducts[chosen.gateway],
+            purse=self._purse,
+            counter=self._counter(),
+        )
+
     def _server(self, name: str) -> Server:
         gateway = self._policy.gateways[name]
         key = self._keys.get(name)
@@ -236,6 +241,13 @@ class ModelRegistry:
 # Health check: one minimal question to a role's model, for ``doctor``.
 
 _TEXTS: Final = ("Tea is served at four.", "The train leaves at nine.")
+_CHOICE: Final = Question(
+    kind="probe",
+    instructions="Is the text about tea or about trains?",
+    options={"tea": "about tea", "trains": "about trains"},
+    texts={"text": _TEXTS[0]},
+    seed="probe",
+)
 
 
 class ProbeAnswer(pydantic.BaseModel, title="Ready"):
@@ -256,6 +268,10 @@ def try_role(roster: ModelRegistry, role: str, tenant: str) -> None:
         judge = roster.judge()
         if judge is not None:
             judge.judge(tenant, "When is tea?", _TEXTS)
+    elif role == DECIDE:
+        decider = roster.decider()
+        if decider is not None:
+            decider.decide(tenant, _CHOICE)
     else:
         asker = roster.asker(cast("ChatName", role))
         answer = None if asker is None else asker.ask(tenant, Task("Answer with the word ready.", "Go.", ProbeAnswer))

@@ -1,12 +1,13 @@
 """Language models behind ``/v1/chat/completions``: OpenAI's, Ollama's, vLLM's, llama.cpp's."""
 
+import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeGuard, cast
 from urllib.parse import urlsplit
 
 from phronesis.models.call_policy import Limits
-from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
+from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message, TokenOdds
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 _OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")
@@ -15,6 +16,8 @@ _THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<r
 """Delimiters of models' reasoning before the answer (qwen3, DeepSeek-R1 and similar)."""
 _REASON: Final = re.compile(r"[a-z_]{1,40}")
 """A finish reason that is safe to repeat in a message: a word of an API, not text of a model."""
+ALTERNATIVES: Final = 20
+"""Number of alternative tokens with probabilities: the maximum of such servers."""
 UNKNOWN_REASON: Final = "unknown"
 """The ``finish_reason`` of an answer with a missing or invalid one."""
 
@@ -65,7 +68,9 @@ class OpenAIChat:
             "messages": [{"role": one.role, "content": one.content} for one in messages],
             self._bound: max_tokens,
         }
-        if constraint != "text":
+        if constraint == "choice":
+            request |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+        elif constraint != "text":
             request["response_format"] = _response_format(answer, constraint)
         return self._completion(self._http.post("/chat/completions", {**request, **self._settings}, limits=limits))
 
@@ -84,12 +89,14 @@ class OpenAIChat:
             content = ""
         reason = choice.get("finish_reason")
         usage = body.get("usage")
+        text = without_thoughts(content)
         return Completion(
-            text=without_thoughts(content),
+            text=text,
             finish_reason=reason if isinstance(reason, str) and _REASON.fullmatch(reason) else UNKNOWN_REASON,
             refusal=refusal,
             prompt_tokens=_count(usage, "prompt_tokens"),
             completion_tokens=_count(usage, "completion_tokens"),
+            tokens=_tokens_of(choice, text),
         )
 
     def close(self) -> None:
@@ -120,6 +127,36 @@ def without_thoughts(text: str) -> str:
             if closing in start:
                 return start.partition(closing)[2].lstrip()
     return text
+
+
+def _tokens_of(choice: Mapping[str, Any], text: str) -> tuple[TokenOdds, ...]:
+    """Return the tokens of a completion with their probabilities, without those of the reasoning before ``text``."""
+    found = [(one["token"], one) for one in _members(choice.get("logprobs"), "content") if _is_text(one.get("token"))]
+    start, at = "".join(token for token, _ in found).rfind(text), 0
+    tokens: list[TokenOdds] = []
+    for token, one in found if start >= 0 else ():
+        at += len(token)
+        if at > start:
+            tokens.append(TokenOdds(token, _odds_of(one)))
+    return tuple(tokens)
+
+
+def _odds_of(token: Mapping[str, Any]) -> dict[str, float]:
+    odds: dict[str, float] = {}
+    for other in _members(token, "top_logprobs"):
+        name, logprob = other.get("token"), other.get("logprob")
+        if _is_text(name) and isinstance(logprob, (int, float)) and math.isfinite(logprob):
+            odds[name] = math.exp(min(float(logprob), 0.0))
+    return odds
+
+
+def _members(holder: object, name: str) -> Iterator[Mapping[str, Any]]:
+    members = holder.get(name) if isinstance(holder, dict) else None
+    yield from (one for one in members or () if isinstance(one, dict)) if isinstance(members, list) else ()
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
 
 
 def _count(usage: Any, name: str) -> int | None:

@@ -1,13 +1,15 @@
 """Rerankers: the port, metering, servers with ``/rerank`` (vLLM, llama.cpp, Jina, Cohere), and chat models."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Protocol
 
-from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit
+from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
 from phronesis.models.embedder import encodable
-from phronesis.models.openai_chat import without_thoughts
+from phronesis.models.language_model import PLAIN, Message, plain_word, word_odds
+from phronesis.models.openai_chat import OpenAIChat
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
@@ -55,13 +57,10 @@ class Judge:
         """Return a score from 0 to 1 for each text; ModelError if the call fails."""
         # A reranker reads the question once with every text.
         read = self.counter.count(query) * len(texts) + sum(self.counter.count(text) for text in texts)
-        self.purse.allow(tenant, model=self.name, prompt_tokens=read, max_tokens=0)
-
-        def once(limits: Limits) -> list[float]:
-            with self.purse.recorded(tenant, role=ROLE, model=self.name, prompt_tokens=read):
-                return self.reranker.rerank(query, texts, limits=limits)
-
-        return self.conduct.run(once, self.conduct.limits())
+        score = partial(self.reranker.rerank, query, texts)
+        return run_metered(
+            score, self.conduct, self.purse, tenant=tenant, role=ROLE, model=self.name, prompt_tokens=read
+        )
 
 
 RerankDialect = Literal["documents", "texts"]
@@ -186,9 +185,6 @@ TASK: Final = "Given a question, retrieve passages that answer it"
 MAX_TOKENS: Final = 16
 """Maximum tokens of an answer: the word, and the empty reasoning that some templates put before it."""
 
-ALTERNATIVES: Final = 20
-"""Number of alternative tokens with probabilities: the maximum of such servers."""
-
 _ANSWERS: Final = ("yes", "no")
 
 
@@ -200,14 +196,13 @@ class ChatReranker:
 
     def __init__(self, gateway: Gateway, model: str, *, characters: int = TEXT_CHARACTERS) -> None:
         self._gateway = gateway
-        self._model = model
         self._characters = characters
-        self._http = ModelHttp(gateway)
+        self._chat = OpenAIChat(gateway, model)
 
     @property
     def name(self) -> str:
         """Gateway and model, ``local/qwen3-reranker``."""
-        return f"{self._gateway.name}/{self._model}"
+        return self._chat.name
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
         """Return a score from 0 to 1 for each text, in the order of ``texts``; a text without content scores 0.
@@ -220,60 +215,18 @@ class ChatReranker:
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._chat.close()
 
     def _score(self, question: str, text: str, limits: Limits) -> float:
-        body = {
-            "model": self._model,
-            "messages": [
-                {"role": "system", "content": INSTRUCTIONS},
-                {"role": "user", "content": f"<Instruct>: {TASK}\n<Query>: {question}\n<Document>: {text}"},
-            ],
-            "max_tokens": MAX_TOKENS,
-            "temperature": 0.0,
-            "logprobs": True,
-            "top_logprobs": ALTERNATIVES,
-        }
-        answer = self._http.post("/chat/completions", body, limits=limits)
-        choices = answer.get("choices") if isinstance(answer, dict) else None
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict):
-            raise unreadable(self._gateway.name, "holds no completion")
-        score = _by_probability(choice)
-        if score is None:
-            score = _by_word(choice)
-        if score is None:
+        messages = [
+            Message("system", INSTRUCTIONS),
+            Message("user", f"<Instruct>: {TASK}\n<Query>: {question}\n<Document>: {text}"),
+        ]
+        said = self._chat.complete(messages, answer=PLAIN, constraint="choice", max_tokens=MAX_TOKENS, limits=limits)
+        odds = word_odds(said, _ANSWERS)
+        if odds is not None:
+            return odds["yes"]
+        word = plain_word(next(iter(said.text.split()), ""))
+        if word not in _ANSWERS:
             raise unreadable(self._gateway.name, "says neither yes nor no")
-        return score
-
-
-def _by_probability(choice: Mapping[str, Any]) -> float | None:
-    """Return p(yes) / (p(yes) + p(no)) at the first token that is one of them; None without probabilities."""
-    for token in _members(choice.get("logprobs"), "content"):
-        if _word(token.get("token")) not in _ANSWERS:
-            continue
-        mass = dict.fromkeys(_ANSWERS, 0.0)
-        for other in _members(token, "top_logprobs"):
-            word, logprob = _word(other.get("token")), other.get("logprob")
-            if word in mass and isinstance(logprob, (int, float)) and math.isfinite(logprob):
-                mass[word] += math.exp(min(float(logprob), 0.0))
-        total = sum(mass.values())
-        return mass["yes"] / total if total > 0.0 else None
-    return None
-
-
-def _by_word(choice: Mapping[str, Any]) -> float | None:
-    message = choice.get("message")
-    said = message.get("content") if isinstance(message, dict) else None
-    words = without_thoughts(said).split() if isinstance(said, str) else []
-    word = _word(words[0]) if words else ""
-    return None if word not in _ANSWERS else float(word == "yes")
-
-
-def _members(holder: object, name: str) -> Iterator[Mapping[str, Any]]:
-    members = holder.get(name) if isinstance(holder, dict) else None
-    yield from (one for one in members or () if isinstance(one, dict)) if isinstance(members, list) else ()
-
-
-def _word(token: object) -> str:
-    return token.strip(" \n\t.,!\"'*").casefold() if isinstance(token, str) else ""
+        return float(word == "yes")

@@ -84,7 +84,7 @@ def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
     try:
         completion = say(messages, constraint)
     except ModelRefused as refusal:
-        if refusal.details.get("status") not in _MAY_BE_THE_SCHEMA:
+        if refusal.details.get("status") not in REFUSED_PARAMETER:
             raise
         constraint = "json"
         messages[0] = Message("system", f"{task.instructions}\n\n{_in_words(task)}")
@@ -108,8 +108,8 @@ def rejection_error(attempts: Sequence[Attempt]) -> AnswerRejected:
     return AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem if attempts else 'there was none'}")
 
 
-_MAY_BE_THE_SCHEMA: Final = frozenset({400, 415, 422, 501})
-"""HTTP statuses with which servers refuse a ``response_format``."""
+REFUSED_PARAMETER: Final = frozenset({400, 415, 422, 501})
+"""HTTP statuses with which servers refuse a ``response_format``, or another parameter."""
 
 
 def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> tuple[_FORM | None, Attempt, bool]:
@@ -210,9 +210,13 @@ class StructuredClient:
             problem = rejection_error(attempts)
         return Answer(value=value, error=problem, attempts=attempts, spent=self.purse.spent(self.name, tallies))
 
+    def complete(self, tenant: str, messages: Sequence[Message], constraint: Constraint = "text") -> Completion:
+        """Return the model's answer to a conversation in plain text, unvalidated; ModelError if there is none."""
+        return self._say(tenant, PLAIN, messages, constraint, self.conduct.limits(), tallies=[])
+
     def talk(self, tenant: str, messages: Sequence[Message]) -> str:
         """Return the model's answer to a conversation, in plain text; ModelError if there is none."""
-        completion = self._say(tenant, PLAIN, messages, "text", self.conduct.limits(), tallies=[])
+        completion = self.complete(tenant, messages)
         said = completion.text.strip()
         if completion.refusal is not None or not said:
             raise AnswerRejected(f"the model gave no answer ({completion.finish_reason[:40]})")

@@ -41,7 +41,7 @@ class LearnPrompt:
 
 def build_prompt(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> LearnPrompt:
     """Return a prompt's data: FACTS and as many items as fit."""
-    told = _json(facts)
+    told = facts_text(facts)
     texts: dict[str, str] = {}
     room, claims = MAX_SHOWN, MAX_CLASSES
     for item_id, block in known.items():
@@ -92,14 +92,27 @@ def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
     return wanted in _folded(told) or any(wanted in _folded(text) for text in _texts(facts))
 
 
-def _claim(claim: Claim) -> dict[str, Any]:
-    said = {
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """Return FACTS as a model is shown them."""
+    return _json(facts)
+
+
+def claim_text(claim: Claim) -> str:
+    """Return the texts of a claim as a model is shown them."""
+    return _json(_words_in_short(claim))
+
+
+def _words_in_short(claim: Claim) -> dict[str, Any]:
+    return {
         name: in_short(text) if isinstance(text, str) else [listed_in_short(one) for one in text[:SHOWN_OF_LIST]]
         for name, text in words_of(claim).items()
         if text
     }
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
     counts = {"for": claim.support.count, "against": claim.contra.count}
-    return {"claim_id": claim.claim_id, "status": claim.status, **said, **counts}
+    return {"claim_id": claim.claim_id, "status": claim.status, **_words_in_short(claim), **counts}
 
 
 def _json(value: Any) -> str:

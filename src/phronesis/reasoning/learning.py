@@ -17,8 +17,10 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge
+from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
 from phronesis.errors import InputError, Violation
+from phronesis.models.decision import Decider
 from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.claim_effects import (
     BY_RULE,
@@ -33,7 +35,16 @@ from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
 from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, RunFacts, propose_by_rules, used_ids
-from phronesis.reasoning.llm_verdicts import Classes, ModelVerdicts, Question, classes_of, may_go, teach, unknown_model
+from phronesis.reasoning.llm_verdicts import (
+    Classes,
+    ModelVerdicts,
+    Question,
+    classes_of,
+    decide_classes,
+    may_go,
+    teach,
+    unknown_model,
+)
 from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter, Rewrite, by_form
 from phronesis.store.lane_view import LaneView
 
@@ -104,11 +115,15 @@ class CandidateSet:
 
 @dataclass(frozen=True, slots=True)
 class LearnPreparer:
-    """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role)."""
+    """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role).
+
+    Where neither the call nor the role names one, ``decider`` is asked about the claims that no test decides.
+    """
 
     telling: RunFacts
     candidates: Candidates
     asker: Callable[[str | None], StructuredClient | None] = lambda _reference: None
+    decider: Decider | None = None
     kept: LaneCache = field(default_factory=LaneCache)
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
@@ -130,9 +145,14 @@ class LearnPreparer:
         question = Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known)
         taught = self._taught(bench, run, question)
         lesson = taught if taught is not None and taught.answered else None
+        classes, asked = Classes(), [] if taught is None else taught.outcomes
+        if lesson is not None:
+            classes = classes_of(lesson, question.facts, known)
+        elif taught is None and self.decider is not None and feedback_of(run) is not None and not payload.get("model"):
+            decisions = Decisions(self.decider, bench.tenant, RULES)
+            classes, asked = decide_classes(decisions, question), decisions.outcomes
         with bench.view() as view:
-            outcomes = self._outcomes(view, run, seen, question, lesson)
-        return outcomes if taught is None else [*outcomes, *taught.outcomes]
+            return [*self._outcomes(view, run, seen, question, lesson=lesson, classes=classes), *asked]
 
     def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
         """Return the ids that the run used, and those that an earlier learn of it created."""
@@ -160,12 +180,18 @@ class LearnPreparer:
         return teach(asker, bench.tenant, replace(question, used=used))
 
     def _outcomes(
-        self, view: LaneView, run: Item, seen: CandidateSet, question: Question, lesson: ModelVerdicts | None
+        self,
+        view: LaneView,
+        run: Item,
+        seen: CandidateSet,
+        question: Question,
+        *,
+        lesson: ModelVerdicts | None,
+        classes: Classes,
     ) -> list[Outcome]:
         feedback, told, known = feedback_of(run), self.telling.view(run), question.known
         kept = self.kept.of(view)
         scales = ClaimJudge(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
-        classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
         bearing = {
             item_id: [classes.row(scales, item_id, claim) for claim in block.claims] for item_id, block in known.items()
         }

@@ -1,22 +1,25 @@
 """Ask a model about a run: verdicts on claims and proposals in one call, and a second call to reword a refused one.
 
 Its answers are recorded whole, so that a replay calls no model. Where they are unusable, the rules do all of it, and an
-outcome ``degraded`` records that. The verdicts are merged with those of arithmetic.
+outcome ``degraded`` records that. The verdicts are merged with those of arithmetic. Without a model of the role
+``learn``, that of ``decide`` gives verdicts alone.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from phronesis.core.confidence import DEMOTION_CONTRA
 from phronesis.core.entries import Entry, Outcome
+from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import DEGRADED_ROLE
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import ModelUnavailable
 from phronesis.log.reader import fit
+from phronesis.models.decision_questions import CONTRA, SUPPORT, ask_claim
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, Attempt, StructuredClient, Task
-from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge
+from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge, test_of
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock
@@ -27,6 +30,8 @@ from phronesis.reasoning.learn_prompt import (
     ProposedItem,
     RewriteAnswer,
     build_prompt,
+    claim_text,
+    facts_text,
     shown_to_rewrite,
     stands_in,
     words_of,
@@ -214,7 +219,7 @@ class Classes:
         if scales.test_of(claim) is not None:
             if one.says != verdict:
                 self.refuse(item_id, claim.claim_id, one.says, OVERRULED, f"its test says {verdict}")
-        elif one.says != "irrelevant" and list(claim.facts.get("source_run_ids", ())) == [scales.run.run_id]:
+        elif one.says != "irrelevant" and _is_of_run(claim, scales.run.run_id):
             self.refuse(item_id, claim.claim_id, one.says, OWN_RUN, "the claim was made of this run alone")
         else:
             said = {name: text for name, text in (("quote", one.quote), ("reason", one.reason)) if text}
@@ -248,6 +253,11 @@ class Classes:
             return
         why = f"fewer than {DEMOTION_CONTRA} runs contradict it, this one among them" if one.reason else "no reason"
         self.refuse(item_id, claim.claim_id, "delete", NOT_WRONG, why)
+
+
+def _is_of_run(claim: Claim, run_id: str) -> bool:
+    """Return whether a claim was made of this run alone, which then proves nothing."""
+    return list(claim.facts.get("source_run_ids", ())) == [run_id]
 
 
 def against(claim: Claim, verdict: str, run_id: str) -> int:
@@ -284,6 +294,34 @@ def classes_of(taught: ModelVerdicts, facts: Mapping[str, Any], known: Mapping[s
             classes.refuse(item_id, claim_id, one.says, TWICE, "its first class counts")
         else:
             _take(classes, one, item_id, facts, taught.told)
+    return classes
+
+
+_SAYS: Final[Mapping[str, Literal["support", "contra"]]] = {SUPPORT: "support", CONTRA: "contra"}
+
+
+def decide_classes(decisions: Decisions, question: Question) -> Classes:
+    """Ask the model of ``decide`` about each claim that no test decides; a doubtful answer counts for nothing.
+
+    FACTS that read like an order are not shown to it: its answer quotes nothing that could be examined.
+    """
+    classes = Classes(decisions.decider.name)
+    facts = facts_text(question.facts)
+    if find_order(facts) is not None:
+        return classes
+    for item_id, block in question.known.items():
+        for claim in block.claims:
+            if not decisions.can_ask:
+                return classes
+            if test_of(claim) is not None or _is_of_run(claim, question.run_id):
+                continue
+            asked = ask_claim(facts, claim_text(claim), seed=question.entry.id)
+            decision = decisions.ask(asked, item_id=item_id, claim_id=claim.claim_id)
+            says = _SAYS.get(decision.option) if decision is not None and decision.is_surely(*_SAYS) else None
+            if says is not None:
+                classes.given[item_id, claim.claim_id] = ClaimClass(
+                    item=0, claim_id=claim.claim_id, says=says, quote="", reason="", delete=False
+                )
     return classes
 
 

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from phronesis.engine.decisions import decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.reasoning import handlers, learning, migration
 from phronesis.reasoning.fields import find_builder
@@ -19,7 +20,9 @@ def open_bank(platform: Platform) -> OpenEngine:
         handlers=(
             *handlers.REASONING_HANDLERS,
             *handlers.RUN_HANDLERS,
-            *learning.handlers(learning.LearnPreparer(facts, candidates, partial(models.asker, "learn"))),
+            *learning.handlers(
+                learning.LearnPreparer(facts, candidates, partial(models.asker, "learn"), decider_of(platform))
+            ),
             *migration.handlers(rewriter),
         ),
         components={

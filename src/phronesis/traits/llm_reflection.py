@@ -153,7 +153,9 @@ class ModelStrategy:
         """The origin of its results: model."""
         return "model"
 
-    def wishes(self, bench: PrepareContext, entry: Entry, material: ReflectionInput) -> StrategyResult:
+    def wishes(
+        self, bench: PrepareContext, entry: Entry, material: ReflectionInput, _sensitive: Callable[[str], bool]
+    ) -> StrategyResult:
         """Ask for the operations that follow from the new memories."""
         asked, earlier = self._earlier(bench, entry, material)
         data = self._shown(entry, material, earlier)

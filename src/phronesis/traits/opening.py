@@ -1,6 +1,7 @@
 """What the traits engine brings to an open store: reflection."""
 
 from phronesis.core.scope import make_scope
+from phronesis.engine.decisions import decider_of
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.sensitive_topics.guard import Guard
@@ -19,19 +20,20 @@ def open_reflection(platform: Platform) -> OpenEngine:
     own = platform.policy.traits
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
     guard, similarity = Guard(own.sensitive), TextSimilarity(platform.embedders)
-    prepare = reflection.ReflectionPreparer(_strategy(platform, guard, similarity), guard, similarity, thresholds)
+    mind = _strategy(platform, similarity)
+    prepare = reflection.ReflectionPreparer(mind, guard, similarity, thresholds, decider_of(platform))
     return OpenEngine(
         handlers=reflection.handlers(prepare),
         components={"reflector": Reflector(platform.database, thresholds, background=own.background)},
     )
 
 
-def _strategy(platform: Platform, guard: Guard, similarity: TextSimilarity) -> ReflectionStrategy:
+def _strategy(platform: Platform, similarity: TextSimilarity) -> ReflectionStrategy:
     """Return the reflection strategy: the role's model, with or without questions, or rules."""
     models, search = platform.models, platform.search
     asker = models.asker("reflect")
     if asker is None:
-        return RuleStrategy(similarity, guard)
+        return RuleStrategy(similarity)
 
     def look(bench: PrepareContext, question: str) -> list[str]:
         with bench.view() as view:

@@ -8,6 +8,7 @@ mark. An operation that breaks a rule is refused on its own, and the cycle lists
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold
@@ -17,8 +18,11 @@ from phronesis.core.items import Item
 from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
+from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.sensitive_topics.guard import Guard
+from phronesis.models.decision import Decider
+from phronesis.models.decision_questions import HARMLESS, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins
@@ -160,12 +164,13 @@ round was skipped. A model's answers have the role defined in `strategies`.
 
 @dataclass(frozen=True, slots=True)
 class ReflectionPreparer:
-    """The prepare of ``reflect``."""
+    """The prepare of ``reflect``. ``decider`` is asked about texts that hint at a sensitive topic."""
 
     mind: ReflectionStrategy
     guard: Guard
     likeness: TextSimilarity
     thresholds: Thresholds = field(default_factory=Thresholds)
+    decider: Decider | None = None
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes that apply needs; only the reason where nothing is due or nothing is new."""
@@ -180,15 +185,17 @@ class ReflectionPreparer:
         if not found.due or not material.new:
             return outcomes
         material = replace(material, links=behaviours.links_of(material.latest(), material.new))
-        thought = self.mind.wishes(bench, entry, material)
+        decided = None if self.decider is None else Decisions(self.decider, bench.tenant, self.guard.version)
+        guard = self.guard if decided is None else self.guard.clearing(partial(_is_harmless, decided, entry.id))
+        thought = self.mind.wishes(bench, entry, material, lambda text: guard.of_trait(text, ()) is not None)
         if thought.wishes is None:
             return [*outcomes, *withheld(self.guard, thought.said, refused=False), _skipped(self.mind.name, thought)]
-        wishes, refused = sift(self.guard, thought.wishes, material)
+        wishes, refused = sift(guard, thought.wishes, material)
         outcomes += withheld(self.guard, thought.said, refused=bool(refused))
         wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
         work = ReflectionState.of(material, entry, self.mind.origin, scope)
         carry_out(work, wishes)
-        specials, later = self._reconsidered(bench, entry, work)
+        specials, later = self._reconsidered(bench, entry, work, guard)
         body = {
             **as_body(wishes),
             "links": [list(link) for link in material.links],
@@ -203,18 +210,19 @@ class ReflectionPreparer:
             for n, one in enumerate([*refused, *known, *later.refused])
         ]
         outcomes += [Outcome(role=SPECIAL, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(specials)]
+        outcomes += () if decided is None else decided.outcomes
         first = sum(one.role == ANSWERS for one in outcomes)
         return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
 
     def _reconsidered(
-        self, bench: PrepareContext, entry: Entry, work: ReflectionState
+        self, bench: PrepareContext, entry: Entry, work: ReflectionState, guard: Guard
     ) -> tuple[list[Outcome], StrategyResult]:
         """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
         found: list[Outcome] = []
         together = StrategyResult()
         for trait_id in contradictions.doubtful(work):
             said, thought = self.mind.reconsider(bench, entry, work, trait_id)
-            refusal = None if said is None else sensitive_words(self.guard, said)
+            refusal = None if said is None else sensitive_words(guard, said)
             kept = withheld(self.guard, thought.said, refused=refusal is not None)
             together = together.plus(replace(thought, said=kept))
             if refusal is not None:
@@ -224,6 +232,11 @@ class ReflectionPreparer:
                 body = {**special_body(trait_id, said), **leaning}
                 found.append(Outcome(role=SPECIAL, made_by=thought.made_by, body=body))
         return found, together
+
+
+def _is_harmless(decided: Decisions, seed: str, text: str, topic: str) -> bool:
+    decision = decided.ask(ask_sensitive(text, topic, seed=seed), topic=topic)
+    return decision is not None and decision.is_surely(HARMLESS)
 
 
 def carry_out(work: ReflectionState, wishes: ProposedOperations) -> None:

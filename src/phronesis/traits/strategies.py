@@ -3,7 +3,7 @@
 Text on sensitive topics is not kept either: neither with the refusal, nor in the recorded answers of a model.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -70,8 +70,13 @@ class ReflectionStrategy(Protocol):
         """Rule or model: the origin recorded on its results."""
         ...
 
-    def wishes(self, bench: PrepareContext, entry: Entry, material: ReflectionInput) -> StrategyResult:
-        """Return the operations that follow from new memories. Errors of models and servers are not raised."""
+    def wishes(
+        self, bench: PrepareContext, entry: Entry, material: ReflectionInput, sensitive: Callable[[str], bool]
+    ) -> StrategyResult:
+        """Return the operations that follow from new memories; ``sensitive`` tells which texts show nothing.
+
+        Errors of models and servers are not raised.
+        """
         ...
 
     def reconsider(
@@ -148,7 +153,6 @@ class RuleStrategy:
     """The rule-based strategy. It prefers precision to recall: unclear cases are left alone."""
 
     likeness: TextSimilarity
-    guard: Guard
 
     @property
     def name(self) -> str:
@@ -160,7 +164,9 @@ class RuleStrategy:
         """The origin of its results: rule."""
         return "rule"
 
-    def wishes(self, bench: PrepareContext, entry: Entry, material: ReflectionInput) -> StrategyResult:
+    def wishes(
+        self, bench: PrepareContext, entry: Entry, material: ReflectionInput, sensitive: Callable[[str], bool]
+    ) -> StrategyResult:
         """Compare the new memories with one another, with earlier ones, and with the traits."""
         memories = material.latest()
         standing = open_traits(material)
@@ -170,7 +176,7 @@ class RuleStrategy:
             material.new,
             traits,
             cosine=self.likeness.among(bench, memories),
-            sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
+            sensitive=sensitive,
         )
         # Operations on a trait are looked up again at the current trait: an erasure may have changed it.
         return StrategyResult(

@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from phronesis.compose.assembly import Assembler, EvidencePlanner
 from phronesis.compose.core_memory import CorePolicy
+from phronesis.compose.relevance_floor import RelevanceFloor
 from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy
 from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.engine.decisions import decider_of
 from phronesis.engine.plugin import Platform
 from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter
@@ -36,6 +38,7 @@ def make_planner(platform: Platform) -> Planner:
 def make_assembler(platform: Platform, components: Components, counter: Callable[[], TokenCounter]) -> Assembler:
     """Return the assembler of contexts."""
     policy = platform.policy
+    decider = decider_of(platform) if policy.fusion.relevance == "decide" else None
     finding = EvidencePlanner(components.planner, components.retrieving, components.searcher)
     return Assembler(
         components.browser,
@@ -44,6 +47,7 @@ def make_assembler(platform: Platform, components: Components, counter: Callable
         _core(policy),
         _summary(policy),
         masks=policy.privacy.contexts == "mask",
+        floor=None if decider is None else RelevanceFloor(decider),
     )
 
 

@@ -25,7 +25,7 @@ gateways:
 roles:
   extract: {gateway: local, model: qwen3:4b, temperature: null, max_tokens: 2000}
   plan: rules
-  classify: {gateway: "on", model: 2026-08-06}
+  learn: {gateway: "on", model: 2026-08-06}
   embed:
     gateway: local
     model: qwen3-embedding
@@ -82,16 +82,16 @@ def test_a_file_is_read(folder: Path) -> None:
     assert policy.gateways["on"] == Gateway(
         kind="openai", base_url="https://models.example/v1", api_key_env="TEAM_KEY", timeout=15.5
     )
-    extract, classify, embed = policy.role("extract"), policy.role("classify"), policy.role("embed")
+    extract, learn, embed = policy.role("extract"), policy.role("learn"), policy.role("embed")
     assert extract is not None
     assert extract.temperature is None
-    assert classify is not None
-    assert classify.model == "2026-08-06"
+    assert learn is not None
+    assert learn.model == "2026-08-06"
     assert embed is not None
     assert (embed.prefix_scheme, embed.dimension) == ("qwen3", 1024)
     assert policy.role("plan") is None
     assert policy.role("rerank") is None
-    assert list(policy.asked()) == ["extract", "classify", "embed"]
+    assert list(policy.asked()) == ["extract", "learn", "embed"]
     assert policy.limits.cost_per_day == 5.0
     assert policy.prices["qwen3:4b"].output == 0.5
 

@@ -45,6 +45,9 @@ _EDGES: Final = re.compile(r"[^\w'-]+")
 Chances = Mapping[str, float]
 """How likely a text speaks of each topic."""
 
+Clears = Callable[[str, str], bool]
+"""Returns whether a text does not speak of a topic after all: by a model, where the classifier is unsure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -59,12 +62,28 @@ class Guard:
 
     version: Final = GUARD_VERSION
 
-    def __init__(self, policy: SensitiveRules, *, judge: Callable[[str], Chances | None] | None = None) -> None:
-        """Guard the topics of a policy. ``judge`` stands in for the classifier that is installed."""
+    def __init__(
+        self,
+        policy: SensitiveRules,
+        *,
+        judge: Callable[[str], Chances | None] | None = None,
+        clears: Clears | None = None,
+    ) -> None:
+        """Guard the topics of a policy. ``judge`` stands in for the classifier that is installed.
+
+        ``clears`` is asked about a text that hints at a topic without stating it, and holds no plain word of one; where
+        it says so, the text counts for nothing.
+        """
+        self._policy = policy
         self._judge = lru_cache(maxsize=REMEMBERED)(judge or topic_chances)
         self._topics = frozenset(policy.topics)
         self._also = _phrases(policy.also)
         self._allow = _phrases(policy.allow)
+        self._clears = None if clears is None else lru_cache(maxsize=REMEMBERED)(clears)
+
+    def clearing(self, clears: Clears) -> "Guard":
+        """Return this guard with another ``clears``."""
+        return Guard(self._policy, judge=self._judge, clears=clears)
 
     @property
     def topics(self) -> frozenset[str]:
@@ -114,7 +133,16 @@ class Guard:
             return {}
         seen = normalise_text(text)
         chances = self._judge(seen if self._allow is None else self._allow.sub(_GONE, seen))
-        return None if chances is None else {name: one for name, one in chances.items() if name in self._topics}
+        if chances is None:
+            return None
+        chances = {name: one for name, one in chances.items() if name in self._topics}
+        return {} if self._is_cleared(text, chances) else chances
+
+    def _is_cleared(self, text: str, chances: Chances) -> bool:
+        topic, chance = max(chances.items(), key=lambda one: one[1], default=("", 0.0))
+        if self._clears is None or not HINTED <= chance < STATED or self._known_word(text) is not None:
+            return False
+        return self._clears(text, topic)
 
     def _known_word(self, text: str) -> Finding | None:
         seen = normalise_text(text)
