@@ -5,10 +5,11 @@ Everything is cut to a budget of tokens, estimated by characters. Nothing that a
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Final
 
-from phronesis.conversation.extraction.proposed import GateInput
+from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
+from phronesis.conversation.extraction.proposed_times import BEGAN_PRECISION
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
@@ -37,6 +38,9 @@ APART: Final = timedelta(hours=6)
 
 MAX_LINE: Final = 240
 """Characters of a held item or an earlier message."""
+
+_EXACT: Final = {"year": 4, "month": 7}
+"""Characters of a date in ISO 8601 that is only so exact."""
 
 _PENDING: Final = ("task", "intention", "event")
 _ASCII_PER_TOKEN: Final = 4
@@ -134,11 +138,19 @@ def estimate_tokens(text: str) -> int:
 
 
 def held_line(number: int, item: Item) -> str:
-    """Return a held item as a line: number, subject, key, date, and what it says."""
-    day = (item.occurred_at or item.recorded_at).date().isoformat()
+    """Return a held item as a line: number, subject, key, its times and scope, and what it says."""
+    since = item.occurred_at or item.recorded_at
+    # A day is stored as its midnight in UTC, a moment is of the speaker's day.
+    day = (since if since.time() == time.min else item.local(since)).date().isoformat()
+    when = [day[: _EXACT.get(item.data.get(BEGAN_PRECISION), len(day))]]
     due = item.data.get(DUE)
-    when = f"{day}, due {due[:10]}" if isinstance(due, str) else day
-    return f"{number} | {item.subject} | {item.key} | {when} | {' '.join(item.content.split())[:MAX_LINE]}"
+    if isinstance(due, str):
+        when.append(f"due {due[:10]}")
+    if item.valid_to is not None:
+        when.append(f"until {item.valid_to.date().isoformat()}")
+    when += [str(item.data[name]) for name in (RECURS, SCOPE) if name in item.data]
+    text = " ".join(item.content.split())[:MAX_LINE]
+    return f"{number} | {item.subject} | {item.key} | {', '.join(when)} | {text}"
 
 
 def _line(item: Item) -> str:

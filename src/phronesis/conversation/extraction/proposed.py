@@ -41,6 +41,10 @@ GROUNDED: Final = 0.5
 """Share of a value's words that the quotation, or a held item that it names, must hold: half allows for inflection, and
 for a number in figures. A value with fewer is in the model's words and counts as inferred; one with none is refused."""
 
+SCOPE: Final = "scope"
+RECURS: Final = "recurs"
+"""Members of an item's ``data``: where alone it holds, and when it recurs, in words."""
+
 FALLBACK_KEY: Final = "fact"
 """The key of a memory for which the model made up a key."""
 
@@ -188,7 +192,7 @@ class ModelGate:
         known = self._type(one, named)
         inferred = inferred or said.role not in _BASIS
         times = ProposalTimes.of(one.times or ProposedTimes(), said.at, past=one.act == "past")
-        notes = {"scope": one.scope, "source": one.source if one.sure == "reported" else None, "recurs": times.recurs}
+        notes = {SCOPE: one.scope, "source": one.source if one.sure == "reported" else None, RECURS: times.recurs}
         notes |= times.precision
         return Proposal(
             n=one.n,

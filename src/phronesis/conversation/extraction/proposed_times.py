@@ -10,6 +10,9 @@ import pydantic
 
 from phronesis.core.timestamps import isoformat
 
+BEGAN_PRECISION: Final = "began_precision"
+"""The member of an item's ``data`` that says how exact the time is from which it holds: ``year`` or ``month``."""
+
 _When = Annotated[str, pydantic.Field(max_length=40)] | None
 
 
@@ -44,14 +47,14 @@ class ProposalTimes:
         if past and (over is None or over > at):
             over = at if began is None else max(at, began.first)
         due = PartialDate.parse(given.due, at)
-        coarse = {"began": began, "ends": ends, "due": due}
+        coarse = {BEGAN_PRECISION: began, "ends_precision": ends, "due_precision": due}
         return cls(
             began=None if began is None or began.first == at else isoformat(began.first),
             over=isoformat(over),
-            due=None if due is None or due.is_past(at) else isoformat(due.first),
+            due=None if due is None or due.is_past(at) else isoformat(due.last),
             recurs=given.recurs,
             precision={
-                f"{name}_precision": one.precision
+                name: one.precision
                 for name, one in coarse.items()
                 if one is not None and one.precision in {"year", "month"}
             },
@@ -85,6 +88,11 @@ class PartialDate:
             return cls(first, first.replace(year=first.year + 1), "year")
         except (ValueError, OverflowError):
             return None
+
+    @property
+    def last(self) -> datetime:
+        """The last day, at midnight; the minute itself."""
+        return self.first if self.precision == "minute" else self.after - timedelta(days=1)
 
     def is_past(self, at: datetime) -> bool:
         """Return whether all of it lies before a moment, or before its day."""
