@@ -204,6 +204,9 @@ def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelS
     assert checks["role.rerank"].detail == "lab/judge answers"
     assert checks["role.plan"].detail == "lab/small answers"
     assert checks["role.learn"].detail == "by rules"
+    memory.add("Alice says so", user_id="u")
+    (spending,) = [check.detail for check in memory.admin.doctor().checks if check.name == "spending"]
+    assert "tokens for each of 1 messages read" in spending
     server.answers(servers.status(401))
     failing = {check.name: check for check in memory.admin.doctor().checks if not check.ok}
     assert set(failing) >= {"role.extract", "role.embed", "role.rerank"}

@@ -9,6 +9,7 @@ from typing import Final
 
 from phronesis.config.model_roles import RULES
 from phronesis.core.entries import is_erased
+from phronesis.core.reports import day_of
 from phronesis.core.results import Check, DoctorReport, PolicyValue
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.background import failed_entries, without_vector
@@ -362,10 +363,20 @@ class Doctor:
             return replace(told, detail=f"{one.by}: {error.message}", level="warning")
         return Check(name, ok=True, detail=f"{one.by} answers")
 
+    def _cost_of_reading(self, tenant: str) -> str:
+        """Return what extraction took for a message today, in words; empty where no model read any."""
+        spent = self.roster.spent(tenant, "extract")
+        if self.clock is None or not spent.calls:
+            return ""
+        with self.database.transaction(tenant, "read") as unit:
+            messages = overview.count_by_kind(unit, since=to_micros(day_of(self.clock()))).get("message", 0)
+        return f"; {spent.tokens // max(1, messages):,} tokens for each of {messages:,} messages read"
+
     def _spending(self, tenant: str) -> Iterator[Check]:
         """Report today's model usage, and models whose spending limit cannot be enforced."""
         spent, free = self.roster.spent(tenant), self.roster.without_price()
         detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
+        detail += self._cost_of_reading(tenant)
         unknown = f"; {', '.join(free)} has no price and counts as free" if free else ""
         yield Check(
             "spending",

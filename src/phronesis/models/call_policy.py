@@ -239,9 +239,9 @@ class SpendingLimit:
         )
         return ModelUsage(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
 
-    def today(self, tenant: str) -> ModelUsage:
-        """Return the cost of a tenant's calls today."""
-        return self.ledger.spent(tenant, since=day_of(self.clock()))
+    def today(self, tenant: str, role: str | None = None) -> ModelUsage:
+        """Return the cost of a tenant's calls today, of a role if one is named."""
+        return self.ledger.spent(tenant, since=day_of(self.clock()), role=role)
 
     def is_free(self, model: str) -> bool:
         """Return whether a model has no price although money is limited: its calls would never exhaust the budget."""

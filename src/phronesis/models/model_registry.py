@@ -79,9 +79,9 @@ class ModelRegistry:
             for role in ROLES
         ]
 
-    def spent(self, tenant: str) -> ModelUsage:
-        """Return the cost of a tenant's calls today, in UTC."""
-        return self._purse.today(tenant)
+    def spent(self, tenant: str, role: str | None = None) -> ModelUsage:
+        """Return the cost of a tenant's calls today, in UTC, of a role if one is named."""
+        return self._purse.today(tenant, role)
 
     def without_price(self) -> list[str]:
         """Return the models in use without a price, if the policy limits a day's cost."""

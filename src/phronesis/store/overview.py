@@ -133,11 +133,11 @@ def entries_with_outcome(unit: Unit, role: str) -> list[str]:
     return list(unit.run(query).scalars())
 
 
-def count_by_kind(unit: Unit) -> dict[str, int]:
-    """Return the number of a tenant's items of each kind, archived and ended ones included."""
+def count_by_kind(unit: Unit, *, since: int = 0) -> dict[str, int]:
+    """Return the number of a tenant's items of each kind recorded since a moment, ended ones included."""
     query = (
         sa.select(items.c.kind, sa.func.count().label("number"))
-        .where(items.c.tenant_id == unit.tenant)
+        .where(items.c.tenant_id == unit.tenant, items.c.recorded_at >= since)
         .group_by(items.c.kind)
     )
     return {str(row.kind): int(row.number) for row in unit.run(query)}
