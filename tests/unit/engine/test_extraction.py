@@ -250,6 +250,24 @@ def test_where_a_call_about_several_entries_fails_each_is_read_alone(memory: Mem
     assert current(memory, "alice") == ["I like tea."]
 
 
+def test_a_small_model_reads_one_message_at_a_time(tmp_path: Path, model: ScriptedModel) -> None:
+    prepare = ModelExtractor(asker(model), LocalExtractor(MessageExtractor()), messages=1)
+    model.steps = [reply(said("I like tea.", "likes", "tea")), reply(said("I like chess.", "likes", "chess", n=2))]
+    messages = [
+        {"role": "user", "content": "I like tea."},
+        {"role": "assistant", "content": "Anything else?"},
+        {"role": "user", "content": "I like chess."},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    with open_with(f"sqlite:///{tmp_path / 'small.db'}", handlers.handlers(prepare)) as memory:
+        memory.commit_turn("s", {"messages": messages}, user_id="lin")
+        assert current(memory) == ["I like tea.", "I like chess."]
+    assert len(model.asked) == 2
+    earlier, _, new = model.asked[1][0][1].content.partition("New:")
+    assert "Anything else?" in earlier
+    assert "Anything else?" not in new
+
+
 def test_an_entry_that_is_to_infer_nothing_is_not_sent(memory: Memory, model: ScriptedModel) -> None:
     memory.add(TOLD, user_id="lin", infer=False)
     assert model.asked == []

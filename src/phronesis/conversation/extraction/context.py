@@ -154,14 +154,27 @@ def held_line(number: int, item: Item) -> str:
 
 
 def _line(item: Item) -> str:
-    who = f"{item.role} {item.name}" if item.name else item.role
-    return f"{who}: {' '.join(item.content.split())[:MAX_LINE]}"
+    return _cut(item.role, item.name, item.content)
 
 
-def render_request(entry: Entry, said: Mapping[int, GateInput], context: ExtractionContext) -> str:
-    """Return the data of one call: held items, earlier messages, and the new messages, each between tags."""
+def _cut(role: str | None, name: str | None, text: str) -> str:
+    """Return a message as a line; of a long one the beginning and the end."""
+    words = " ".join(text.split())
+    if len(words) > MAX_LINE:
+        words = f"{words[: MAX_LINE * 2 // 3]} … {words[-MAX_LINE // 3 :]}"
+    return f"{role} {name}: {words}" if name else f"{role}: {words}"
+
+
+def render_request(
+    entry: Entry, said: Mapping[int, GateInput], context: ExtractionContext, overlap: Sequence[GateInput] = ()
+) -> str:
+    """Return the data of one call: held items, earlier messages, and the new messages, each between tags.
+
+    ``overlap`` are the last messages of the entry's call before, which count as earlier ones.
+    """
     held = "\n".join(held_line(n, item) for n, item in context.held.items())
-    earlier = "\n".join(map(_line, context.earlier))
+    said_before = [_cut(one.role, one.name, one.text) for one in overlap]
+    earlier = "\n".join([*map(_line, context.earlier), *said_before])
     boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
     parts = [f"Held:\n{boundary.memory(held)}"] if held else []
     parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []

@@ -63,6 +63,9 @@ SHOWN_TOGETHER: Final = 6_000
 MESSAGES: Final = 24
 """Messages that one call reads, unless the role says otherwise."""
 
+OVERLAP: Final = 2
+"""Messages of a call that the next call about the same entry is shown as earlier ones."""
+
 MAX_AHEAD: Final = 500
 """Entries whose reading is kept until their turn comes."""
 
@@ -97,7 +100,7 @@ class _Member:
     @property
     def readable(self) -> bool:
         """Return whether somebody else than the assistant says something."""
-        return any(one.role != "assistant" for one in self.said.values())
+        return _spoken(self.said) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,7 @@ class ModelExtractor:
             return self.local(bench, entry)
         if not member.answers and not member.degraded:
             self._read(bench, member, known)
-        if member.unread == member.said.keys():
+        if member.unread and member.unread >= {n for n, one in member.said.items() if one.role != "assistant"}:
             return [*self.local(bench, entry), *member.answers, *member.degraded]
         made_by = f"{self.asker.name} {PROMPT_VERSION}"
         found, refused = _gated(member.names, member.texts)
@@ -185,14 +188,16 @@ class ModelExtractor:
             for one, _ in together[1:]:
                 self._ahead[one.entry.id] = one
             return
+        overlap: Sequence[GateInput] = ()
         for part in parts:
             call = _Call.of([(member, part)])
-            if not self._ask(bench, call, known):
+            if not self._ask(bench, call, known, overlap):
                 member.unread |= part.keys()
+            overlap = list(part.values())[-OVERLAP:]
 
     def _following(self, bench: PrepareContext, member: _Member) -> list[tuple[_Member, Mapping[int, GateInput]]]:
         """Return the entries that wait behind one, as many as a call reads."""
-        count, size = len(member.said), sum(len(one.text) for one in member.said.values())
+        count, size = _spoken(member.said), sum(len(one.text) for one in member.said.values())
         if count >= self.messages or size >= SHOWN_TOGETHER:
             return []
         if len(self._ahead) > MAX_AHEAD:  # another process took their turns
@@ -202,7 +207,7 @@ class ModelExtractor:
             one = self._member(bench, entry)
             if one is None:
                 break
-            count += len(one.said)
+            count += _spoken(one.said)
             size += sum(len(each.text) for each in one.said.values())
             if count > self.messages or size > SHOWN_TOGETHER:
                 break
@@ -210,7 +215,9 @@ class ModelExtractor:
                 found.append((one, one.said))
         return found
 
-    def _ask(self, bench: PrepareContext, call: _Call, known: MessageExtractor) -> bool:
+    def _ask(
+        self, bench: PrepareContext, call: _Call, known: MessageExtractor, overlap: Sequence[GateInput] = ()
+    ) -> bool:
         """Ask once, and give each entry its part of the answer; return whether there was one.
 
         Where a call about several entries gives nothing, nothing is recorded: each is asked about alone.
@@ -219,7 +226,9 @@ class ModelExtractor:
         context = gather_context(
             bench, members[0].entry, call.said, find=self.find, hides=self.local.terms.hides, budget=self.budget
         )
-        task = Task(instructions(known.types), render_request(members[0].entry, call.said, context), ExtractionAnswer)
+        task = Task(
+            instructions(known.types), render_request(members[0].entry, call.said, context, overlap), ExtractionAnswer
+        )
         answer = self.asker.ask(bench.tenant, task)
         if answer.value is None and len(members) > 1:
             return False
@@ -262,18 +271,28 @@ def _with_local(member: _Member, known: MessageExtractor) -> tuple[list[Proposal
 
 
 def parts_of(said: Mapping[int, GateInput], messages: int = MESSAGES) -> Iterator[dict[int, GateInput]]:
-    """Yield the messages of the calls: cut between messages, and within one that is too long at the end of a line."""
+    """Yield the messages of the calls: cut between messages, and within one that is too long at the end of a line.
+
+    The assistant's messages do not count, and make no call of their own.
+    """
     part: dict[int, GateInput] = {}
     size = 0
     for n, one in said.items():
         for start, end in _pieces(one.text):
-            if part and (n in part or len(part) >= messages or size + end - start > MAX_SHOWN):
-                yield part
+            full = one.role != "assistant" and _spoken(part) >= messages
+            if part and (n in part or full or size + end - start > MAX_SHOWN):
+                if _spoken(part):
+                    yield part
                 part, size = {}, 0
             part[n] = replace(one, text=one.text[start:end], offset=start)
             size += end - start
-    if part:
+    if _spoken(part):
         yield part
+
+
+def _spoken(part: Mapping[int, GateInput]) -> int:
+    """Return the number of messages that somebody else than the assistant says."""
+    return sum(one.role != "assistant" for one in part.values())
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
