@@ -18,14 +18,25 @@ from phronesis.conversation.entity_resolution import (
     names_stated,
     said_subject,
 )
-from phronesis.conversation.laws import NOTHING, Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.laws import (
+    NOTHING,
+    Verdict,
+    best_match,
+    confirm,
+    consolidate,
+    enter,
+    finish,
+    may_outdate,
+    moves,
+    retract,
+)
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.items import UTC_OFFSET, Item, Trust
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
-from phronesis.core.relations import EvidenceRow, Mention, normal_name
+from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name
 from phronesis.core.statements import (
     COMPARED,
     STATED,
@@ -47,6 +58,14 @@ TASKS: Final = ("task", "reminder", "plan", "goal")
 TOLD: Final = frozenset({"task", "intention", "decision", "event"})
 """Kinds stated in free text: equal items are recognised by shared words."""
 
+RESTATED: Final = frozenset({"task", "intention", "decision", "fact"})
+"""Kinds of which a held text in much the same words may be an older state of a new one."""
+
+LIKELY: Final = 0.5
+"""The least confidence of a doubtful value that marks the held value of its key, if the message does not say that the
+held one ended.
+"""
+
 BY: Final = "by"
 """Member of an item's ``data`` that names the speaker, where the lane's messages name their speakers."""
 
@@ -59,11 +78,18 @@ def consolidate_all(view: LaneView, entry: Entry, stated: Sequence[PlacedProposa
     if not stated:
         return Changes()
     names = NameFamilies(view, _named(one.proposal for one in stated), entry_id=entry.id)
+    # Of whom nothing is held, nothing can be outdated.
+    known = {entity.normal for entity in names.known}
+    stated = [one for one in stated if not one.proposal.doubtful or normal_name(one.proposal.subject) in known]
     held, unproved = _held(view, stated, names)
-    judging = _JudgementMatch(names, ApplyState(entry, held, unproved))
-    for one in stated:
-        judging.take(one)
+    judging = _JudgementMatch(names, ApplyState(entry, held, unproved), stated)
+    # What is sure comes first: a message marks nothing that it states itself.
+    doubted = [one for one in stated if not judging.take(one)]
+    for one in doubted:
+        judging.doubt(one)
     work = judging.work
+    again = sorted(work.told.keys() - {*work.made})
+    work.take_marks_off(view.edges_from(again, OUTDATED_BY) if again else ())
     return Changes(
         items=work.items,
         patches=work.patches,
@@ -143,11 +169,20 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
 class _JudgementMatch:
     names: NameFamilies
     work: ApplyState
+    stated: Sequence[PlacedProposal]
     mentions: list[Mention] = field(default_factory=list)
 
-    def take(self, one: PlacedProposal) -> None:
-        """Judge a statement, and apply the verdict."""
+    def doubt(self, one: PlacedProposal) -> None:
+        """Mark what a doubtful statement may have outdated."""
+        about = [held for held in self._about(one.proposal) if self.work.told.get(held.item.id) != one.source]
+        outdated = _outdated(one, self._statement(one, about), about)
+        self.work.carry_out(one, Verdict(act="NONE", outdated=outdated))
+
+    def take(self, one: PlacedProposal) -> bool:
+        """Judge a statement and apply the verdict; return False, and change nothing, if it is doubtful."""
         proposal = one.proposal
+        if proposal.doubtful and not self._corrects(one):
+            return False
         if proposal.act == "assert" and not proposal.done:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
@@ -165,8 +200,21 @@ class _JudgementMatch:
             or _by_judgement(one, statement, about)
             or _by_rule(one, statement, about)
         )
+        if verdict.act == "ADD" and proposal.doubtful is not None:
+            verdict = replace(verdict, outdated=_outdated(one, statement, about))
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
+        return True
+
+    def _corrects(self, one: PlacedProposal) -> bool:
+        """Return whether a doubtful value is sure after all: its message names the value that it replaces as ended."""
+        if not _is_single(one.proposal):
+            return False
+        about = self._about(one.proposal)
+        statement = self._statement(one, about)
+        rivals = [held for held in about if held.item.key == statement.key and may_outdate(statement, held)]
+        ends = [other for other in self.stated if other.source == one.source and other.proposal.act == "retract"]
+        return any(_ends(other, held) and held.form != one.form for other in ends for held in rivals)
 
     def _by_relation(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict | None:
         """Return the verdict on a statement that names held items; None where none of them is current.
@@ -215,6 +263,52 @@ class _JudgementMatch:
             conflict=proposal.conflict,
             ahead=proposal.ahead,
         )
+
+
+def _is_single(proposal: Proposal) -> bool:
+    return proposal.act == "assert" and not proposal.done and proposal.cardinality == "one"
+
+
+def _outdated(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> list[str]:
+    """Return the held items that a statement may have outdated, though nothing decides it."""
+    proposal = one.proposal
+    earlier = [held for held in about if may_outdate(statement, held)]
+    same = [held for held in earlier if held.item.key == proposal.key]
+    if proposal.done:
+        found = _by_words(_told(proposal), [held for held in earlier if held.item.key in {*TASKS, proposal.key}])
+        return [] if found is None else [found.item.id]
+    if proposal.act == "retract":
+        return [held.item.id for held in earlier if _ends(one, held)]
+    opposed = [held for held in earlier if held.item.key == opposite_key(proposal.key) and _overlap(one, held)]
+    if proposal.doubtful:
+        likely = _is_single(proposal) and proposal.confidence >= LIKELY
+        rivals = [held for held in same if held.item.id in statement.against or (likely and held.form != one.form)]
+        return [held.item.id for held in (*opposed, *rivals)]
+    restated = _by_words(_told(proposal), same) if proposal.kind in RESTATED else None
+    moved = [held for held in same if moves(statement, held)]
+    return [held.item.id for held in (*opposed, *moved, *([] if restated is None else [restated]))]
+
+
+def _ends(one: PlacedProposal, held: HeldStatement) -> bool:
+    """Return whether an end is that of a held item: it has its key and value, or without a key its words."""
+    proposal, item = one.proposal, held.item
+    if not proposal.key:
+        return _stands_in(tokenize(_words(item)), tokenize(proposal.quote))
+    if item.key != proposal.key:
+        return False
+    return proposal.value is None or held.form == one.form or _by_words(proposal.value, [held]) is not None
+
+
+def _overlap(one: PlacedProposal, held: HeldStatement) -> bool:
+    """Return whether one of two values has all the words of the other."""
+    words, others = frozenset(tokenize(_told(one.proposal))), frozenset(tokenize(_words(held.item)))
+    return bool(words and others) and (words <= others or others <= words)
+
+
+def _stands_in(words: Sequence[str], among: Sequence[str]) -> bool:
+    """Return whether words stand among others in one piece."""
+    count = len(words)
+    return count > 0 and any(among[n : n + count] == words for n in range(len(among) - count + 1))
 
 
 def _by_rule(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict:
@@ -271,6 +365,11 @@ def _held(
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
     keys = {key for p in proposals for key in (p.key, opposite_key(p.key), *(TASKS if p.done else ()))}
     found = {item.id: item for item in view.stated(subjects, keys, STATED)}
+    ends = [tokenize(one.proposal.quote) for one in stated if not one.proposal.key]
+    if ends:  # whatever is held of a speaker may stand there
+        spoken = {entity.name for p in proposals if not p.key for entity in names.family(p.subject)}
+        current = [item for name in sorted(spoken) for item in view.find(kinds=tuple(STATED), subject=name)]
+        found |= {item.id: item for item in current if any(_stands_in(tokenize(_words(item)), end) for end in ends)}
     targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
     targets += [item_id for proposal in proposals for item_id in proposal.held]
     if targets:
