@@ -168,14 +168,17 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
     due = due_of(item)
     about += [f"due {due.date().isoformat()}"] if due is not None else []
     days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
-    if not evidence.conflicts:
-        return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days]))})"
-    where = _session(evidence)
-    named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
-    more = len(evidence.conflicts) - CITATIONS_SHOWN
+    where = _session(evidence) if evidence.conflicts else ""
     about += [f"session {where}"] if where else []
-    disputed = f"disputed by {named}{f' and {more} more' if more > 0 else ''}"
-    return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, disputed]))})"
+    marks = (marked("disputed by", evidence.conflicts), marked("possibly outdated by", evidence.outdated_by))
+    return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
+
+
+def marked(mark: str, ids: Sequence[str]) -> str:
+    """Return a mark with the citations of the first of some items; empty where there are none."""
+    named = ", ".join(f"mem:{identity}" for identity in ids[:CITATIONS_SHOWN])
+    more = len(ids) - CITATIONS_SHOWN
+    return f"{mark} {named}{f' and {more} more' if more > 0 else ''}" if ids else ""
 
 
 def _cited(evidence: Evidence) -> str:

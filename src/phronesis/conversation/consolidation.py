@@ -21,14 +21,20 @@ from phronesis.conversation.entity_resolution import (
 from phronesis.conversation.laws import (
     NOTHING,
     Verdict,
-    best_match,
     confirm,
     consolidate,
     enter,
     finish,
-    may_outdate,
-    moves,
     retract,
+)
+from phronesis.conversation.statement_matching import (
+    TASKS,
+    corrects,
+    find_by_words,
+    find_outdated,
+    said_in,
+    stands_in,
+    words_of,
 )
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
@@ -52,19 +58,8 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
 
-TASKS: Final = ("task", "reminder", "plan", "goal")
-"""Keys whose values are things to do: a finished task is looked for under all of them."""
-
 TOLD: Final = frozenset({"task", "intention", "decision", "event"})
 """Kinds stated in free text: equal items are recognised by shared words."""
-
-RESTATED: Final = frozenset({"task", "intention", "decision", "fact"})
-"""Kinds of which a held text in much the same words may be an older state of a new one."""
-
-LIKELY: Final = 0.5
-"""The least confidence of a doubtful value that marks the held value of its key, if the message does not say that the
-held one ended.
-"""
 
 BY: Final = "by"
 """Member of an item's ``data`` that names the speaker, where the lane's messages name their speakers."""
@@ -175,7 +170,7 @@ class _JudgementMatch:
     def doubt(self, one: PlacedProposal) -> None:
         """Mark what a doubtful statement may have outdated."""
         about = [held for held in self._about(one.proposal) if self.work.told.get(held.item.id) != one.source]
-        outdated = _outdated(one, self._statement(one, about), about)
+        outdated = find_outdated(one, self._statement(one, about), about)
         self.work.carry_out(one, Verdict(act="NONE", outdated=outdated))
 
     def take(self, one: PlacedProposal) -> bool:
@@ -201,20 +196,16 @@ class _JudgementMatch:
             or _by_rule(one, statement, about)
         )
         if verdict.act == "ADD" and proposal.doubtful is not None:
-            verdict = replace(verdict, outdated=_outdated(one, statement, about))
+            verdict = replace(verdict, outdated=find_outdated(one, statement, about))
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
         return True
 
     def _corrects(self, one: PlacedProposal) -> bool:
-        """Return whether a doubtful value is sure after all: its message names the value that it replaces as ended."""
-        if not _is_single(one.proposal):
-            return False
+        """Return whether a doubtful value is sure after all: its message says that the value it replaces ended."""
         about = self._about(one.proposal)
-        statement = self._statement(one, about)
-        rivals = [held for held in about if held.item.key == statement.key and may_outdate(statement, held)]
         ends = [other for other in self.stated if other.source == one.source and other.proposal.act == "retract"]
-        return any(_ends(other, held) and held.form != one.form for other in ends for held in rivals)
+        return corrects(one, self._statement(one, about), about, ends)
 
     def _by_relation(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict | None:
         """Return the verdict on a statement that names held items; None where none of them is current.
@@ -265,62 +256,16 @@ class _JudgementMatch:
         )
 
 
-def _is_single(proposal: Proposal) -> bool:
-    return proposal.act == "assert" and not proposal.done and proposal.cardinality == "one"
-
-
-def _outdated(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> list[str]:
-    """Return the held items that a statement may have outdated, though nothing decides it."""
-    proposal = one.proposal
-    earlier = [held for held in about if may_outdate(statement, held)]
-    same = [held for held in earlier if held.item.key == proposal.key]
-    if proposal.done:
-        found = _by_words(_told(proposal), [held for held in earlier if held.item.key in {*TASKS, proposal.key}])
-        return [] if found is None else [found.item.id]
-    if proposal.act == "retract":
-        return [held.item.id for held in earlier if _ends(one, held)]
-    opposed = [held for held in earlier if held.item.key == opposite_key(proposal.key) and _overlap(one, held)]
-    if proposal.doubtful:
-        likely = _is_single(proposal) and proposal.confidence >= LIKELY
-        rivals = [held for held in same if held.item.id in statement.against or (likely and held.form != one.form)]
-        return [held.item.id for held in (*opposed, *rivals)]
-    restated = _by_words(_told(proposal), same) if proposal.kind in RESTATED else None
-    moved = [held for held in same if moves(statement, held)]
-    return [held.item.id for held in (*opposed, *moved, *([] if restated is None else [restated]))]
-
-
-def _ends(one: PlacedProposal, held: HeldStatement) -> bool:
-    """Return whether an end is that of a held item: it has its key and value, or without a key its words."""
-    proposal, item = one.proposal, held.item
-    if not proposal.key:
-        return _stands_in(tokenize(_words(item)), tokenize(proposal.quote))
-    if item.key != proposal.key:
-        return False
-    return proposal.value is None or held.form == one.form or _by_words(proposal.value, [held]) is not None
-
-
-def _overlap(one: PlacedProposal, held: HeldStatement) -> bool:
-    """Return whether one of two values has all the words of the other."""
-    words, others = frozenset(tokenize(_told(one.proposal))), frozenset(tokenize(_words(held.item)))
-    return bool(words and others) and (words <= others or others <= words)
-
-
-def _stands_in(words: Sequence[str], among: Sequence[str]) -> bool:
-    """Return whether words stand among others in one piece."""
-    count = len(words)
-    return count > 0 and any(among[n : n + count] == words for n in range(len(among) - count + 1))
-
-
 def _by_rule(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict:
     proposal = one.proposal
     if proposal.done:
-        task = _by_words(_told(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
+        task = find_by_words(said_in(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
         return finish(statement, task)
     if proposal.act == "assert":
         return consolidate(statement, about)
     verdict = retract(statement, about, whole=proposal.value is None)
     if verdict.act == "NONE" and proposal.kind in TOLD and proposal.value is not None:
-        found = _by_words(proposal.value, [held for held in about if held.item.key == proposal.key])
+        found = find_by_words(proposal.value, [held for held in about if held.item.key == proposal.key])
         return retract(statement, about, named=() if found is None else {found.item.id})
     return verdict
 
@@ -352,8 +297,8 @@ def _replaced(proposal: Proposal, about: Sequence[HeldStatement]) -> frozenset[s
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
     form = plain_form(proposal.replaces)
-    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(_words(held.item))})
-    found = None if exact else _by_words(proposal.replaces, among)
+    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(words_of(held.item))})
+    found = None if exact else find_by_words(proposal.replaces, among)
     return exact if found is None else frozenset({found.item.id})
 
 
@@ -365,11 +310,11 @@ def _held(
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
     keys = {key for p in proposals for key in (p.key, opposite_key(p.key), *(TASKS if p.done else ()))}
     found = {item.id: item for item in view.stated(subjects, keys, STATED)}
-    ends = [tokenize(one.proposal.quote) for one in stated if not one.proposal.key]
+    ends = [tokenize(said_in(one)) for one in proposals if not one.key]
     if ends:  # whatever is held of a speaker may stand there
         spoken = {entity.name for p in proposals if not p.key for entity in names.family(p.subject)}
         current = [item for name in sorted(spoken) for item in view.find(kinds=tuple(STATED), subject=name)]
-        found |= {item.id: item for item in current if any(_stands_in(tokenize(_words(item)), end) for end in ends)}
+        found |= {item.id: item for item in current if any(stands_in(item, end) for end in ends)}
     targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
     targets += [item_id for proposal in proposals for item_id in proposal.held]
     if targets:
@@ -398,22 +343,6 @@ def _saying(item: Item, row: EvidenceRow) -> Occurrence:
         return Occurrence(at=at, trust=max(item.trust, Trust.USER))
     began = item.valid_from if item.valid_from != at else None
     return Occurrence(at=at, trust=item.trust, by=item.data.get(BY), began=began)
-
-
-def _by_words(text: str, among: Sequence[HeldStatement]) -> HeldStatement | None:
-    ordered = sorted((held for held in among if held.current), key=lambda held: (held.item.recorded_at, held.item.id))
-    current = {held.item.id: held for held in ordered}
-    words = {name: frozenset(tokenize(_words(held.item))) for name, held in current.items()}
-    found = best_match(frozenset(tokenize(text)), words)
-    return None if found is None else current[found]
-
-
-def _words(item: Item) -> str:
-    return item.value if isinstance(item.value, str) else item.content
-
-
-def _told(proposal: Proposal) -> str:
-    return proposal.content if proposal.value is None else proposal.value
 
 
 def _called(proposal: Proposal) -> Sequence[str]:

@@ -59,7 +59,7 @@ class Proposal:
 
     ``doubtful``: it is not sure enough to become an item, and may only mark held items as possibly outdated; so may a
     sure one that adds an item (False). None in proposals of earlier versions, which mark nothing. A doubtful end
-    without a key names no value: what is held and stands in its quotation may have ended.
+    without a key names no value: what is held and stands in its words may have ended.
     """
 
     n: int

@@ -192,17 +192,18 @@ class MessageExtractor:
 
 def _end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
     """Return the doubtful end of whatever words of a text name."""
-    words = text[slice(*place)]
+    start, end = _quotation(text, *place)
+    quote = text[start:end]
     return Proposal(
         n=n,
-        quote=words,
-        start=place[0],
-        end=place[1],
+        quote=quote,
+        start=start,
+        end=end,
         kind="",
         subject=speaker,
         key="",
-        content=words,
-        value=words,
+        content=quote,
+        value=text[slice(*place)].strip(_EDGES),
         act="retract",
         doubtful=True,
     )
