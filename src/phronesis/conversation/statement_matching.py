@@ -43,12 +43,13 @@ def find_outdated(one: PlacedProposal, statement: Statement, about: Sequence[Hel
     if proposal.act == "retract":
         return [held.item.id for held in earlier if is_ended_by(one, held)]
     found = [held for held in earlier if held.item.key == opposite_key(proposal.key) and _overlap(one, held)]
+    found += [held for held in same if moves(statement, held)]
     if proposal.doubtful:
         likely = proposal.cardinality == "one" and proposal.confidence >= LIKELY
         found += [held for held in same if held.item.id in statement.against or (likely and held.form != one.form)]
     else:
         restated = find_by_words(said_in(proposal), same) if proposal.kind in RESTATED else None
-        found += [held for held in same if held is restated or moves(statement, held)]
+        found += [] if restated is None else [restated]
     return [held.item.id for held in found]
 
 

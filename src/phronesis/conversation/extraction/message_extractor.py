@@ -210,10 +210,12 @@ def _end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
 
 
 def _may_outdate(one: Proposal) -> bool:
-    """Return whether a doubtful value may mark what is held: it ends a value, or takes the place of one."""
-    replaces = one.act == "retract" or one.done or one.cardinality == "one" or one.key in OPPOSITE
-    replaces = replaces or one.replaces is not None
-    return bool(one.doubtful) and replaces and one.confidence >= DOUBTED
+    """Return whether a doubtful value may mark what is held: it ends a value, takes its place, or names another day."""
+    ends = one.act == "retract" or one.done or one.replaces is not None
+    replaces = (
+        one.cardinality == "one" or one.key in OPPOSITE or (one.kind in OCCASIONS and one.occurred_at is not None)
+    )
+    return bool(one.doubtful) and (ends or replaces) and one.confidence >= DOUBTED
 
 
 def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> list[FoundValue]:
