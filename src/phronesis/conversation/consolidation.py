@@ -18,15 +18,7 @@ from phronesis.conversation.entity_resolution import (
     names_stated,
     said_subject,
 )
-from phronesis.conversation.laws import (
-    NOTHING,
-    Verdict,
-    confirm,
-    consolidate,
-    enter,
-    finish,
-    retract,
-)
+from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
 from phronesis.conversation.statement_matching import (
     TASKS,
     corrects,
@@ -78,7 +70,7 @@ def consolidate_all(view: LaneView, entry: Entry, stated: Sequence[PlacedProposa
     stated = [one for one in stated if not one.proposal.doubtful or normal_name(one.proposal.subject) in known]
     held, unproved = _held(view, stated, names)
     judging = _JudgementMatch(names, ApplyState(entry, held, unproved), stated)
-    # What is sure comes first: a message marks nothing that it states itself.
+    # What is sure comes first, since a message marks nothing that it states itself.
     doubted = [one for one in stated if not judging.take(one)]
     for one in doubted:
         judging.doubt(one)
@@ -169,8 +161,8 @@ class _JudgementMatch:
 
     def doubt(self, one: PlacedProposal) -> None:
         """Mark what a doubtful statement may have outdated."""
-        about = [held for held in self._about(one.proposal) if self.work.told.get(held.item.id) != one.source]
-        outdated = find_outdated(one, self._statement(one, about), about)
+        about = self._about(one.proposal)
+        outdated = self._outdated(one, self._statement(one, about), about)
         self.work.carry_out(one, Verdict(act="NONE", outdated=outdated))
 
     def take(self, one: PlacedProposal) -> bool:
@@ -196,10 +188,15 @@ class _JudgementMatch:
             or _by_rule(one, statement, about)
         )
         if verdict.act == "ADD" and proposal.doubtful is not None:
-            verdict = replace(verdict, outdated=find_outdated(one, statement, about))
+            verdict = replace(verdict, outdated=self._outdated(one, statement, about))
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
         return True
+
+    def _outdated(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> list[str]:
+        """Return what a statement may have outdated; never what its own message states."""
+        others = [held for held in about if self.work.told.get(held.item.id) != one.source]
+        return find_outdated(one, statement, others)
 
     def _corrects(self, one: PlacedProposal) -> bool:
         """Return whether a doubtful value is sure after all: its message says that the value it replaces ended."""
@@ -310,11 +307,12 @@ def _held(
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
     keys = {key for p in proposals for key in (p.key, opposite_key(p.key), *(TASKS if p.done else ()))}
     found = {item.id: item for item in view.stated(subjects, keys, STATED)}
-    ends = [tokenize(said_in(one)) for one in proposals if not one.key]
+    ends = [p for p in proposals if p.doubtful and not p.key]
     if ends:  # whatever is held of a speaker may stand there
-        spoken = {entity.name for p in proposals if not p.key for entity in names.family(p.subject)}
+        spoken = {entity.name for end in ends for entity in names.family(end.subject)}
         current = [item for name in sorted(spoken) for item in view.find(kinds=tuple(STATED), subject=name)]
-        found |= {item.id: item for item in current if any(stands_in(item, end) for end in ends)}
+        words = [tokenize(said_in(end)) for end in ends]
+        found |= {item.id: item for item in current if any(stands_in(item, each) for each in words)}
     targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
     targets += [item_id for proposal in proposals for item_id in proposal.held]
     if targets:

@@ -89,9 +89,10 @@ class ApplyState:
         for start, end in verdict.contradicts:
             self._link(self._edge("contradicts", start, end), "disputed")
         later = one.item.id if becomes else one.source
-        for item_id in verdict.outdated if later is not None else ():
+        if later is not None:
             said = {} if becomes or one.quote is None else {"start": one.quote[0], "end": one.quote[1]}
-            self._link(replace(self._edge(OUTDATED_BY, item_id, later), data=said), "possibly outdated")
+            for item_id in verdict.outdated:
+                self._link(replace(self._edge(OUTDATED_BY, item_id, later), data=said), "possibly outdated")
         return becomes
 
     def take_marks_off(self, marks: Iterable[Edge]) -> None:

@@ -187,7 +187,7 @@ class Heads:
     def ended(self, text: str, tokens: Tokens, scores: Scores) -> list[tuple[int, int]]:
         """Return where the words stand that are said to hold no more, whether or not they are values of a key."""
         found: list[tuple[int, int]] = []
-        for n in np.flatnonzero((scores.signs[:, RETRACTED] > ENDED) & (scores.holds >= HOLDS)):
+        for n in np.flatnonzero((scores.signs[:, RETRACTED] > ENDED) & (scores.holds >= HOLDS)).tolist():
             start, end = whole_words(text, tokens.starts[n], tokens.ends[n])
             if found and start <= found[-1][1] + 1:
                 start = found.pop()[0]
