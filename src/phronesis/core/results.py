@@ -46,10 +46,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One retrieved item with a ``score`` from 0 to 1, and the ids of its ``conflicts`` and of the ``same`` items.
-
-    ``outdated_by`` are the ids of later items and messages that may have replaced or ended it, which nothing decides.
-    """
+    """One item with a ``score`` from 0 to 1, and ids: ``conflicts``, the ``same``, and by what it may be outdated."""
 
     item: Item
     score: float
