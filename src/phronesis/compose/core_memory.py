@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from phronesis.compose.disputes import live_disputes, outweighed_items
-from phronesis.compose.item_wording import days_of_items, marked, words_of
+from phronesis.compose.item_wording import days_of_items, marks_of, words_of
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, is_lapsed
@@ -189,11 +189,7 @@ def core_memory(
     for item in held:
         label = DUE_LABEL if item.id in told else _label(item, names)
         heading = [in_words(item, now)] if item.id in told else [_day(item)] if item.id in dated else []
-        newer = later.get(item.id, ())
-        marks = [
-            marked("disputed by", disputes.get(item.id, ())),
-            marked("possibly outdated by", [one.id for one, _ in newer]),
-        ]
+        marks = marks_of(disputes.get(item.id, ()), [one.id for one, _ in later.get(item.id, ())])
         about = "; ".join(filter(None, [*heading, *marks, parts.get(item.id), days.get(item.id)]))
         blocks.append(
             Block(
@@ -205,7 +201,7 @@ def core_memory(
                 place=places.get(item.id, 0),
             )
         )
-        for one, words in newer:  # right after it, unless it is shown anyway
+        for one, words in later.get(item.id, ()):  # right after it, unless it is shown anyway
             if one.id not in shown:
                 shown.add(one.id)
                 blocks.append(dataclasses.replace(blocks[-1], text=words, citations=(one.citation,), about=_day(one)))

@@ -170,12 +170,16 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
     days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
     where = _session(evidence) if evidence.conflicts else ""
     about += [f"session {where}"] if where else []
-    marks = (marked("disputed by", evidence.conflicts), marked("possibly outdated by", evidence.outdated_by))
+    marks = marks_of(evidence.conflicts, evidence.outdated_by)
     return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
 
 
-def marked(mark: str, ids: Sequence[str]) -> str:
-    """Return a mark with the citations of the first of some items; empty where there are none."""
+def marks_of(conflicts: Sequence[str], outdated_by: Sequence[str]) -> tuple[str, str]:
+    """Return the marks of an item that others contradict, and may have outdated; each empty where there are none."""
+    return _marked("disputed by", conflicts), _marked("possibly outdated by", outdated_by)
+
+
+def _marked(mark: str, ids: Sequence[str]) -> str:
     named = ", ".join(f"mem:{identity}" for identity in ids[:CITATIONS_SHOWN])
     more = len(ids) - CITATIONS_SHOWN
     return f"{mark} {named}{f' and {more} more' if more > 0 else ''}" if ids else ""
