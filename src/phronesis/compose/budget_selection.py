@@ -240,14 +240,14 @@ class Selection:
     def _repeats(self, source: Block | Evidence) -> bool:
         """Return whether a candidate says no more than its source messages, which are all shown whole.
 
-        Ended and disputed items say more than their source message.
+        Ended, disputed and possibly outdated items say more than their source message.
         """
         origins = self._candidates.taken_from
         if isinstance(source, Evidence):
             own = source.item.citation
             if own not in origins:
                 return own in self._turned
-            return not source.conflicts and not source.item.ended and self._shown(origins[own])
+            return not source.beside and not source.item.ended and self._shown(origins[own])
         return self._shown([origin for own in source.citations for origin in origins.get(own, (own,))])
 
     def _shown(self, messages: Sequence[str]) -> bool:

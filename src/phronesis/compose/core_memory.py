@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from phronesis.compose.disputes import live_disputes, outweighed_items
-from phronesis.compose.item_wording import CITATIONS_SHOWN, days_of_items, words_of
+from phronesis.compose.item_wording import days_of_items, marks_of, words_of
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, is_lapsed
+from phronesis.core.relations import OUTDATED_BY
 from phronesis.core.results import Evidence, SearchResult
 from phronesis.recall.as_of import drawn_by
 from phronesis.recall.browse import items_of
+from phronesis.recall.evidence import live_beside
 from phronesis.recall.prospective import due_items
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
@@ -172,6 +174,8 @@ def core_memory(
         weaker = outweighed_items(unit, lanes, ids, wanted)
         held = [item for item in held if item.pinned or item.id not in weaker]
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
+    later = _later(unit, lanes, ids, wanted)
+    dated = {*disputes, *later, *(newer.id for found_later in later.values() for newer, _ in found_later)}
     # An item is shown by its key and value if its text states more than still holds.
     parts = standing_parts(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
     days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted, now.tzinfo or UTC)
@@ -181,14 +185,12 @@ def core_memory(
     # Learned items come last, so that the lines before them keep their place, as prompt caches require.
     lasting = sorted((item for item in held if item.id not in told), key=lambda item: (item.recorded_at, item.id))
     places = {item.id: n for n, item in enumerate(lasting)}
+    shown = {item.id for item in held}
     for item in held:
         label = DUE_LABEL if item.id in told else _label(item, names)
-        others = ", ".join(f"mem:{other}" for other in disputes.get(item.id, ())[:CITATIONS_SHOWN])
-        at = (item.occurred_at or item.recorded_at).date().isoformat()
-        heading = [in_words(item, now)] if item.id in told else [at] if others else []
-        said = [f"disputed by {others}"] if others else []
-        said += [one for one in (parts.get(item.id), days.get(item.id)) if one]
-        about = "; ".join([*heading, *said])
+        heading = [in_words(item, now)] if item.id in told else [_day(item)] if item.id in dated else []
+        marks = marks_of(disputes.get(item.id, ()), [one.id for one, _ in later.get(item.id, ())])
+        about = "; ".join(filter(None, [*heading, *marks, parts.get(item.id), days.get(item.id)]))
         blocks.append(
             Block(
                 _words(item, names),
@@ -199,7 +201,29 @@ def core_memory(
                 place=places.get(item.id, 0),
             )
         )
+        for one, words in later.get(item.id, ()):  # right after it, unless it is shown anyway
+            if one.id not in shown:
+                shown.add(one.id)
+                blocks.append(dataclasses.replace(blocks[-1], text=words, citations=(one.citation,), about=_day(one)))
     return CoreMemory(merge_blocks(blocks), {item.id: item.content for item in held})
+
+
+def _later(
+    unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: ReadConditions
+) -> dict[str, list[tuple[Item, str]]]:
+    """Return what may have outdated each of these items, with its words: of a message those that say it."""
+    found: dict[str, list[tuple[Item, str]]] = {}
+    for lane in lanes if ids else ():
+        for item_id, edges in live_beside(unit, lane, ids, wanted.as_of).items():
+            for edge, item in edges:
+                if edge.type == OUTDATED_BY and wanted.carries(item):
+                    said = item.content[edge.data["start"] : edge.data["end"]] if edge.data else words_of(item)
+                    found.setdefault(item_id, []).append((item, said))
+    return found
+
+
+def _day(item: Item) -> str:
+    return (item.occurred_at or item.recorded_at).date().isoformat()
 
 
 def _rank(item: Item, policy: CorePolicy, names: AbstractSet[str]) -> tuple[object, ...]:

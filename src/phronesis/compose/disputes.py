@@ -1,4 +1,4 @@
-"""Contradicting evidence, shown side by side."""
+"""Contradicting evidence, and what may be outdated by later evidence, shown side by side."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ MAX_FETCHED: Final = 24
 def side_by_side(
     unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], wanted: ReadConditions, *, apart: frozenset[str]
 ) -> list[Evidence]:
-    """Return evidence with each disputing item directly after it: moved up if it was found, else read.
+    """Return evidence with what disputes it, or may have outdated it, right after it: moved up if found, else read.
 
     Items ``apart`` are shown elsewhere. Items that may not be shown are not named either.
     """
@@ -39,8 +39,8 @@ def side_by_side(
         for identity in (one.item.id, *(other for other in _others(one) if other in partners)):
             evidence = partners[identity]
             conflicts = tuple(other for other in disputed_by.get(identity, ()) if other in visible)
-            same = tuple(evidence.conflicts) == conflicts
-            out.setdefault(identity, evidence if same else dataclasses.replace(evidence, conflicts=conflicts))
+            outdated_by = tuple(other for other in evidence.outdated_by if other in visible)
+            out.setdefault(identity, dataclasses.replace(evidence, conflicts=conflicts, outdated_by=outdated_by))
     return list(out.values())
 
 
@@ -82,7 +82,7 @@ def outweighed_items(
 
 
 def _others(evidence: Evidence) -> Sequence[str]:
-    return evidence.conflicts[:CITATIONS_SHOWN]
+    return evidence.beside[:CITATIONS_SHOWN]
 
 
 def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:

@@ -132,16 +132,17 @@ def choose_evidence(
     bearing = [one for one in found[first:] if _bears(one, work, abstaining, tools=tools)]
     ratios = _ratios([*core.found, *bearing])[len(core.found) :]
     work.terms.update(*(tokenize(_text(one)) for one in core.found))
+    later = {item_id for one in found for item_id in one.outdated_by}
     for one, ratio in zip(bearing, ratios, strict=True):
         terms = set(tokenize(_text(one)))
         own = terms - words or terms
         new = len(own - work.terms) / len(own) if own else 0.0
-        # Disputing items are shown side by side, however many words they share.
-        kept_for = bool(one.conflicts) or bool(one.item.ended) or _is_asked_key(one)
+        # Disputing items, and an item and what may have outdated it, are shown side by side, whatever words they share.
+        kept_for = bool(one.beside) or one.item.id in later or bool(one.item.ended) or _is_asked_key(one)
         if (into := _told_by(one, work)) is not None:
             work.shown[into] = _joined(work.shown[into], one)
             work.leave(one, SAME)
-        elif one.item.kind == "message" and any(terms <= told for told in held):
+        elif one.item.kind == "message" and one.item.id not in later and any(terms <= told for told in held):
             work.leave(one, SAME)
         elif ratio < NEAR and not _is_asked_key(one):
             work.leave(one, WEAK)
@@ -252,7 +253,7 @@ def _is_asked_key(one: Evidence) -> bool:
 
 def _told_by(one: Evidence, work: _SelectionState) -> int | None:
     """Return the index of a shown line with the same content: the source message, or a repetition of it."""
-    if one.item.kind == SECTION or one.conflicts or one.item.ended:
+    if one.item.kind == SECTION or one.beside or one.item.ended:
         return None
     said = set(work.origins.get(one.item.id, ())) if one.item.kind != "message" else {one.item.id}
     for n, other in enumerate(work.shown):

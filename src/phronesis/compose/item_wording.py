@@ -168,14 +168,21 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
     due = due_of(item)
     about += [f"due {due.date().isoformat()}"] if due is not None else []
     days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
-    if not evidence.conflicts:
-        return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days]))})"
-    where = _session(evidence)
-    named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
-    more = len(evidence.conflicts) - CITATIONS_SHOWN
+    where = _session(evidence) if evidence.conflicts else ""
     about += [f"session {where}"] if where else []
-    disputed = f"disputed by {named}{f' and {more} more' if more > 0 else ''}"
-    return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, disputed]))})"
+    marks = marks_of(evidence.conflicts, evidence.outdated_by)
+    return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
+
+
+def marks_of(conflicts: Sequence[str], outdated_by: Sequence[str]) -> tuple[str, str]:
+    """Return the marks of an item that others contradict, and may have outdated; each empty where there are none."""
+    return _marked("disputed by", conflicts), _marked("possibly outdated by", outdated_by)
+
+
+def _marked(mark: str, ids: Sequence[str]) -> str:
+    named = ", ".join(f"mem:{identity}" for identity in ids[:CITATIONS_SHOWN])
+    more = len(ids) - CITATIONS_SHOWN
+    return f"{mark} {named}{f' and {more} more' if more > 0 else ''}" if ids else ""
 
 
 def _cited(evidence: Evidence) -> str:

@@ -18,14 +18,23 @@ from phronesis.conversation.entity_resolution import (
     names_stated,
     said_subject,
 )
-from phronesis.conversation.laws import NOTHING, Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.statement_matching import (
+    TASKS,
+    corrects,
+    find_by_words,
+    find_outdated,
+    said_in,
+    stands_in,
+    words_of,
+)
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.items import UTC_OFFSET, Item, Trust
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
-from phronesis.core.relations import EvidenceRow, Mention, normal_name
+from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name
 from phronesis.core.statements import (
     COMPARED,
     STATED,
@@ -40,9 +49,6 @@ from phronesis.core.statements import (
 from phronesis.core.timestamps import parse_moment
 from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
-
-TASKS: Final = ("task", "reminder", "plan", "goal")
-"""Keys whose values are things to do: a finished task is looked for under all of them."""
 
 TOLD: Final = frozenset({"task", "intention", "decision", "event"})
 """Kinds stated in free text: equal items are recognised by shared words."""
@@ -59,11 +65,18 @@ def consolidate_all(view: LaneView, entry: Entry, stated: Sequence[PlacedProposa
     if not stated:
         return Changes()
     names = NameFamilies(view, _named(one.proposal for one in stated), entry_id=entry.id)
+    # Of whom nothing is held, nothing can be outdated.
+    known = {entity.normal for entity in names.known}
+    stated = [one for one in stated if not one.proposal.doubtful or normal_name(one.proposal.subject) in known]
     held, unproved = _held(view, stated, names)
-    judging = _JudgementMatch(names, ApplyState(entry, held, unproved))
-    for one in stated:
-        judging.take(one)
+    judging = _JudgementMatch(names, ApplyState(entry, held, unproved), stated)
+    # What is sure comes first, since a message marks nothing that it states itself.
+    doubted = [one for one in stated if not judging.take(one)]
+    for one in doubted:
+        judging.doubt(one)
     work = judging.work
+    again = sorted(work.told.keys() - {*work.made})
+    work.take_marks_off(view.edges_from(again, OUTDATED_BY) if again else ())
     return Changes(
         items=work.items,
         patches=work.patches,
@@ -143,11 +156,20 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
 class _JudgementMatch:
     names: NameFamilies
     work: ApplyState
+    stated: Sequence[PlacedProposal]
     mentions: list[Mention] = field(default_factory=list)
 
-    def take(self, one: PlacedProposal) -> None:
-        """Judge a statement, and apply the verdict."""
+    def doubt(self, one: PlacedProposal) -> None:
+        """Mark what a doubtful statement may have outdated."""
+        about = self._about(one.proposal)
+        outdated = self._outdated(one, self._statement(one, about), about)
+        self.work.carry_out(one, Verdict(act="NONE", outdated=outdated))
+
+    def take(self, one: PlacedProposal) -> bool:
+        """Judge a statement and apply the verdict; return False, and change nothing, if it is doubtful."""
         proposal = one.proposal
+        if proposal.doubtful and not self._corrects(one):
+            return False
         if proposal.act == "assert" and not proposal.done:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
@@ -165,8 +187,22 @@ class _JudgementMatch:
             or _by_judgement(one, statement, about)
             or _by_rule(one, statement, about)
         )
+        if verdict.act == "ADD" and proposal.doubtful is not None:
+            verdict = replace(verdict, outdated=self._outdated(one, statement, about))
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
+        return True
+
+    def _outdated(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> list[str]:
+        """Return what a statement may have outdated; never what its own message states."""
+        others = [held for held in about if self.work.told.get(held.item.id) != one.source]
+        return find_outdated(one, statement, others)
+
+    def _corrects(self, one: PlacedProposal) -> bool:
+        """Return whether a doubtful value is sure after all: its message says that the value it replaces ended."""
+        about = self._about(one.proposal)
+        ends = [other for other in self.stated if other.source == one.source and other.proposal.act == "retract"]
+        return corrects(one, self._statement(one, about), about, ends)
 
     def _by_relation(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict | None:
         """Return the verdict on a statement that names held items; None where none of them is current.
@@ -220,13 +256,13 @@ class _JudgementMatch:
 def _by_rule(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict:
     proposal = one.proposal
     if proposal.done:
-        task = _by_words(_told(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
+        task = find_by_words(said_in(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
         return finish(statement, task)
     if proposal.act == "assert":
         return consolidate(statement, about)
     verdict = retract(statement, about, whole=proposal.value is None)
     if verdict.act == "NONE" and proposal.kind in TOLD and proposal.value is not None:
-        found = _by_words(proposal.value, [held for held in about if held.item.key == proposal.key])
+        found = find_by_words(proposal.value, [held for held in about if held.item.key == proposal.key])
         return retract(statement, about, named=() if found is None else {found.item.id})
     return verdict
 
@@ -258,8 +294,8 @@ def _replaced(proposal: Proposal, about: Sequence[HeldStatement]) -> frozenset[s
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
     form = plain_form(proposal.replaces)
-    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(_words(held.item))})
-    found = None if exact else _by_words(proposal.replaces, among)
+    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(words_of(held.item))})
+    found = None if exact else find_by_words(proposal.replaces, among)
     return exact if found is None else frozenset({found.item.id})
 
 
@@ -271,6 +307,12 @@ def _held(
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
     keys = {key for p in proposals for key in (p.key, opposite_key(p.key), *(TASKS if p.done else ()))}
     found = {item.id: item for item in view.stated(subjects, keys, STATED)}
+    ends = [p for p in proposals if p.doubtful and not p.key]
+    if ends:  # whatever is held of a speaker may stand there
+        spoken = {entity.name for end in ends for entity in names.family(end.subject)}
+        current = [item for name in sorted(spoken) for item in view.find(kinds=tuple(STATED), subject=name)]
+        words = [tokenize(said_in(end)) for end in ends]
+        found |= {item.id: item for item in current if any(stands_in(item, each) for each in words)}
     targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
     targets += [item_id for proposal in proposals for item_id in proposal.held]
     if targets:
@@ -299,22 +341,6 @@ def _saying(item: Item, row: EvidenceRow) -> Occurrence:
         return Occurrence(at=at, trust=max(item.trust, Trust.USER))
     began = item.valid_from if item.valid_from != at else None
     return Occurrence(at=at, trust=item.trust, by=item.data.get(BY), began=began)
-
-
-def _by_words(text: str, among: Sequence[HeldStatement]) -> HeldStatement | None:
-    ordered = sorted((held for held in among if held.current), key=lambda held: (held.item.recorded_at, held.item.id))
-    current = {held.item.id: held for held in ordered}
-    words = {name: frozenset(tokenize(_words(held.item))) for name, held in current.items()}
-    found = best_match(frozenset(tokenize(text)), words)
-    return None if found is None else current[found]
-
-
-def _words(item: Item) -> str:
-    return item.value if isinstance(item.value, str) else item.content
-
-
-def _told(proposal: Proposal) -> str:
-    return proposal.content if proposal.value is None else proposal.value
 
 
 def _called(proposal: Proposal) -> Sequence[str]:

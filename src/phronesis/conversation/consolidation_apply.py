@@ -1,6 +1,6 @@
 """Apply verdicts of consolidation: items, patches, edges and evidence, one statement after the other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from phronesis.core.ids import derived_id
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.proposals import Judgement, Proposal
 from phronesis.core.prospective import DUE
-from phronesis.core.relations import Edge, EvidenceRow, Polarity
+from phronesis.core.relations import OUTDATED_BY, Edge, EvidenceRow, Polarity
 from phronesis.core.statements import COMPARED, HeldStatement, Occurrence
 
 _OVER: Final = ("retracted", "retired")
@@ -38,7 +38,8 @@ class PlacedProposal:
 class ApplyState:
     """The held items while an entry is applied: each statement sees the effect of the one before.
 
-    ``unproved`` are items without evidence rows: the entry that created them is their source.
+    ``unproved`` are items without evidence rows: the entry that created them is their source. ``told`` are the
+    items that the entry states, made or said again, each with the last message that does.
     """
 
     entry: Entry
@@ -48,6 +49,7 @@ class ApplyState:
     evidence: dict[tuple[str, ...], EvidenceRow] = field(default_factory=dict)
     edges: dict[tuple[str, ...], Edge] = field(default_factory=dict)
     dropped_edges: dict[tuple[str, ...], Edge] = field(default_factory=dict)
+    told: dict[str, str | None] = field(default_factory=dict)
     _fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
 
@@ -81,12 +83,22 @@ class ApplyState:
         for item_id, fields in verdict.patches.items():
             self._end(one, item_id, fields)
         for start, end in verdict.unlinked:
-            self._unlink(self._edge("supersedes", start, end))
+            self._unlink(self._edge("supersedes", start, end), "something came between")
         for start, end in verdict.supersedes:
             self._link(self._edge("supersedes", start, end), "took the place of another")
         for start, end in verdict.contradicts:
             self._link(self._edge("contradicts", start, end), "disputed")
+        later = one.item.id if becomes else one.source
+        if later is not None:
+            said = {} if becomes or one.quote is None else {"start": one.quote[0], "end": one.quote[1]}
+            for item_id in verdict.outdated:
+                self._link(replace(self._edge(OUTDATED_BY, item_id, later), data=said), "possibly outdated")
         return becomes
+
+    def take_marks_off(self, marks: Iterable[Edge]) -> None:
+        """Take off the marks of earlier entries that what is said again is possibly outdated."""
+        for mark in marks:
+            self._unlink(mark, "said again")
 
     def _make(self, one: PlacedProposal, fields: Mapping[str, Any]) -> None:
         item = one.item.with_fields(fields)
@@ -94,6 +106,7 @@ class ApplyState:
             item = item.with_fields({"ended_by": self.entry.id})
         self.held[item.id] = HeldStatement(item=item, sayings=(one.saying,))
         self.made.append(item.id)
+        self.told[item.id] = one.source
         if one.source is None:
             self.unproved.add(item.id)
         else:
@@ -109,6 +122,7 @@ class ApplyState:
             )
         if not verdict.counted:
             return
+        self.told[item.id] = one.source
         self._put_off(one, item)
         if one.item.confidence > item.confidence:
             self._patch(item.id, {"confidence": one.item.confidence}, "said again")
@@ -168,10 +182,10 @@ class ApplyState:
         self.edges[edge.identity] = edge
         self._reasons.setdefault(edge.from_id, reason)
 
-    def _unlink(self, edge: Edge) -> None:
+    def _unlink(self, edge: Edge, reason: str) -> None:
         if self.edges.pop(edge.identity, None) is None:
             self.dropped_edges[edge.identity] = edge
-        self._reasons.setdefault(edge.from_id, "something came between")
+        self._reasons.setdefault(edge.from_id, reason)
 
     def _row(self, one: PlacedProposal, item_id: str, polarity: Polarity) -> EvidenceRow:
         start, end = one.quote if one.quote is not None else (None, None)

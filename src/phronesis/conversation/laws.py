@@ -16,6 +16,9 @@ That is the conflict rule ``occurred``. By ``trust`` the more trusted source sta
 sources of equal trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself
 names as ended, and a retracted one, end as by ``occurred`` in any case. ``retention`` decides what becomes of a
 replaced value.
+
+Where nothing decides whether a later statement ends a held item, both stay, and the held one is marked as possibly
+outdated by it (``may_outdate``). A mark ends nothing; saying the held one again takes it off.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -52,7 +55,7 @@ class Verdict:
     ``into`` is the held item that says the same, None if the statement becomes an item, with ``fields``. ``counted``:
     it is a further saying of that item; a repetition by a tool or the assistant is not. ``patches`` are new fields of
     held items, in which ``ended_by`` None means the entry. ``supersedes``, ``unlinked`` (``supersedes`` that no longer
-    hold) and ``contradicts`` are edges.
+    hold) and ``contradicts`` are edges. ``outdated`` are held items that the statement may have outdated.
     """
 
     act: Decision
@@ -63,6 +66,7 @@ class Verdict:
     supersedes: Sequence[Link] = ()
     unlinked: Sequence[Link] = ()
     contradicts: Sequence[Link] = ()
+    outdated: Sequence[str] = ()
 
 
 NOTHING: Final = Verdict(act="NONE")
@@ -155,6 +159,18 @@ def finish(new: Statement, one: HeldStatement | None) -> Verdict:
         return NOTHING
     over = _not_before(one.item.valid_from, new.since)
     return Verdict(act="RETRACT", patches={one.item.id: {"ended": "retired", "ended_by": None, "valid_to": over}})
+
+
+def may_outdate(new: Statement, one: HeldStatement) -> bool:
+    """Return whether a held item was said earlier, by a source trusted no more, and still holds."""
+    return one.current and _beaten(new, one)
+
+
+def moves(new: Statement, one: HeldStatement) -> bool:
+    """Return whether a statement names another day for a held occasion that still lies ahead."""
+    begins = one.item.valid_from
+    ahead = begins is not None and begins > new.saying.at and new.kind in OCCASIONS
+    return ahead and _is_meant(new, one) and not _one_occasion(new, one)
 
 
 def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str]]) -> str | None:

@@ -43,6 +43,7 @@ def evidence_from_dict(value: object, *, field: str = "evidence") -> Evidence:
         matched=tuple(parse_list(given.get("matched", ()), f"{field}.matched", _match)),
         sources=tuple(parse_list(given.get("sources", ()), f"{field}.sources", _source)),
         conflicts=tuple(parse_list(given.get("conflicts", ()), f"{field}.conflicts", _id)),
+        outdated_by=tuple(parse_list(given.get("outdated_by", ()), f"{field}.outdated_by", _id)),
         why=_why(given.get("why"), f"{field}.why"),
     )
 

@@ -56,6 +56,10 @@ class Proposal:
     ``occurred_at``, until when the replaced value holds; None in proposals of earlier versions, which replaced it at
     once. ``retention`` and ``conflict`` are the policy's rules for its key at the time of the proposal: a replay reads
     no policy.
+
+    ``doubtful``: it is not sure enough to become an item, and may only mark held items as possibly outdated; so may a
+    sure one that adds an item (False). None in proposals of earlier versions, which mark nothing. A doubtful end
+    without a key names no value: what is held and stands in its words may have ended.
     """
 
     n: int
@@ -84,6 +88,7 @@ class Proposal:
     relation: Relation | None = None
     held: Sequence[str] = ()
     notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    doubtful: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form, without default values."""

@@ -18,8 +18,12 @@ EDGE_TYPES: Final = (
     "about",
     "similar",
     "supersedes",
+    "outdated_by",
     "parent_of",
 )
+
+OUTDATED_BY: Final = "outdated_by"
+"""From a held item to a later item or message that may have replaced or ended it, where nothing decides it."""
 
 NodeKind = Literal["item", "entry", "entity", "artifact"]
 Origin = Literal["human", "model", "rule"]

@@ -46,7 +46,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One retrieved item with a ``score`` from 0 to 1, and the ids of its ``conflicts`` and of the ``same`` items."""
+    """One item with a ``score`` from 0 to 1, and ids: ``conflicts``, the ``same``, and by what it may be outdated."""
 
     item: Item
     score: float
@@ -55,6 +55,12 @@ class Evidence(Record):
     conflicts: Sequence[str] = ()
     why: Mapping[str, float] | None = None
     same: Sequence[str] = ()
+    outdated_by: Sequence[str] = ()
+
+    @property
+    def beside(self) -> Sequence[str]:
+        """The ids of what it is shown beside: what contradicts it, or may have outdated it."""
+        return (*self.conflicts, *self.outdated_by)
 
     @property
     def matched_claims(self) -> tuple[ClaimMatch, ...]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from phronesis.core.changes import Delta
 from phronesis.core.items import Item, statement
-from phronesis.core.relations import EvidenceRow
+from phronesis.core.relations import OUTDATED_BY, Edge, EvidenceRow
 from phronesis.core.results import Evidence, Source
 from phronesis.core.timestamps import to_micros
 from phronesis.index.tokens import question_terms
@@ -280,39 +280,46 @@ class EvidenceQuery:
 
 
 def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: EvidenceQuery) -> list[Evidence]:
-    """Return the evidence with its conflicts.
+    """Return the evidence with its conflicts, and with what may have outdated it.
 
     If the question asks about the past, each item is followed by those it superseded, which have no score of their own.
     """
     derived = [one.item.id for one in found if one.item.kind != "message" and one.item.key is not None]
     if not derived:
         return list(found)
-    conflicts: dict[str, list[str]] = {}
+    beside: dict[str, list[tuple[Edge, Item]]] = {}
     before: dict[str, list[Evidence]] = {}
     past = asks_for_past(asked.text) and not asked.wanted.filters
     for lane in lanes:
-        conflicts |= _conflicts(unit, lane, derived, asked.wanted.as_of)
+        beside |= live_beside(unit, lane, derived, asked.wanted.as_of)
         if past:
             before |= _before(unit, lane, found, asked.wanted)
     shown = {one.item.id for one in found}
     out: list[Evidence] = []
     for one in found:
-        out.append(replace(one, conflicts=tuple(conflicts.get(one.item.id, ()))))
+        conflicts, outdated_by = (
+            tuple(item.id for edge, item in beside.get(one.item.id, ()) if edge.type == type_) for type_ in BESIDE
+        )
+        out.append(replace(one, conflicts=conflicts, outdated_by=outdated_by))
         out += [older for older in before.get(one.item.id, ()) if older.item.id not in shown]
         shown |= {older.item.id for older in before.get(one.item.id, ())}
     return out[: asked.limit]
 
 
-def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
-    """Return, by item, the contradicting items that are valid too, or were ``as_of`` a time."""
-    edges = read_edges(unit, lane.lane_id, ids, types=("contradicts",))
+BESIDE: Final = ("contradicts", OUTDATED_BY)
+"""Types of edges to what an item is shown beside."""
+
+
+def live_beside(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[tuple[Edge, Item]]]:
+    """Return, by item, what contradicts it or may have outdated it and is valid too, or was ``as_of`` a time."""
+    edges = read_edges(unit, lane.lane_id, ids, types=BESIDE)
     edges = drawn_by(unit, lane.lane_id, edges, as_of)
     ends = {one for edge in edges for one in (edge.from_id, edge.to_id)}
     live = live_at(unit, lane, sorted(ends), as_of)
-    out: dict[str, list[str]] = {}
+    out: dict[str, list[tuple[Edge, Item]]] = {}
     for edge in edges:
         if edge.from_id in live and edge.to_id in live and is_recalled(live[edge.to_id]):
-            out.setdefault(edge.from_id, []).append(edge.to_id)
+            out.setdefault(edge.from_id, []).append((edge, live[edge.to_id]))
     return out
 
 

@@ -130,3 +130,17 @@ def test_a_question_for_the_past_shows_what_was_before(talk: Talk, question: str
     assert len(talk.memory.search(question, user_id="ada", kinds=["profile"], limit=1)) == 1
     plain = talk.memory.search("Where do I live?", user_id="ada", kinds=["profile"])
     assert [each.item.value for each in plain] == ["lyon"]
+
+
+@pytest.mark.parametrize(("doubtful", "marked"), [(False, True), (None, False)])
+def test_a_text_in_much_the_same_words_marks_the_older_one(
+    opening: Callable[..., Talk], doubtful: bool | None, marked: bool
+) -> None:
+    """A proposal of a version that did not say how sure it is marks nothing: old entries replay as they were."""
+    first = proposal("We deploy from main on Fridays", "decision", "deploy from main on Fridays", doubtful=doubtful)
+    later = proposal("We deploy from main on Mondays", "decision", "deploy from main on Mondays", doubtful=doubtful)
+    talk = opening(first, later)
+    one, other = talk.one(talk.say(first["quote"])), talk.one(talk.say(later["quote"]))
+    found = [(edge["from_id"], edge["to_id"]) for edge in talk.memory.explain(one.id).edges]
+    assert found == ([(one.id, other.id)] if marked else [])
+    assert talk.held("decision") == ["deploy from main on Fridays", "deploy from main on Mondays"]

@@ -15,7 +15,7 @@ from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
-from phronesis.core.statements import OCCASIONS, with_effect_time
+from phronesis.core.statements import OCCASIONS, OPPOSITE, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.models.reader.network import FoundValue
@@ -25,6 +25,9 @@ from phronesis.models.text_features import has_han
 
 STATED: Final = 0.85
 """The least confidence of a value that both the reader and the starter find."""
+
+DOUBTED: Final = 0.25
+"""The least confidence of a value that is not sure enough to be kept and may still mark a held one as outdated."""
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
@@ -79,7 +82,7 @@ class MessageExtractor:
             message = entry.payload["messages"][n]
             if not text.strip() or is_erased(message):
                 continue
-            found, refused = self.read(n, message, text, said_at(entry, message), before=_question_before(entry, n))
+            found, refused = self._read(n, message, text, said_at(entry, message), before=_question_before(entry, n))
             asked, told = requests_in(entry, {n: text})
             if asked:  # what is to be forgotten is not learned by being named
                 found = [one for one in found if all(one.end <= ask.start or ask.end <= one.start for ask in asked)]
@@ -92,6 +95,13 @@ class MessageExtractor:
         self, n: int, message: Mapping[str, Any], text: str, at: datetime, *, before: str = ""
     ) -> tuple[list[Proposal], list[Refusal]]:
         """Return what one message states, and what of it is refused and why."""
+        found, refused = self._read(n, message, text, at, before=before)
+        return [one for one in found if not one.doubtful], refused
+
+    def _read(
+        self, n: int, message: Mapping[str, Any], text: str, at: datetime, *, before: str
+    ) -> tuple[list[Proposal], list[Refusal]]:
+        """Return what one message states, doubtful or not, and what of it is refused and why."""
         role = message["role"]
         if role == "assistant":
             return [], [refusal(n, text, "assistant")]
@@ -101,27 +111,33 @@ class MessageExtractor:
         if text.strip() and not own.text.strip():
             return [], [refusal(n, text, INJECTED)]
         speaker = (speaker_name(message.get("name")) if role == "user" else None) or USER
+        ends: list[Proposal] = []
         if role == "tool" and is_json(own.text):
             found, rule = appointments(n, own.text, at, self.types), "code"
         else:
-            found, rule = self._values(n, own.text, at, speaker=speaker, basis=role, before=before)
-        kept = [one for one in found if self.gate.passes(one.basis, one.confidence)]
-        refused = [refusal(n, one.quote, "low_confidence") for one in found if one not in kept][:1]
+            found, ends, rule = self._values(n, own.text, at, speaker=speaker, basis=role, before=before)
+        found = [replace(one, doubtful=not self.gate.passes(one.basis, one.confidence)) for one in found]
+        kept = [one for one in found if not one.doubtful][:MAX_PROPOSALS]
+        refused = [refusal(n, one.quote, "low_confidence") for one in found if one.doubtful][:1]
         if not kept and not refused:
             refused = [refusal(n, text, rule)]
-        return [place_proposal(self._compared(one, at), own) for one in kept[:MAX_PROPOSALS]], refused
+        doubted = [*filter(_may_outdate, found), *ends] if role == "user" else []
+        return [place_proposal(self._compared(one, at), own) for one in (*kept, *doubted[:MAX_PROPOSALS])], refused
 
     def _values(
         self, n: int, text: str, at: datetime, *, speaker: str, basis: Basis, before: str
-    ) -> tuple[list[Proposal], str]:
-        """Return the proposals of a text, and the rule that refuses it if there are none."""
+    ) -> tuple[list[Proposal], list[Proposal], str]:
+        """Return the proposals of a text, what it says to hold no more, and the rule that refuses it without any."""
         rule = "chit_chat"
         reader = self.load()
+        ends: list[Proposal] = []
         if reader is None:
             values = starter_values(text)
         else:
             reading = reader(text, before)
             values, rule = _confirmed(reading.values, starter_values(text)), reading.gate or rule
+            named = {value.subject for value in values}
+            ends = [_end(n, text, place, speaker) for place in reading.ended if text[slice(*place)] not in named]
         found: dict[tuple[Any, ...], Proposal] = {}
         for value in values:
             one = self._proposal(n, text, at, value, speaker=speaker, basis=basis)
@@ -129,7 +145,7 @@ class MessageExtractor:
                 key = (one.subject, one.kind, one.key, one.value, one.act)
                 if key not in found or found[key].confidence < one.confidence:
                     found[key] = one
-        return list(found.values()), rule
+        return list(found.values()), ends, rule
 
     def _proposal(
         self, n: int, text: str, at: datetime, value: FoundValue, *, speaker: str, basis: Basis
@@ -172,6 +188,34 @@ class MessageExtractor:
         if row is None or one.value is None:
             return one
         return replace(one, compared=comparable_value(row, one.value, at=at))
+
+
+def _end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
+    """Return the doubtful end of whatever words of a text name."""
+    start, end = _quotation(text, *place)
+    quote = text[start:end]
+    return Proposal(
+        n=n,
+        quote=quote,
+        start=start,
+        end=end,
+        kind="",
+        subject=speaker,
+        key="",
+        content=quote,
+        value=text[slice(*place)].strip(_EDGES),
+        act="retract",
+        doubtful=True,
+    )
+
+
+def _may_outdate(one: Proposal) -> bool:
+    """Return whether a doubtful value may mark what is held: it ends a value, takes its place, or names another day."""
+    ends = one.act == "retract" or one.done or one.replaces is not None
+    replaces = (
+        one.cardinality == "one" or one.key in OPPOSITE or (one.kind in OCCASIONS and one.occurred_at is not None)
+    )
+    return bool(one.doubtful) and (ends or replaces) and one.confidence >= DOUBTED
 
 
 def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> list[FoundValue]:

@@ -220,8 +220,9 @@ def _take_back(*entry_ids: str) -> str:
 def _evidence(one: "Evidence") -> Line:
     source = one.sources[0] if one.sources else None
     where = "" if source is None else source.source_ref or source.session_id or ""
-    conflicts = "said otherwise: " + " ".join(f"mem:{id_}" for id_ in one.conflicts) if one.conflicts else ""
-    also = ", ".join(part for part in (f"{one.score:.2f}", where, conflicts) if part)
+    marks = {"said otherwise:": one.conflicts, "possibly outdated by": one.outdated_by}
+    named = [f"{mark} {' '.join(f'mem:{id_}' for id_ in ids)}" for mark, ids in marks.items() if ids]
+    also = ", ".join(part for part in (f"{one.score:.2f}", where, *named) if part)
     return line(one.item, words=_best_words(one), also=also)
 
 

@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, Final
 
@@ -36,11 +36,15 @@ MAX_BEFORE: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a message says: its values, how likely it holds any, and why not."""
+    """What a message says: its values, how likely it holds any, and why not.
+
+    ``ended`` are the places of words that are said to hold no more.
+    """
 
     values: list[FoundValue]
     holds: float
     gate: str | None
+    ended: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Reader:
@@ -54,28 +58,30 @@ class Reader:
     def __call__(self, text: str, before: str = "") -> Reading:
         """Return the values of a message; ``before`` is what the assistant asked right before, if it did."""
         values: list[FoundValue] = []
+        ended: list[tuple[int, int]] = []
         held, gate = 0.0, None
         labels = self.heads.labels
         shown = without_code(text)
         for n, (start, end) in enumerate(windows(shown)):
             part = shown[start:end]
-            found, scores = self._read(part, before if n == 0 else "")
+            found, over, scores = self._read(part, before if n == 0 else "")
+            ended += [(first + start, last + start) for first, last in over]
             values += [replace(one, start=one.start + start, end=one.end + start) for one in found]
             if scores.holds >= held:
                 held = scores.holds
                 gate = labels.gates[int(scores.gate[1:].argmax())]
-        return Reading(values, held, gate)
+        return Reading(values, held, gate, ended)
 
     def states(self, text: str) -> list[Floats]:
         """Return the token states of a text's windows, for other networks (``text_classifier``)."""
         shown = without_code(text)
         return [self._encoded(shown[start:end], "")[2] for start, end in windows(shown)]
 
-    def _read(self, text: str, before: str) -> tuple[list[FoundValue], Scores]:
+    def _read(self, text: str, before: str) -> tuple[list[FoundValue], list[tuple[int, int]], Scores]:
         tokens, first, states = self._encoded(text, before)
         scores = self.heads.scores(states, first)
-        found = self.heads.values(text, tokens, scores)
-        return [self._calibrated(one) for one in found], scores
+        found = [self._calibrated(one) for one in self.heads.values(text, tokens, scores)]
+        return found, self.heads.ended(text, tokens, scores), scores
 
     def _encoded(self, text: str, before: str) -> tuple[Tokens, int, Floats]:
         """Return the tokens of a text, the place of the first among the states, and the states."""
