@@ -261,7 +261,7 @@ def test_a_small_model_reads_one_message_at_a_time(tmp_path: Path, model: Script
     ]
     with open_with(f"sqlite:///{tmp_path / 'small.db'}", handlers.handlers(prepare)) as memory:
         memory.commit_turn("s", {"messages": messages}, user_id="lin")
-        assert current(memory) == ["I like tea.", "I like chess."]
+        assert set(current(memory)) == {"I like tea.", "I like chess."}
     assert len(model.asked) == 2
     earlier, _, new = model.asked[1][0][1].content.partition("New:")
     assert "Anything else?" in earlier

@@ -6,7 +6,6 @@ another are read in one call.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -22,6 +21,7 @@ from phronesis.conversation.extraction.context import (
 from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extraction_outcomes, refusals_by
 from phronesis.conversation.extraction.memory_types import MemoryTypes
 from phronesis.conversation.extraction.message_extractor import MessageExtractor, place_proposal
+from phronesis.conversation.extraction.name_placement import merge_names, place_names
 from phronesis.conversation.extraction.proposed import (
     ExtractionAnswer,
     GateInput,
@@ -36,10 +36,9 @@ from phronesis.conversation.retention_policy import WITHHELD, withheld_in
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.ids import item_id
-from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION
+from phronesis.core.name_detection import RULES_VERSION
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Proposal, Refusal
-from phronesis.core.text import UNSPACED
 from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.reader import fit, texts_of
@@ -74,9 +73,6 @@ VERBS: Final = ("turn", "add")
 
 READ_ROLES: Final = frozenset({"user", "tool", "assistant"})
 """Roles of the messages shown to the model; what operators write is policy, not memory."""
-
-_Row = dict[str, Any]
-_WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
 
 
 @dataclass(slots=True)
@@ -153,9 +149,9 @@ class ModelExtractor:
         if member.unread and member.unread >= {n for n, one in member.said.items() if one.role != "assistant"}:
             return [*self.local(bench, entry), *member.answers, *member.degraded]
         made_by = f"{self.asker.name} {PROMPT_VERSION}"
-        found, refused = _gated(member.names, member.texts)
+        found, refused = place_names(member.names, member.texts)
         others = [one for one in member.mentions.body["found"] if one["kind"] != "name"]
-        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)})]
+        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": merge_names(others, found)})]
         outcomes += [*(one for one in member.withheld if one.role == WITHHELD), *member.answers, *member.degraded]
         if refused:
             outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
@@ -364,46 +360,3 @@ def _degraded(answer: Answer[ExtractionAnswer], by: str, instead_of: str, *, n: 
     code = answer.error.code if answer.error is not None else "model.error"
     body = {"role": ROLE, "reason": code, "by": by, "instead_of": instead_of}
     return Outcome(role=DEGRADED_ROLE, n=n, made_by=instead_of, body=body)
-
-
-def _gated(names: Sequence[ProposedName], texts: Mapping[int, str]) -> tuple[list[_Row], list[_Row]]:
-    """Separate the names that occur in their message from those that do not, with the reason."""
-    found: list[dict[str, Any]] = []
-    refused: list[dict[str, Any]] = []
-    for name in names:
-        surface = fit(name.surface).strip()
-        text = texts.get(name.n, "")
-        start = _place(surface, text)
-        if start is None:
-            why = "there is no such message" if name.n not in texts else "it does not stand there"
-            refused.append({"n": name.n, "surface": surface, "why": why})
-        else:
-            place = {"n": name.n, "surface": surface, "kind": "name", "start": start, "end": start + len(surface)}
-            if place not in found:
-                found.append(place)
-    return found, refused
-
-
-def _place(surface: str, text: str) -> int | None:
-    """Return the offset at which a name first occurs as a whole word, or None."""
-    start = text.find(surface) if any(char.isalnum() for char in surface) else -1
-    while start >= 0:
-        end = start + len(surface)
-        cut_before = _WORD.match(surface) and start > 0 and _WORD.match(text[start - 1])
-        cut_after = _WORD.match(surface[-1]) and end < len(text) and _WORD.match(text[end])
-        if not cut_before and not cut_after:
-            return start
-        start = text.find(surface, start + 1)
-    return None
-
-
-def _merged(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return both lists without overlaps, in the order of the text: an address is one name, not three."""
-
-    def overlaps(name: Mapping[str, Any]) -> bool:
-        return any(
-            one["n"] == name["n"] and one["start"] < name["end"] and name["start"] < one["end"] for one in others
-        )
-
-    kept = [*others, *(name for name in names if not overlaps(name))]
-    return sorted(kept, key=lambda one: (one["n"], one["start"]))[: MAX_MENTIONS * max(1, len({o["n"] for o in kept}))]

@@ -25,10 +25,16 @@ def test_every_row_is_of_a_kind_and_a_form_that_the_code_has() -> None:
     assert {row.cardinality for row in rows} == {"one", "many"}
 
 
+BY_MODEL = {"relative", "habit", "role", "availability", "contact.*", "convention", "measurement.*", "not.*"}
+"""Keys that only a model proposes: the reader was fitted before there were any."""
+
+
 @pytest.mark.slow
 def test_most_examples_on_the_page_are_extracted() -> None:
     missed = []
     for row in TYPES:
+        if row.key in BY_MODEL:
+            continue
         for example in (row.english, row.chinese):
             found, _ = RULES.read(0, {"role": "user"}, example, AT)
             keys = [(one.kind, one.key if not row.family else f"{one.key.partition('.')[0]}.*") for one in found]

@@ -54,7 +54,8 @@ def test_roles_and_thresholds() -> None:
     found, refused = strict.read(0, {"role": "user"}, "I live in Rome.", AT)
     assert (found, [one.rule for one in refused]) == ([], ["low_confidence"])
     gate = Gate()
-    assert [gate.passes(*one) for one in (("user", 0.8), ("tool", 0.8), ("inferred", 1.0))] == [True, False, False]
+    assert [gate.passes(*one) for one in (("user", 0.8), ("tool", 0.8), ("inferred", 1.0))] == [True, False, True]
+    assert not gate.passes("assistant", 1.0)
     assert Gate(inferred=0.5).passes("inferred", 0.9)
     assert not Gate(inferred=0.7).passes("inferred", 0.9)
 
