@@ -302,7 +302,8 @@ class _Run:
             was = {name for name in held if before[name].live}
             if label["does"] not in ENDING or not was:
                 continue
-            seen = any(not after[name].live or name in written for name in was)
+            over = [name for name in was if after[name].valid_to is not None and before[name].valid_to is None]
+            seen = bool(over) or any(not after[name].live or name in written for name in was)
             self.score.changes += 1
             self.score.changes_seen += seen
             if not seen:
@@ -343,7 +344,12 @@ _ANY_END: Final = {"OR": [{"ended": None}, {"ended": {"in": ["superseded", "retr
 
 def _matches(item: Item, label: Mapping[str, Any], speakers: frozenset[str]) -> bool:
     about = label.get("about", "")
-    return _same_subject(item, label["subject"], about, speakers) and _same_value(item, label, about)
+    if _same_subject(item, label["subject"], about, speakers):
+        return _same_value(item, label, about)
+    # "The shop", "the bakery" and its name are one; a person and the user are not.
+    things = "user" not in {item.subject, label["subject"]} and not {item.subject, label["subject"]} & speakers
+    words, content = set(tokenize(about)), set(tokenize(item.content))
+    return things and bool(words and content) and _shared(words, content) >= SHARED
 
 
 def _same_subject(item: Item, subject: str, about: str, speakers: frozenset[str]) -> bool:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from phronesis.conversation import (
         entity_resolution,
         handlers,
-        item_search,
         reader_check,
         retention_policy,
         typed_items,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 else:
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
-    item_search = lazy_module("phronesis.conversation.item_search")
     reader_check = lazy_module("phronesis.conversation.reader_check")
     retention_policy = lazy_module("phronesis.conversation.retention_policy")
     typed_items = lazy_module("phronesis.conversation.typed_items")
@@ -32,10 +30,7 @@ else:
 
 
 def _open_messages(platform: Platform) -> OpenEngine:
-    prepare = handlers.prepare_turns(
-        platform.models, platform.policy, find=lambda bench, text: item_search.find_held(platform, bench, text)
-    )
-    return OpenEngine(handlers=handlers.handlers(prepare))
+    return OpenEngine(handlers=handlers.handlers(handlers.prepare_turns(platform)))
 
 
 def _open_items(platform: Platform) -> OpenEngine:

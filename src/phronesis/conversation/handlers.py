@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.config import ExtractRole, Policy
+from phronesis.config import ExtractRole
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
 from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extract_locally
@@ -44,13 +44,15 @@ from phronesis.engine.untrusted_content import guard_prepare, suspected_texts, u
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
 from phronesis.log.reader import message_text
-from phronesis.models.model_registry import ModelRegistry
 from phronesis.store.lane_view import LaneView
 
 if TYPE_CHECKING:
-    from phronesis.conversation.extraction import model_extractor
-    from phronesis.conversation.extraction.context import FindItems
+    from phronesis.conversation import item_search
+    from phronesis.conversation.extraction import decided, model_extractor
+    from phronesis.engine.plugin import Platform
 else:
+    decided = lazy_module("phronesis.conversation.extraction.decided")
+    item_search = lazy_module("phronesis.conversation.item_search")
     model_extractor = lazy_module("phronesis.conversation.extraction.model_extractor")
 
 TRUST_OF_ROLE: Final = {
@@ -341,16 +343,20 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
 # Choosing how turns are prepared, by the policy: rules, or the models of the roles.
 
 
-def prepare_turns(roster: ModelRegistry, policy: Policy, *, find: "FindItems") -> Prepare:
-    """Return the extractor for turns, with session summaries where a model makes them.
-
-    ``find`` searches for the held items that bear on new messages.
-    """
+def prepare_turns(platform: "Platform") -> Prepare:
+    """Return the extractor for turns, with session summaries where a model makes them."""
+    roster, policy = platform.models, platform.policy
     gates, terms = policy.gates, terms_of(policy)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred, assistant=gates.assistant)
-    local = LocalExtractor(MessageExtractor(gate=gate) if policy.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
-    prepare: Prepare = local
+    decider = roster.decider() if names is None and policy.gateways else None
+    reader = MessageExtractor(gate=gate, doubts=decider is not None) if policy.extraction else None
+    local = LocalExtractor(reader, terms)
+
+    def find(bench: PrepareContext, text: str) -> Sequence[str]:
+        return item_search.find_held(platform, bench, text)
+
+    prepare: Prepare = local if decider is None else decided.DecidingExtractor(local, decider, find)
     role = policy.roles.extract
     if names is not None and isinstance(role, ExtractRole):
         prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)

@@ -142,7 +142,7 @@ def held_line(number: int, item: Item) -> str:
     since = item.occurred_at or item.recorded_at
     # A day is stored as its midnight in UTC, a moment is of the speaker's day.
     day = (since if since.time() == time.min else item.local(since)).date().isoformat()
-    when = [day[: _EXACT.get(item.data.get(BEGAN_PRECISION), len(day))]]
+    when = [day[: _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))]]
     due = item.data.get(DUE)
     if isinstance(due, str):
         when.append(f"due {due[:10]}")

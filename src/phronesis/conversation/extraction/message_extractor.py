@@ -63,11 +63,13 @@ class MessageExtractor:
     """Extracts what the messages of an entry state.
 
     ``load`` gives the reader when the first message is read; where it gives None, only plain sentences are understood.
+    ``doubts``: whether every doubtful value is returned, for somebody to decide, and not only what may mark held ones.
     """
 
     types: MemoryTypes = field(default_factory=load_memory_types)
     gate: Gate = field(default_factory=Gate)
     load: Callable[[], Reader | None] = load_reader
+    doubts: bool = False
 
     @property
     def version(self) -> str:
@@ -121,7 +123,8 @@ class MessageExtractor:
         refused = [refusal(n, one.quote, "low_confidence") for one in found if one.doubtful][:1]
         if not kept and not refused:
             refused = [refusal(n, text, rule)]
-        doubted = [*filter(_may_outdate, found), *ends] if role == "user" else []
+        marking = [one for one in found if one.doubtful and (self.doubts or may_mark(one))]
+        doubted = [*marking, *ends] if role == "user" else []
         return [place_proposal(self._compared(one, at), own) for one in (*kept, *doubted[:MAX_PROPOSALS])], refused
 
     def _values(
@@ -209,7 +212,7 @@ def _end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
     )
 
 
-def _may_outdate(one: Proposal) -> bool:
+def may_mark(one: Proposal) -> bool:
     """Return whether a doubtful value may mark what is held: it ends a value, takes its place, or names another day."""
     ends = one.act == "retract" or one.done or one.replaces is not None
     replaces = (

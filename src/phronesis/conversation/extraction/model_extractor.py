@@ -251,11 +251,12 @@ class ModelExtractor:
 
 
 def _with_local(member: _Member, known: MessageExtractor) -> tuple[list[Proposal], list[Refusal]]:
-    """Return the model's proposals, with the local ones where the model's were refused or it gave no answer.
+    """Return the model's proposals, with the local ones of messages of which all were refused, or no answer came.
 
-    A refused proposal suppresses nothing that the local extractor finds in its message.
+    So a model that quotes what is not there suppresses nothing that the local extractor finds.
     """
     doubted = {one.n for one in member.refusals if one.rule in {"quotation", "value"}} & member.said.keys()
+    doubted -= {one.n for one in member.proposals}
     texts = {n: member.texts[n] for n in sorted(doubted | member.unread)}
     if not texts:
         return member.proposals, member.refusals

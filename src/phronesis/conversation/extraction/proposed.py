@@ -214,6 +214,7 @@ class ModelGate:
             occurred_at=times.began,
             valid_to=times.over,
             due=times.due if known.kind in PROSPECTIVE else None,
+            doubtful=False,
             relation=RELATIONS[one.act] if named else None,
             held=tuple(item.id for item in named),
             notes={name: note for name, note in notes.items() if note},
@@ -306,10 +307,12 @@ def find_quote(text: str, quote: str, value: str) -> tuple[int, int] | None:
 
 
 def _grounded(value: str, text: str) -> float:
-    """Return the share of a value's words that a text holds."""
+    """Return the share of a value's words that a text holds; 1 where it holds the value itself."""
+    if any(map(str.isalnum, value)) and value.strip().casefold() in text.casefold():
+        return 1.0
     words = set(tokenize(value))
     if not words:
-        return float(bool(value.strip()) and value.strip() in text)
+        return 0.0
     return len(words.intersection(tokenize(text))) / len(words)
 
 
