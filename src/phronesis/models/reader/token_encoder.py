@@ -162,17 +162,19 @@ class TokenEncoder:
         """Return a layer's weights; the lowest layers, for which there are no updates, as they are in the file."""
         width = self._file.width
         row = n - (self._layers - len(updates["q.b"]))
-        out: dict[str, Floats] = {}
-        for name in MATRICES:
+
+        def merged(name: str) -> Floats:
             matrix = self._file.tensor(f"l{n}.{name}.w").reshape(-1, 4 * width if name == "fo" else width)
             if row >= 0:
-                matrix += (updates[f"{name}.down"][row] @ updates[f"{name}.up"][row]).T
-            out[f"{name}.w"] = matrix.T
+                matrix += updates[f"{name}.up"][row].T @ updates[f"{name}.down"][row].T
+            return matrix
+
+        out = {f"{name}.w": merged(name).T for name in ("ao", "fi", "fo")}
+        out["qkv.w"] = np.concatenate([merged(name) for name in ("q", "k", "v")]).T
         for name in (*(f"{one}.b" for one in MATRICES), "aln.w", "aln.b", "oln.w", "oln.b"):
             out[name] = self._file.tensor(f"l{n}.{name}")
             if row >= 0:
                 out[name] += updates[name][row]
-        out["qkv.w"] = np.concatenate([out.pop(f"{name}.w").T for name in ("q", "k", "v")]).T
         out["qkv.b"] = np.concatenate([out.pop(f"{name}.b") for name in ("q", "k", "v")])
         return out
 
