@@ -51,7 +51,7 @@ MAX_SOURCES: Final = 40
 class ProposedLine(pydantic.BaseModel):
     """A line as a model gives it, and the numbers of the texts that it stands on."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     text: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_LINE)]
     of: Annotated[list[Annotated[int, pydantic.Field(ge=0, le=100_000)]], pydantic.Field(max_length=MAX_SOURCES)]
@@ -60,7 +60,7 @@ class ProposedLine(pydantic.BaseModel):
 class SummaryAnswer(pydantic.BaseModel, title="Lines"):
     """The answer asked for."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     lines: Annotated[list[ProposedLine], pydantic.Field(max_length=MAX_LINES)]
 

@@ -44,6 +44,9 @@ TURN_PAUSES: Final = 4
 """Pauses between two batches of a task: a fifth of a second, about the time of a batch of 64 messages. Continuous
 writers then get half of the processor and of the database lock."""
 
+REST_SECONDS: Final = 2.0
+"""Seconds without writes before work for which nobody waits, which loads another encoder for a second."""
+
 IDLE_SECONDS: Final = 1.0
 """Seconds without work after which the thread ends and releases its task; the next wake starts another thread."""
 
@@ -85,6 +88,10 @@ class Background:
             self._again = True  # the task may have looked before what woke it now was written
             self._wait_for_pause(TURN_PAUSES)
         return self._stop.is_set()
+
+    def rest(self) -> bool:
+        """Wait before work for which nobody waits; return whether the task should end: other work came, or a stop."""
+        return self._wake.wait(REST_SECONDS)
 
     def stop(self, *, within: float | None = None) -> None:
         """Stop after the batch at hand; returns when the thread is done, or after ``within`` seconds."""

@@ -212,13 +212,18 @@ class Vectorizer:
         """Return whether the tenant has an encoder."""
         return self.embedders.serving(tenant) is not None
 
-    def catch_up(self, tenant: str, *, stopped: Callable[[], bool] = lambda: False) -> int:
-        """Run for the lanes that were written to; at first and periodically for all lanes."""
+    def catch_up(self, tenant: str, *, stopped: Callable[[], bool], rest: Callable[[], bool]) -> int:
+        """Run for the lanes that were written to; at first and periodically for all lanes.
+
+        ``rest`` is called before the second encoders' vectors are made; if it returns True, they are left.
+        """
         lanes = self.written.take(tenant)
         is_done = False
         try:
-            made = self.run(tenant, stopped=stopped, only=lanes)
-            is_done = not stopped()
+            made = self.run(tenant, stopped=stopped, only=lanes, comparing=False)
+            if not rest():
+                made += self.run(tenant, stopped=stopped, only=lanes)
+                is_done = not stopped()
         finally:
             if not is_done:
                 self.written.give_back(tenant, lanes)

@@ -304,7 +304,7 @@ class Runtime:
         try:
             self.drain(give_way=self._background.give_way)
         finally:
-            self._components.vectorizer.catch_up(self.tenant, stopped=stopped)
+            self._components.vectorizer.catch_up(self.tenant, stopped=stopped, rest=self._background.rest)
             if self._components.mirror is not None and not stopped():
                 self._components.mirror.follow(self.tenant)
 

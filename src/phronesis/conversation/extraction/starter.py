@@ -27,23 +27,28 @@ _APOSTROPHES: Final = str.maketrans("’‘", "''")
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    expressions: Sequence[tuple[str, re.Pattern[str]]]
-    forget: Sequence[re.Pattern[str]]
+    lines: Sequence[tuple[str, str]]
+    forget: Sequence[str]
     excluded: re.Pattern[str]
 
 
 @load_once
 def _language(code: str) -> _Language:
     table = tomllib.loads((files("phronesis.conversation.extraction") / "starter.toml").read_text("utf-8"))
-    compiled = {name: [_compiled(one) for one in lines] for name, lines in table[code].items()}
     words = "|".join(map(re.escape, table["not"][code]))
     return _Language(
-        [(name, one) for name, lines in compiled.items() if name != FORGET for one in lines],
-        compiled[FORGET],
+        [(name, one) for name, lines in table[code].items() if name != FORGET for one in lines],
+        table[code][FORGET],
         re.compile(words if code == "zh" else rf"(?<!\w)(?:{words})(?!\w)|n't\b"),
     )
 
 
+def _match(line: str, text: str, start: int = 0) -> re.Match[str] | None:
+    """Return how a text is a sentence of the table, from ``start``. Few begin as it does: only those are compiled."""
+    return _compiled(line).fullmatch(text, start) if text.startswith(line.partition("{")[0], start) else None
+
+
+@load_once
 def _compiled(line: str) -> re.Pattern[str]:
     escaped = (
         re.escape(line).replace(r"\{word\}", r"(?P<word>[^\W\d_]{1,20})").replace(r"\{\}", r"(?P<value>\S(?:.*\S)?)")
@@ -55,8 +60,8 @@ def starter_values(text: str) -> list[FoundValue]:
     """Return the values of the sentences that the table knows."""
     found: list[FoundValue] = []
     for start, low, language in _sentences(text):
-        for name, expression in language.expressions:
-            match = expression.fullmatch(low)
+        for name, line in language.lines:
+            match = _match(line, low)
             if match is None:
                 continue
             first, last = match.span("value")
@@ -85,7 +90,7 @@ def forget_targets(text: str) -> list[tuple[int, int, str]]:
     found = []
     for start, low, language in _sentences(text):
         for at in (0, *(mark.end() for mark in _CLAUSE.finditer(low))):
-            match = next((one for line in language.forget if (one := line.fullmatch(low, at)) is not None), None)
+            match = next((one for line in language.forget if (one := _match(line, low, at)) is not None), None)
             if match is not None and language.excluded.fullmatch(match["value"]) is None:
                 first, last = match.span("value")
                 found.append((start + at, start + len(low), text[start + first : start + last]))

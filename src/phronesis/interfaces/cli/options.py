@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import click.shell_completion
 
-from phronesis.core.items import KINDS
 from phronesis.interfaces.cli.output import say_json
 
 if TYPE_CHECKING:
@@ -136,6 +135,8 @@ class KindName(click.ParamType):  # type: ignore[type-arg]  # as above
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
         """Return the kinds that begin so."""
+        from phronesis.core.items import KINDS  # noqa: PLC0415 - not every command knows items
+
         _ = ctx, param
         return [click.shell_completion.CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
 

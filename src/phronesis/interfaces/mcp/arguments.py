@@ -30,7 +30,7 @@ Limit = Annotated[int, Field(ge=1, le=200, description="Results at most.")]
 class Arguments(ArgModelBase):
     """The arguments of a tool; a name that is none of them is refused, so that a slip is seen."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Owner(Arguments):
@@ -79,7 +79,7 @@ class MemoryReference(Arguments):
 class Message(BaseModel):
     """A message of a conversation."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     role: Literal["user", "assistant", "system", "tool"] = "user"
     content: str = Field(description="Word for word.")
@@ -93,7 +93,7 @@ class Message(BaseModel):
 class ToolCall(BaseModel):
     """A call of a tool in a turn."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     name: Id
     args: Any = None
@@ -107,7 +107,7 @@ class ToolCall(BaseModel):
 class Ref(BaseModel):
     """Something a turn refers to. It is listed; what is read or fetched of it is the operator's policy."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     type: Literal["file", "url", "artifact"]
     uri: str
@@ -117,7 +117,7 @@ class Ref(BaseModel):
 class TurnEvents(BaseModel):
     """What happened in one turn."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     messages: list[Message] = Field(default_factory=list)
     tool_calls: list[ToolCall] | None = None

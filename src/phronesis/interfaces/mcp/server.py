@@ -21,7 +21,6 @@ from starlette.applications import Starlette
 from phronesis import __version__
 from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
-from phronesis.interfaces.mcp.graph_tools import graph_verbs
 from phronesis.interfaces.mcp.prompts import add_completion, add_prompts
 from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, RequestTracker
 from phronesis.interfaces.mcp.resources import add_resources
@@ -197,7 +196,11 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     """Return the server."""
     make_scope(user_id=options.user_id, namespace=options.namespace, agent_id=options.agent_id)
     reception = RequestTracker(memory if callable(memory) else _only(memory, options), options)
-    verbs = [*(VERBS[name] for name in options.offered()), *(graph_verbs(options) if options.reference_tools else ())]
+    verbs = [VERBS[name] for name in options.offered()]
+    if options.reference_tools:
+        from phronesis.interfaces.mcp.graph_tools import graph_verbs  # noqa: PLC0415 - seldom offered
+
+        verbs += graph_verbs(options)
     offered = [verb for verb in verbs if not (options.read_only and verb.writes)]
     names = {"", *(verb.name for verb in offered)}
     reception.writing.update(verb.name for verb in offered if verb.writes)

@@ -24,7 +24,8 @@ MATRICES: Final = ("q", "k", "v", "ao", "fi", "fo")
 _SMALL: Final = 1e-12
 _UNKNOWN: Final = 10.0
 _SPACE: Final = "▁"
-_BASE: Final = 0x9E3779B97F4A7C15
+_WORD: Final = 8
+_ODD: Final = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,7 @@ class Tokens:
 
 
 class PieceIndex:
-    """The numbers of pieces, found by hashes of their bytes: a dictionary takes five times as long to make.
-
-    The hash is a polynomial in an odd base, modulo 2 to the 64.
-    """
+    """The numbers of pieces, found by hashes of 64 bits: a dictionary takes five times as long to make."""
 
     def __init__(self, letters: bytes, edges: NDArray[np.uint32]) -> None:
         places = edges.astype(np.int64)
@@ -72,15 +70,16 @@ class PieceIndex:
 
 
 def _hashes(letters: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the hashes of ranges of bytes, those of each length at once."""
-    codes = np.frombuffer(letters, np.uint8)
+    """Return the hashes of ranges of bytes, of all of them eight bytes at once."""
+    words = np.ndarray(len(letters) + 1, "<u8", letters + bytes(_WORD), strides=(1,))
     sizes = ends - starts
-    powers = np.cumprod(np.full(max(sizes.max(initial=0), 1), _BASE, np.uint64), dtype=np.uint64)
-    out = np.zeros(len(starts), np.uint64)
-    for size in np.unique(sizes).tolist():
-        rows = np.flatnonzero(sizes == size)
-        bytes_of = codes[starts[rows, None] + np.arange(size)].astype(np.uint64) + np.uint64(1)
-        out[rows] = (bytes_of * powers[:size]).sum(axis=1, dtype=np.uint64)
+    out = sizes.astype(np.uint64)
+    for done in range(0, sizes.max(initial=0), _WORD):
+        rows = np.flatnonzero(sizes > done)
+        unused = np.maximum(done + _WORD - sizes[rows], 0).astype(np.uint64)
+        ends_in = words[starts[rows] + done] << (np.uint64(_WORD) * unused)
+        mixed = (out[rows] ^ ends_in) * np.uint64(_ODD)
+        out[rows] = mixed ^ (mixed >> np.uint64(32))
     return out
 
 
@@ -162,17 +161,19 @@ class TokenEncoder:
         """Return a layer's weights; the lowest layers, for which there are no updates, as they are in the file."""
         width = self._file.width
         row = n - (self._layers - len(updates["q.b"]))
-        out: dict[str, Floats] = {}
-        for name in MATRICES:
+
+        def merged(name: str) -> Floats:
             matrix = self._file.tensor(f"l{n}.{name}.w").reshape(-1, 4 * width if name == "fo" else width)
             if row >= 0:
-                matrix += (updates[f"{name}.down"][row] @ updates[f"{name}.up"][row]).T
-            out[f"{name}.w"] = matrix.T
+                matrix += updates[f"{name}.up"][row].T @ updates[f"{name}.down"][row].T
+            return matrix
+
+        out = {f"{name}.w": merged(name).T for name in ("ao", "fi", "fo")}
+        out["qkv.w"] = np.concatenate([merged(name) for name in ("q", "k", "v")]).T
         for name in (*(f"{one}.b" for one in MATRICES), "aln.w", "aln.b", "oln.w", "oln.b"):
             out[name] = self._file.tensor(f"l{n}.{name}")
             if row >= 0:
                 out[name] += updates[name][row]
-        out["qkv.w"] = np.concatenate([out.pop(f"{name}.w").T for name in ("q", "k", "v")]).T
         out["qkv.b"] = np.concatenate([out.pop(f"{name}.b") for name in ("q", "k", "v")])
         return out
 
