@@ -46,6 +46,7 @@ LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
     "allergy": ("Allergy", "过敏"),
     "diet": ("Diet", "饮食"),
     "health": ("Health", "健康"),
+    "medication": ("Medication", "用药"),
     "possession": ("Has", "拥有"),
     "habit": None,
     "role": ("Role", "角色"),

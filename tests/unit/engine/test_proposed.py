@@ -110,6 +110,25 @@ def test_a_statement_takes_subject_and_type_of_the_held_item_that_it_changes() -
     assert (ended.subject, ended.act, ended.relation) == ("Anna", "retract", "ends")
 
 
+def test_a_replacement_by_somebody_else_ends_the_held_item_and_keeps_its_own_subject() -> None:
+    text = "Ben bakes now, not Anna. The shop has two people."
+    shown = {1: held(1, "Anna bakes.", subject="Anna", key="role"), 2: held(2, "Three work here.", subject="shop")}
+    one = proposed("Ben bakes now, not Anna", subject="Ben", key="role", value="bakes", act="replace", held=[1, 2])
+    kept, _ = ModelGate(TYPES, Gate(), shown)([one], {0: GateInput(text, "user", AT)})
+    assert [(each.subject, each.act, each.relation, each.held) for each in kept] == [
+        ("Ben", "assert", None, ()),
+        ("Anna", "retract", "ends", ("held-1",)),
+        ("shop", "retract", "ends", ("held-2",)),
+    ]
+
+
+def test_a_value_from_what_was_shown_besides_is_inferred() -> None:
+    gate = ModelGate(TYPES, Gate(), earlier="I study Norwegian.")
+    one = proposed("my A2 class", key="language", value="Norwegian")
+    (kept,), _ = gate([one], {0: GateInput("Off to my A2 class!", "user", AT)})
+    assert (kept.value, kept.basis) == ("Norwegian", "inferred")
+
+
 def test_a_statement_about_one_person_names_nothing_held_of_another() -> None:
     one = taken("I can have penicillin!", key="allergy", value="penicillin", act="end", held=[2])
     assert (one.relation, one.held) == (None, ())

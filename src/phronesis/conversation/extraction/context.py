@@ -142,12 +142,16 @@ def held_line(number: int, item: Item) -> str:
     since = item.occurred_at or item.recorded_at
     # A day is stored as its midnight in UTC, a moment is of the speaker's day.
     day = (since if since.time() == time.min else item.local(since)).date().isoformat()
-    when = [day[: _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))]]
+    when = (
+        []
+        if item.valid_to is not None and item.valid_to < since
+        else [day[: _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))]]
+    )
     due = item.data.get(DUE)
     if isinstance(due, str):
-        when.append(f"due {due[:10]}")
-    if item.valid_to is not None:
-        when.append(f"until {item.valid_to.date().isoformat()}")
+        when.append(f"due {due[:16].removesuffix('T00:00')}")
+    if item.valid_to is not None:  # at the end of a day is the midnight after it
+        when.append(f"until {(item.valid_to - timedelta(microseconds=1)).date().isoformat()}")
     when += [str(item.data[name]) for name in (RECURS, SCOPE) if name in item.data]
     text = " ".join(item.content.split())[:MAX_LINE]
     return f"{number} | {item.subject} | {item.key} | {', '.join(when)} | {text}"
@@ -180,7 +184,7 @@ def render_request(
     parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []
     parts.append("New:")
     parts += [boundary.turn(_attributes(n, one), one.text) for n, one in said.items()]
-    if len(said) > 1:
+    if sum(one.role != "assistant" for one in said.values()) > 1:
         parts.append(f"Numbers of `held` go on: the first memory of your answer is {len(context.held) + 1}.")
     return "\n".join(parts)
 

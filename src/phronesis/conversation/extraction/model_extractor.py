@@ -236,7 +236,8 @@ class ModelExtractor:
             member.degraded.append(_degraded(answer, by, self.asker.name, n=len(member.degraded)))
             return False
         entries = {n: member.entry.id for n, (member, _) in call.places.items()}
-        gate = ModelGate(known.types, known.gate, context.held, entries)
+        earlier = "\n".join([*(item.content for item in context.earlier), *(one.text for one in overlap)])
+        gate = ModelGate(known.types, known.gate, context.held, entries, earlier)
         proposals, refusals = gate(answer.value.memories, call.said)
         for one in proposals:
             member, n = call.places[one.n]

@@ -1,8 +1,9 @@
 """What a model proposes to remember, and the gate it has to pass: nothing is taken that the message does not hold."""
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -15,7 +16,7 @@ from phronesis.core.items import Item
 from phronesis.core.name_detection import MAX_SURFACE
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
 from phronesis.core.prospective import PROSPECTIVE
-from phronesis.core.statements import proposed_item_id, with_effect_time
+from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
 from phronesis.models.reader.sentences import sentence_at, sentences
@@ -38,8 +39,9 @@ RELATIONS: Final[Mapping[str, Relation]] = {
 """What a statement does to the held items that it names, by its act."""
 
 GROUNDED: Final = 0.5
-"""Share of a value's words that the quotation, or a held item that it names, must hold: half allows for inflection, and
-for a number in figures. A value with fewer is in the model's words and counts as inferred; one with none is refused."""
+"""Share of a value's words that its message, or a held item that it names, must hold: half allows for inflection, and
+for a number in figures. One that is found only in what was shown besides counts as inferred; one found nowhere is
+refused."""
 
 SCOPE: Final = "scope"
 RECURS: Final = "recurs"
@@ -139,13 +141,14 @@ class ModelGate:
     """Separates what a model proposes by the keys there are, the thresholds, and the held items that it was shown.
 
     ``entries`` are the ids of the messages' entries. Memories of one answer are numbered on from the held items, so
-    that a later one can change an earlier one.
+    that a later one can change an earlier one. ``earlier`` is the text of the messages shown from before.
     """
 
     types: MemoryTypes
     gate: Gate
     held: Mapping[int, Item] = field(default_factory=dict)
     entries: Mapping[int, str] = field(default_factory=dict)
+    earlier: str = ""
 
     def __call__(
         self, proposed: Sequence[ProposedMemory], messages: Mapping[int, GateInput]
@@ -162,20 +165,30 @@ class ModelGate:
                 why = ("message", "there is no such message") if said is None else _NO_QUOTE
                 refused.append(_refused(one, *why))
                 continue
-            named = _named(one, shown, said)
-            share = _grounded(one.value, "\n".join([said.text[slice(*place)], *(item.content for item in named)]))
-            proposal = self._proposal(one, said, place, named, inferred=one.sure == "inferred" or share < GROUNDED)
-            problem = (
-                ("value", "its value is not in what it quotes") if not share else self._problem(one, proposal, said)
-            )
+            named, others = _named(one, shown, said)
+            found = self._grounds(one, said, place, [*named, *itertools.chain(*others)])
+            inferred = one.sure == "inferred" or found == "elsewhere"
+            proposal = self._proposal(one, said, place, named, inferred=inferred)
+            problem = self._problem(one, proposal, said) if found is not None else _NO_VALUE
             if problem is not None:
                 refused.append(_refused(one, *problem))
                 continue
             proposal = with_effect_time(proposal, said.at)
-            kept.setdefault((proposal.n, proposal.subject, proposal.key, proposal.value, proposal.act), proposal)
+            for each in (proposal, *(_ending(proposal, group) for group in others)):
+                kept.setdefault((each.n, each.subject, each.key, each.value, each.act), each)
             if one.n in self.entries and proposal.act == "assert" and not proposal.done:
                 shown[first + one.position] = _as_item(self.entries[one.n], proposal, said.at)
         return list(kept.values()), refused
+
+    def _grounds(
+        self, one: ProposedMemory, said: GateInput, place: tuple[int, int], named: Sequence[Item]
+    ) -> Literal["said", "elsewhere"] | None:
+        """Return where the value comes from: what was said, only what was shown beside it, or nowhere."""
+        quote, held = said.text[slice(*place)], [item.content for item in named]
+        if _grounded(one.value, "\n".join([quote, *held])) >= GROUNDED or _grounded(one.value, said.text) >= GROUNDED:
+            return "said"
+        shown = "\n".join([said.text, self.earlier, *held, *(item.content for item in self.held.values())])
+        return "elsewhere" if _grounded(one.value, quote) or _grounded(one.value, shown) >= GROUNDED else None
 
     def _problem(self, one: ProposedMemory, proposal: Proposal, said: GateInput) -> tuple[str, str] | None:
         if said.role == "assistant" and not self.gate.passes("assistant", proposal.confidence):
@@ -191,7 +204,9 @@ class ModelGate:
         quote = said.text[start:end]
         known = self._type(one, named)
         inferred = inferred or said.role not in _BASIS
-        times = ProposalTimes.of(one.times or ProposedTimes(), said.at, past=one.act == "past")
+        times = ProposalTimes.of(
+            one.times or ProposedTimes(), said.at, past=one.act == "past" and known.kind not in OCCASIONS
+        )
         notes = {SCOPE: one.scope, "source": one.source if one.sure == "reported" else None, RECURS: times.recurs}
         notes |= times.precision
         return Proposal(
@@ -201,7 +216,7 @@ class ModelGate:
             end=end + said.offset,
             kind=known.kind,
             subject=self._subject(one, said, named),
-            key=_key(one.key, known),
+            key=named[0].key or "" if named and one.act != "replace" else _key(one.key, known),
             value=one.value.strip(),
             compared=comparable_value(known, one.value, at=said.at),
             content=_content(one, quote),
@@ -241,12 +256,41 @@ class ModelGate:
         return plain_relative(one.subject.strip())
 
 
-def _named(one: ProposedMemory, shown: Mapping[int, Item], said: GateInput) -> list[Item]:
-    """Return the items that a memory names. What is said of the speaker concerns no item of others, and the reverse."""
+def _named(
+    one: ProposedMemory, shown: Mapping[int, Item], said: GateInput
+) -> tuple[Sequence[Item], Sequence[Sequence[Item]]]:
+    """Return the items that a memory names: those of its own subject, and those of others, which it only ends.
+
+    What is said of the speaker concerns no item of others, and the reverse.
+    """
     speaker = {USER} if said.name is None or said.role != "user" else {USER, said.name.casefold()}
     found = [shown[n] for n in dict.fromkeys(one.held) if n in shown] if one.act in RELATIONS else []
-    own = one.subject.strip().casefold() in speaker
-    return [item for item in found if ((item.subject or "").casefold() in speaker) == own]
+    subject = one.subject.strip().casefold()
+    groups: dict[str, list[Item]] = {}
+    for item in found:
+        name = (item.subject or "").casefold()
+        if (name in speaker) == (subject in speaker):
+            groups.setdefault(USER if name in speaker else name, []).append(item)
+    own = next((name for name in groups if subject in speaker or name in subject or subject in name), None)
+    if own is None and one.act != "replace":
+        own = next(iter(groups), None)
+    others = [group for name, group in groups.items() if name != own and one.act in {"replace", "end", "done"}]
+    return groups.get(own or "", []), others
+
+
+def _ending(one: Proposal, items: Sequence[Item]) -> Proposal:
+    """Return the end of another subject's items, which a memory replaces or ends besides."""
+    first = items[0]
+    return replace(
+        one,
+        subject=first.subject or USER,
+        kind=first.kind,
+        key=first.key or "",
+        act="assert" if one.done else "retract",
+        relation="ends",
+        held=tuple(item.id for item in items),
+        notes={},
+    )
 
 
 def _as_item(entry_id: str, one: Proposal, at: datetime) -> Item:
