@@ -93,13 +93,17 @@ def request_key(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:20]
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file, which may be compressed (``.xz``)."""
+    data = path.read_bytes()
+    return (lzma.decompress(data) if path.suffix == ".xz" else data).decode("utf-8")
+
+
 def _load(path: Path) -> dict[str, dict[str, str]]:
     if not path.exists():
         return {}
-    data = path.read_bytes()
-    text = (lzma.decompress(data) if path.suffix == ".xz" else data).decode("utf-8")
     try:
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        rows = [json.loads(line) for line in read_text(path).splitlines() if line.strip()]
         return {row["key"]: row for row in rows}
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path.name} is no cassette: {error!r:.100}", field="cassette") from error

@@ -27,7 +27,7 @@ from phronesis.core.statements import STATED
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
-from phronesis_benchmarks.cassette import Cassette
+from phronesis_benchmarks.cassette import Cassette, read_text
 
 SHARED: Final = 0.6
 """Share of the shorter text's words that both must have to say the same."""
@@ -155,7 +155,7 @@ def estimate(data: Sequence[Path]) -> str:
 def load_conversations(path: Path) -> list[dict[str, Any]]:
     """Return the labelled conversations of a file; InputError names the line that cannot be read."""
     found = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         try:
             one = json.loads(line)
             for turn in one["turns"]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -212,6 +213,21 @@ def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelS
     assert set(failing) >= {"role.extract", "role.embed", "role.rerank"}
     assert "start or mend the gateway of lab/small" in str(failing["role.extract"].remedy)
     assert all(KEY not in f"{check.detail}{check.remedy}" for check in failing.values())
+
+
+def test_lanes_are_read_at_once(memory: Memory, server: ModelServer) -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def together(reply: Reply) -> None:
+        both.wait()
+        names((0, "Ålesund"))(reply)
+
+    server.answers(serving(together))
+    for user in ("ada", "bob"):
+        memory.add(SAID, user_id=user, wait=False)
+    memory.flush()
+    assert not both.broken
+    assert [len(memory.search("Ålesund", user_id=user)) for user in ("ada", "bob")] == [1, 1]
 
 
 def test_a_day_s_budget_ends_the_asking_and_not_the_work(tmp_path: Path, server: ModelServer) -> None:
