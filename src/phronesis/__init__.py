@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
     from phronesis.client import Client
     from phronesis.core.context import ContextPackage
+    from phronesis.core.entity_records import EntityRecord
     from phronesis.core.items import Item, Trust
     from phronesis.core.reports import Page
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
@@ -28,6 +29,7 @@ _HOMES = {
     "CommitResult": "phronesis.core.results",
     "ContextPackage": "phronesis.core.context",
     "EditResult": "phronesis.core.results",
+    "EntityRecord": "phronesis.core.entity_records",
     "Evidence": "phronesis.core.results",
     "Item": "phronesis.core.items",
     "L1Event": "phronesis.experience.laws.records",
@@ -57,6 +59,7 @@ __all__ = [
     "CommitResult",
     "ContextPackage",
     "EditResult",
+    "EntityRecord",
     "Evidence",
     "Item",
     "L1Event",

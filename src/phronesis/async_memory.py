@@ -13,6 +13,7 @@ from phronesis.config import PolicySource
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
+from phronesis.memory.entities import Entities
 from phronesis.memory.items import Items
 from phronesis.memory.keys import KeyRing
 from phronesis.memory.quarantine import Quarantine
@@ -107,6 +108,16 @@ class AsyncItems(AsyncVerbs[Items]):
     unpin = _verb(Items.unpin)
     retract = _verb(Items.retract)
     delete_all = _verb(Items.delete_all)
+    due = _verb(Items.due)
+
+
+class AsyncEntities(AsyncVerbs[Entities]):
+    """The verbs of ``Entities`` as coroutines."""
+
+    get = _verb(Entities.get)
+    merge = _verb(Entities.merge)
+    split = _verb(Entities.split)
+    list = _verb(Entities.list)
 
 
 class AsyncSessions(AsyncVerbs[Sessions]):
@@ -197,6 +208,7 @@ class AsyncMemory(AsyncVerbs[Memory]):
         super().__init__(memory)
         self.memory = memory
         self.items = AsyncItems(memory.items)
+        self.entities = AsyncEntities(memory.entities)
         self.sessions = AsyncSessions(memory.sessions)
         self.traits = AsyncTraits(memory.traits)
         self.resources = AsyncResources(memory.resources)
@@ -233,7 +245,6 @@ class AsyncMemory(AsyncVerbs[Memory]):
     commit_turn = _verb(Memory.commit_turn)
     compose_context = _verb(Memory.compose_context)
     delete = _verb(Memory.delete)
-    due = _verb(Memory.due)
     erase = _verb(Memory.erase)
     explain = _verb(Memory.explain)
     export = _verb(Memory.export)

@@ -26,7 +26,7 @@ def state(memory: Memory, text: str, due: Any = None, **fields: Any) -> str:
 
 
 def listed(memory: Memory, **fields: Any) -> list[str]:
-    return [item.content for item in memory.due("lin", **fields)]
+    return [item.content for item in memory.items.due("lin", **fields)]
 
 
 def blocks(memory: Memory, **fields: Any) -> list[Block]:
@@ -46,7 +46,7 @@ def test_it_comes_up_the_day_before_and_goes_when_it_expires(memory: Memory, clo
     (block,) = blocks(memory)
     assert block.text == "Call the landlord"
     assert block.about == "due 2026-04-03 10:00 UTC; expires 2026-04-05 10:00 UTC"
-    assert block.citations == (memory.due("lin")[0].citation,)
+    assert block.citations == (memory.items.due("lin")[0].citation,)
     clock.pass_hours(71.9)
     assert (shown(memory), listed(memory)) == (["Call the landlord"], ["Call the landlord"])
     clock.pass_hours(0.1)
@@ -133,7 +133,7 @@ def test_a_task_stated_again_is_due_when_it_was_last_said_to_be(memory: Memory, 
         due="2026-04-02",
         expires="2026-04-04",
     )
-    assert [item.id for item in memory.due("lin")] == [first]
+    assert [item.id for item in memory.items.due("lin")] == [first]
     assert memory.get(first).valid_to == datetime(2026, 4, 4, tzinfo=UTC)
     memory.rollback(again.entry_id)
     assert listed(memory) == []
@@ -155,16 +155,16 @@ def test_a_reminder_said_in_a_conversation_comes_up_and_is_done(memory: Memory, 
     turn = {"messages": [{"role": "user", "content": "Remind me tomorrow to call Ana."}]}
     memory.commit_turn("monday", turn, user_id="lin")
     memory.commit_turn("monday", {"messages": [{"role": "user", "content": "后天提醒我交报告。"}]}, user_id="lin")
-    (task,) = memory.due("lin")
+    (task,) = memory.items.due("lin")
     assert (task.kind, task.value, task.data["due"]) == ("task", "call Ana", "2026-04-03T00:00:00Z")
     clock.pass_hours(24)
     assert [block.about for block in blocks(memory)] == ["due 2026-04-03", "due 2026-04-04"]
     memory.items.retract(task.id)
-    assert [item.value for item in memory.due("lin")] == ["交报告"]
+    assert [item.value for item in memory.items.due("lin")] == ["交报告"]
     memory.commit_turn(
         "tuesday", {"messages": [{"role": "user", "content": "Remind me on Monday to call Ana."}]}, user_id="lin"
     )
-    assert [item.data["due"] for item in memory.due("lin", within=100)] == [
+    assert [item.data["due"] for item in memory.items.due("lin", within=100)] == [
         "2026-04-04T00:00:00Z",
         "2026-04-06T00:00:00Z",
     ]

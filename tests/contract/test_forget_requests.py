@@ -35,7 +35,7 @@ def test_a_request_is_recorded_and_said_to_be_open(memory: Memory, said: str, ta
     assert request.value == target
     assert [refused.rule for refused in made.gated] == ["forget_request"]
     assert "delete" in made.gated[0].reason
-    assert [item.id for item in memory.due("ada")] == [request.id]
+    assert [item.id for item in memory.items.due("ada")] == [request.id]
     package = memory.compose_context("s", "Hello", user_id="ada")
     assert any(target in block.text for block in package.system_blocks)
     assert all(item.key != "home_city" for item in memory.get_all(user_id="ada"))
@@ -79,4 +79,4 @@ def test_whoever_carried_a_request_out_may_delete_it(memory: Memory) -> None:
     (request,) = requests(memory)
     memory.delete(request.id)
     assert requests(memory) == []
-    assert memory.due("ada") == []
+    assert memory.items.due("ada") == []

@@ -109,7 +109,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "list_runs": memory.runs.list(user_id=user),
         "get_run": [memory.runs.get("one", user_id=user)],
         "quarantine_list": memory.quarantine.list(user_id=user),
-        "due": memory.due(user),
+        "due": memory.items.due(user),
         "list_sessions": memory.sessions.list(user_id=user),
         "overview": [memory.admin.overview(user_id=user, since=moment, limit=1_000)],
         "get_turns": memory.sessions.turns("s", user_id=user),
@@ -163,7 +163,7 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert memory.sessions.list(**scope) == []
         assert memory.query(situation="the safe is shut", **scope).l1_evidence == []
         assert memory.runs.list(**scope) == []
-        assert memory.due(**scope) == []
+        assert memory.items.due(**scope) == []
         assert memory.sessions.turns("s", **scope) == []
     for stranger in ("bob", "alice\u200b", "_"):
         assert (memory.get_user_traits(stranger, "trend"), memory.traits.reflections(stranger)) == ([], [])

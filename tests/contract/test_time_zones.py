@@ -49,9 +49,9 @@ def test_days_are_those_of_the_policy_or_the_call(
         text = shown(memory, "Who was at breakfast with me?", **call)
         assert "today: 2026-05-05" in text
         assert "明天: 2026-05-06" in shown(memory, "我什么时候去医院体检？", **call)
-        assert memory.due("lin", within=1, **call) == []
+        assert memory.items.due("lin", within=1, **call) == []
         clock.pass_days(1 / 24)  # half past eight
-        assert [one.id for one in memory.due("lin", within=16, **call)] == [task.id]
+        assert [one.id for one in memory.items.due("lin", within=16, **call)] == [task.id]
         assert memory.search("What did I do on May 5th?", user_id="lin", **call)[0].item.content.startswith("I had")
         clock.pass_days(1)
         found = memory.search("What did I do yesterday?", user_id="lin", **call)
@@ -95,7 +95,7 @@ def test_a_name_that_is_no_time_zone_is_refused(database_url: str, name: Any) ->
             lambda: memory.search("x", user_id="lin", time_zone=name),
             lambda: memory.plan("x", user_id="lin", time_zone=name),
             lambda: shown(memory, "x", time_zone=name),
-            lambda: memory.due("lin", time_zone=name),
+            lambda: memory.items.due("lin", time_zone=name),
         ):
             with pytest.raises(InputError, match="Asia/Shanghai") as refused:
                 verb()

@@ -18,6 +18,7 @@ from phronesis.core.results import ErasureCertificate
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
+from phronesis.memory.entities import Entities
 from phronesis.memory.items import Items
 from phronesis.memory.quarantine import Quarantine
 from phronesis.memory.reading import Sessions
@@ -126,6 +127,15 @@ class RemoteItems(RemoteVerbs[Items]):
     retract = _verb(Items.retract)
 
 
+class RemoteEntities(RemoteVerbs[Entities]):
+    """The group ``entities``."""
+
+    get = _verb(Entities.get)
+    merge = _verb(Entities.merge)
+    split = _verb(Entities.split)
+    list = _verb(Entities.list)
+
+
 class RemoteSessions(RemoteVerbs[Sessions]):
     """The group ``sessions``."""
 
@@ -195,6 +205,7 @@ class Client(RemoteVerbs[Memory]):
         caller = _Caller(Transport(url, api_key=api_key, timeout=timeout, retries=retries))
         super().__init__(caller)
         self.items = RemoteItems(caller)
+        self.entities = RemoteEntities(caller)
         self.sessions = RemoteSessions(caller)
         self.resources = RemoteResources(caller)
         self.reasoning = RemoteReasoning(caller)

@@ -15,6 +15,7 @@ from phronesis.core.timestamps import isoformat
 from phronesis.errors import Closed, InputError, MissingExtra, PhronesisError, ServerUnavailable
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
+from phronesis.memory.entities import Entities
 from phronesis.memory.items import Items
 from phronesis.memory.quarantine import Quarantine
 from phronesis.memory.reading import Sessions
@@ -250,6 +251,10 @@ ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
     Memory.plan: Route("POST", "/plan"),
     Memory.retrieve: Route("POST", "/retrieve", whole="plan"),
     Admin.jobs: Route("GET", "/jobs"),
+    Entities.list: Route("GET", "/entities"),
+    Entities.get: Route("GET", "/entities/{id}"),
+    Entities.merge: Route("POST", "/entities/merge"),
+    Entities.split: Route("POST", "/entities/{id}/split"),
     Quarantine.list: Route("GET", "/quarantine"),
     Quarantine.release: Route("POST", "/quarantine", fixed={"action": "release"}),
     Quarantine.reject: Route("POST", "/quarantine", fixed={"action": "reject"}),

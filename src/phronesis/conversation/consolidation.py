@@ -19,6 +19,7 @@ from phronesis.conversation.entity_resolution import (
     said_subject,
 )
 from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.namesakes import ResolvedStatements, resolve_subjects
 from phronesis.conversation.statement_matching import (
     TASKS,
     corrects,
@@ -64,11 +65,13 @@ def consolidate_all(view: LaneView, entry: Entry, stated: Sequence[PlacedProposa
     """Return the changes of an entry's statements, applied in order; nothing is read when there is none."""
     if not stated:
         return Changes()
+    resolved = resolve_subjects(view, entry, stated)
+    stated = resolved.stated
     names = NameFamilies(view, _named(one.proposal for one in stated), entry_id=entry.id)
     # Of whom nothing is held, nothing can be outdated.
     known = {entity.normal for entity in names.known}
     stated = [one for one in stated if not one.proposal.doubtful or normal_name(one.proposal.subject) in known]
-    held, unproved = _held(view, stated, names)
+    held, unproved = _held(view, resolved, stated, names)
     judging = _JudgementMatch(names, ApplyState(entry, held, unproved), stated)
     # What is sure comes first, since a message marks nothing that it states itself.
     doubted = [one for one in stated if not judging.take(one)]
@@ -79,12 +82,12 @@ def consolidate_all(view: LaneView, entry: Entry, stated: Sequence[PlacedProposa
     work.take_marks_off(view.edges_from(again, OUTDATED_BY) if again else ())
     return Changes(
         items=work.items,
-        patches=work.patches,
+        patches=[*resolved.patches(), *work.patches],
         edges=tuple(work.edges.values()),
         dropped_edges=tuple(work.dropped_edges.values()),
         evidence=tuple(work.evidence.values()),
-        entities=names.changed,
-        mentions=judging.mentions,
+        entities=[*names.changed, *resolved.entities],
+        mentions=[*judging.mentions, *(one for item in work.items for one in resolved.mention(item, entry))],
     )
 
 
@@ -300,11 +303,11 @@ def _replaced(proposal: Proposal, about: Sequence[HeldStatement]) -> frozenset[s
 
 
 def _held(
-    view: LaneView, stated: Sequence[PlacedProposal], names: NameFamilies
+    view: LaneView, resolved: ResolvedStatements, stated: Sequence[PlacedProposal], names: NameFamilies
 ) -> tuple[dict[str, HeldStatement], set[str]]:
     """Return the items that the statements may be about, with their sayings, and the ids of those without evidence."""
     proposals = [one.proposal for one in stated]
-    subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
+    subjects = {entity.name for name in _named(proposals) for entity in names.family(name)} | {*resolved.names}
     keys = {key for p in proposals for key in (p.key, opposite_key(p.key), *(TASKS if p.done else ()))}
     found = {item.id: item for item in view.stated(subjects, keys, STATED)}
     ends = [p for p in proposals if p.doubtful and not p.key]
@@ -320,7 +323,7 @@ def _held(
     rows = view.evidence(found) if found else {}
     held: dict[str, HeldStatement] = {}
     unproved: set[str] = set()
-    for item in found.values():
+    for item in map(resolved.with_subject, found.values()):
         sources = [row for row in rows.get(item.id, ()) if row.polarity == "source"]
         held[item.id] = HeldStatement(
             item=item, sayings=tuple(_saying(item, row) for row in sources) or (_own_saying(item),)

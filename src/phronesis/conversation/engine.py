@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from phronesis.conversation import (
+        entity_edits,
         entity_resolution,
         handlers,
         reader_check,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from phronesis.core.items import Item
     from phronesis.store.lane_view import LaneView
 else:
+    entity_edits = lazy_module("phronesis.conversation.entity_edits")
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
     reader_check = lazy_module("phronesis.conversation.reader_check")
@@ -35,6 +37,10 @@ def _open_messages(platform: Platform) -> OpenEngine:
 
 def _open_items(platform: Platform) -> OpenEngine:
     return OpenEngine(handlers=typed_items.handlers(retention_policy.terms_of(platform.policy)))
+
+
+def _open_entities(_platform: Platform) -> OpenEngine:
+    return OpenEngine(handlers=entity_edits.handlers())
 
 
 def _open_updates(_platform: Platform) -> OpenEngine:
@@ -54,6 +60,7 @@ ENGINE: Final = Engine(
     parts=(
         Part(open=_open_messages, verbs=("turn", "add")),
         Part(open=_open_items, verbs=("item",)),
+        Part(open=_open_entities, verbs=("merge_entities", "split_entity")),
         Part(open=_open_updates, decorated=("update",)),
         Part(open=_open_checks),
     ),

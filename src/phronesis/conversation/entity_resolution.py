@@ -13,7 +13,7 @@ from phronesis.core.entries import Entry
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
-from phronesis.core.relations import Entity, Mention, normal_name
+from phronesis.core.relations import NAME, Entity, Mention, normal_name
 from phronesis.core.statements import STATED
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.store.lane_view import LaneView
@@ -53,8 +53,6 @@ NAMING: Final = frozenset({ALIAS_KEY, "name"})
 NAMED: Final = "named"
 """Member of an item's ``data`` with the name as said, where the item is stored under another of the family."""
 
-_KIND: Final = "name"
-
 
 class NameFamilies:
     """The families of some names, with an entry's changes."""
@@ -67,13 +65,13 @@ class NameFamilies:
         self._user_id = normal_name(own) if own is not None else None
         wanted = {normal_name(name) for name in names} | {USER}
         wanted |= {self._user_id} if self._user_id is not None else set()
-        found = [entity for entity in view.entities(sorted(wanted)) if entity.kind == _KIND]
+        found = [entity for entity in view.entities(sorted(wanted)) if entity.kind == NAME]
         roots = sorted({entity.canonical_id or entity.id for entity in found})
         # Names that are new to the lane have no family to read.
-        family = view.families(roots) if roots else []
+        family = [entity for entity in view.families(roots) if entity.kind == NAME] if roots else []
         self._known = {entity.id: entity for entity in (*found, *family)}
         self._changed: dict[str, Entity] = {}
-        self._user = entity_id(self._lane, _KIND, USER)
+        self._user = entity_id(self._lane, NAME, USER)
 
     @property
     def known(self) -> list[Entity]:
@@ -87,7 +85,7 @@ class NameFamilies:
 
     def entity(self, name: str) -> Entity:
         """Return the entity of a name; a new one if the lane has none."""
-        made = make_entity(self._lane, name, _KIND, entry_id=self._entry_id)
+        made = make_entity(self._lane, name, NAME, entry_id=self._entry_id)
         known = self._known.get(made.id)
         if known is None:
             known = self._noted(made)

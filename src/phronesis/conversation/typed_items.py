@@ -93,7 +93,7 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):
-        return consolidate_all(view, entry, [_stated(entry, item, outcome.body)])
+        return consolidate_all(view, entry, [place_stated(entry, item, outcome.body)])
     names = NameFamilies(view, [item.subject], entry_id=entry.id)
     mention = make_mention(names.entity(item.subject), item.id, 0, 0)
     return Changes(items=[item], entities=names.changed, mentions=[mention])
@@ -105,7 +105,8 @@ def natural_key(payload: ItemPayload) -> str:
     return "\n".join(named) if any(named) else str(payload["content"])
 
 
-def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> PlacedProposal:
+def place_stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> PlacedProposal:
+    """Return the statement of an item that the entry itself states, under a key of a memory type."""
     proposal = Proposal(
         n=0,
         quote=item.content,

@@ -54,8 +54,9 @@ class Proposal:
     None where it names none. ``notes`` are further members of its item's ``data``: ``scope`` (where it holds),
     ``source`` (who says so), ``recurs``, and the precision of its times. ``ahead``: whether it begins to hold only at
     ``occurred_at``, until when the replaced value holds; None in proposals of earlier versions, which replaced it at
-    once. ``retention`` and ``conflict`` are the policy's rules for its key at the time of the proposal: a replay reads
-    no policy.
+    once. ``tie`` is the word for whom the user has in the subject ("sister" in "my sister Anna"), ``tie_key`` what it
+    means (``sibling``). ``retention`` and ``conflict`` are the policy's rules for its key at the time of the proposal:
+    a replay reads no policy.
 
     ``doubtful``: it is not sure enough to become an item, and may only mark held items as possibly outdated; so may a
     sure one that adds an item (False). None in proposals of earlier versions, which mark nothing. A doubtful end
@@ -89,6 +90,8 @@ class Proposal:
     held: Sequence[str] = ()
     notes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     doubtful: bool | None = None
+    tie: str | None = None
+    tie_key: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form, without default values."""

@@ -141,9 +141,21 @@ class EvidenceRow:
 # Entities and their mentions.
 
 
+NAME: Final = "name"
+"""The kind of entities that are names of people, places and things."""
+
+PERSON: Final = "person"
+"""Member of an item's ``data`` with the relation and name of whom it is about, where that was told: "sister Anna"."""
+
+_RELATION: Final = "relation:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A person, place, file, URL or thing. An alias points to its canonical entity by ``canonical_id``."""
+    """A person, place, file, URL or thing. An alias points to its canonical entity by ``canonical_id``.
+
+    One of a kind that `relation_kind` gives is a person named with a relation, "sister Anna": it points to "Anna".
+    """
 
     id: str
     name: str
@@ -151,6 +163,16 @@ class Entity:
     kind: str
     entry_id: str
     canonical_id: str | None = None
+
+    @property
+    def related(self) -> bool:
+        """Return whether it is a person named with a relation."""
+        return self.kind.startswith(_RELATION)
+
+
+def relation_kind(key: str) -> str:
+    """Return the kind of the people who stand in a relation to the user, such as ``sibling``."""
+    return _RELATION + key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from phronesis.config import PolicySource
 from phronesis.memory.admin import Admin
+from phronesis.memory.entities import Entities
 from phronesis.memory.experience import ExperienceVerbs
 from phronesis.memory.items import Items
 from phronesis.memory.quarantine import Quarantine
@@ -37,7 +38,8 @@ class Memory(
     Every write is in the log and synced to disk before the call returns. Reads change nothing.
 
     Attributes:
-        items: archive, pin and retract single items.
+        items: archive, pin and retract single items; what is due.
+        entities: people, places and things: list, get, merge, split.
         sessions: the sessions of a scope, and what was said in them.
         traits: the evidence of a trait, and its correction.
         resources: documents, and sources of experience.
@@ -50,6 +52,7 @@ class Memory(
     def __init__(self, runtime: Runtime) -> None:
         super().__init__(runtime)
         self.items = Items(runtime)
+        self.entities = Entities(runtime)
         self.sessions = Sessions(runtime)
         self.traits = Traits(runtime)
         self.resources = Resources(runtime)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from phronesis.reasoning.run_reader import RunReader
     from phronesis.reasoning.run_reviews import RunReviews
     from phronesis.recall.browse import Browser
+    from phronesis.recall.entities import EntityBook
     from phronesis.recall.planning.planner import Planner
     from phronesis.recall.reranking import Search
     from phronesis.recall.retrieval import PlanExecutor
@@ -48,6 +49,7 @@ class Components(LazyMembers):
     writer: "Writer"
     editor: "ItemEditor"
     browser: "Browser"
+    entities: "EntityBook"
     overviews: "OverviewBook"
     searcher: "Search"
     retrieving: "PlanExecutor"

@@ -1,14 +1,28 @@
-"""Edits of single items beyond update and delete: archive, pin, retract, and what undoes them."""
+"""Edits of single items beyond update and delete: archive, pin, retract, and what undoes them; and what is due."""
 
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.prospective import COMING
 from phronesis.core.results import EditResult
 from phronesis.core.scope import make_scope
+from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
 from phronesis.log import inputs
+from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
+from phronesis.recall.as_of import visible_lanes
+
+if TYPE_CHECKING:
+    from phronesis.recall import prospective
+else:
+    prospective = lazy_module("phronesis.recall.prospective")
 
 
 class Items(Verbs):
-    """The group ``memory.items``: archive, unarchive, pin, unpin, retract and delete_all."""
+    """The group ``memory.items``: archive, unarchive, pin, unpin, retract, delete_all and due."""
 
     def archive(
         self,
@@ -82,6 +96,30 @@ class Items(Verbs):
         """Mark an item as wrong: it ends as ``retracted`` and keeps its history."""
         seen = {"expected_version": inputs.version(expected_version)}
         return self._runtime.edit(id, "retract", seen, reason, self._runtime.call(actor, idempotency_key, wait))
+
+    def due(
+        self,
+        user_id: str | None = None,
+        *,
+        namespace: str | None = None,
+        within: timedelta | float = COMING,
+        limit: int = 100,
+        time_zone: str | None = None,
+        as_of: Moment | None = None,
+    ) -> list[Item]:
+        """Return the open intentions and tasks that are due now or ``within`` a time, the most urgent first.
+
+        ``within`` is a timedelta or a number of hours, a day by default; a due time at midnight means that whole day in
+        ``time_zone`` (an IANA name; default: the policy's). ``data["due"]`` of an item is its due time, ``valid_to``
+        its expiry. Expired, ended and archived items are left out; ``as_of`` returns what was due then, as it was
+        known. Nothing is changed: archive an item, or report it as done, when it is done.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
+        count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
+        now = prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        with components.database.transaction(self._runtime.tenant, "read") as unit:
+            return prospective.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
     def delete_all(
         self,

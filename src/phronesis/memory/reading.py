@@ -1,14 +1,12 @@
-"""Verbs that read: search, get, get_all, due, history, explain and compose_context; and the sessions of a scope."""
+"""Verbs that read: search, get, get_all, history, explain and compose_context; and the sessions of a scope."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.prospective import COMING
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.scope import make_scope
@@ -17,7 +15,6 @@ from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.memory.runtime import Verbs
-from phronesis.recall.as_of import visible_lanes
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
 
@@ -54,7 +51,7 @@ MAX_BUDGET: Final = 10_000_000
 
 
 class ReadVerbs(Verbs):
-    """The verbs search, get, get_all, due, history, explain and compose_context."""
+    """The verbs search, get, get_all, history, explain and compose_context."""
 
     def search(
         self,
@@ -183,30 +180,6 @@ class ReadVerbs(Verbs):
             )
             self._runtime.wake_notes()
         self._runtime.note_use(shown)
-
-    def due(
-        self,
-        user_id: str | None = None,
-        *,
-        namespace: str | None = None,
-        within: timedelta | float = COMING,
-        limit: int = 100,
-        time_zone: str | None = None,
-        as_of: Moment | None = None,
-    ) -> list[Item]:
-        """Return the open intentions and tasks that are due now or ``within`` a time, the most urgent first.
-
-        ``within`` is a timedelta or a number of hours, a day by default; a due time at midnight means that whole day in
-        ``time_zone`` (an IANA name; default: the policy's). ``data["due"]`` of an item is its due time, ``valid_to``
-        its expiry. Expired, ended and archived items are left out; ``as_of`` returns what was due then, as it was
-        known. Nothing is changed: archive an item, or report it as done, when it is done.
-        """
-        scope = make_scope(user_id=user_id, namespace=namespace)
-        wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
-        count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
-        now = prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
-        with components.database.transaction(self._runtime.tenant, "read") as unit:
-            return prospective.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
     def get(
         self,

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.relations import Entity, normal_name
+from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.text import UNSPACED, storable
 from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
 from phronesis.recall.scoring.lane_arrays import Floats, Mask
@@ -51,15 +51,28 @@ class NamedEntity:
 
 
 def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[NamedEntity]:
-    """Return the entities that these names denote in a lane, each with all its aliases."""
+    """Return the entities that these names denote in a lane, each with all its aliases.
+
+    A bare name denotes all its namesakes, unless one of them is named with the relation: "my sister Anna".
+    """
     found = find_entities(unit, lane_id, sorted(names)) if names else []
+    own = {entity.normal: entity for entity in found if entity.kind == NAME}
+    people = [entity for entity in found if entity.related and entity.normal in own]
+    bare = {person.canonical_id for person in people}
+    roots = {_root(entity) for entity in found if entity not in people and entity.id not in bare}
     families: dict[str, list[Entity]] = {}
-    for entity in read_families(unit, lane_id, sorted({entity.canonical_id or entity.id for entity in found})):
-        families.setdefault(entity.canonical_id or entity.id, []).append(entity)
+    for entity in read_families(unit, lane_id, sorted(roots)):
+        families.setdefault(_root(entity), []).append(entity)
+    for person in people:
+        families.setdefault(_root(own[person.normal]), []).append(person)
     return [
         NamedEntity(frozenset(entity.id for entity in family), frozenset(entity.normal for entity in family))
         for family in families.values()
     ]
+
+
+def _root(entity: Entity) -> str:
+    return entity.canonical_id or entity.id
 
 
 def mentioned_items(unit: Unit, lane_id: int, named: Iterable[NamedEntity]) -> set[str]:

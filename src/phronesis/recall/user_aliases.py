@@ -51,8 +51,8 @@ def near_user(
     """Return the ids of the items whose subject is close to the user of ``names``.
 
     The subject is stored as a relative, friend, colleague or pet of the user, is named by the relation (``mother``,
-    妈妈), or the item's text states it ("my neighbour Tim"). Items that a caller stated explicitly with a subject
-    count as well.
+    妈妈, ``sister Anna``), or the item's text states it ("my neighbour Tim"). Items that a caller stated explicitly
+    with a subject count as well.
     """
     items = [item for item in items if not is_about(item, names)]
     if not items:
@@ -72,7 +72,7 @@ def near_user(
 def _says_near(subject: str, item: Item) -> bool:
     """Return whether a subject, or the text of its item before it, names a relation of the user."""
     words = load_words()
-    if " ".join(UnitText(subject).units) in words.relatives:
+    if any(start == 0 for start, _ in UnitText(subject).places(words.relations)):
         return True
     before = UnitText(item.content.casefold().partition(subject.casefold())[0])
     relations = before.places(words.relations)

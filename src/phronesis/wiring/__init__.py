@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.models.token_counter import TokenCounter
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import browse, scope_index
+    from phronesis.recall import browse, entities, scope_index
     from phronesis.recall.scope_index import ScopeIndexes
     from phronesis.store import context_impressions, usage
     from phronesis.wiring import answering as _answering
@@ -46,6 +46,7 @@ else:
     browse = lazy_module("phronesis.recall.browse")
     context_impressions = lazy_module("phronesis.store.context_impressions")
     doctor = lazy_module("phronesis.engine.doctor")
+    entities = lazy_module("phronesis.recall.entities")
     _interpreting = lazy_module("phronesis.wiring.interpreting")
     model_registry = lazy_module("phronesis.models.model_registry")
     overview = lazy_module("phronesis.memory.overview")
@@ -147,6 +148,7 @@ def _reading(
     database = platform.database
     return {
         "browser": lambda: browse.Browser(database),
+        "entities": lambda: entities.EntityBook(database),
         "overviews": lambda: overview.OverviewBook(database),
         "shown": lambda: context_impressions.ShownContexts.over(database),
         "used": lambda: usage.UsedMemories.over(database),

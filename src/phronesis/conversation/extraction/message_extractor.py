@@ -8,6 +8,7 @@ from typing import Any, Final
 from phronesis.conversation.extraction.gate import INJECTED, MAX_REFUSALS, Gate, refusal
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
 from phronesis.conversation.extraction.starter import STARTER_VERSION, starter_values
+from phronesis.conversation.extraction.stated_tie import with_tie
 from phronesis.conversation.extraction.tool_answers import appointments, is_json
 from phronesis.conversation.forget_requests import requests_in, said_at
 from phronesis.core.calendar import TimeSpan, find_times
@@ -164,7 +165,7 @@ class MessageExtractor:
         subject = plain_relative(named) if named else speaker
         times = [] if family in UNDATED or family in NAMES else _times_beside(text, value, at, row)
         dated = next((one for one in times if not _is_limit(text, one)), None)
-        return Proposal(
+        proposal = Proposal(
             n=n,
             quote=quote,
             start=start,
@@ -184,6 +185,7 @@ class MessageExtractor:
             occurred_at=None if dated is None else _midnight(dated.first),
             due=_due(text, times, at) if row.kind in PROSPECTIVE else None,
         )
+        return with_tie(proposal, quote)
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
         one = with_effect_time(one, at)

@@ -12,6 +12,7 @@ import pydantic
 from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
 from phronesis.conversation.extraction.proposed_times import ProposalTimes, ProposedTimes
+from phronesis.conversation.extraction.stated_tie import with_tie
 from phronesis.core.items import Item
 from phronesis.core.name_detection import MAX_SURFACE
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
@@ -209,7 +210,7 @@ class ModelGate:
         )
         notes = {SCOPE: one.scope, "source": one.source if one.sure == "reported" else None, RECURS: times.recurs}
         notes |= times.precision
-        return Proposal(
+        proposal = Proposal(
             n=one.n,
             quote=quote,
             start=start + said.offset,
@@ -234,6 +235,7 @@ class ModelGate:
             held=tuple(item.id for item in named),
             notes={name: note for name, note in notes.items() if note},
         )
+        return with_tie(proposal, said.text[slice(*sentence_at(said.text, start, end))])
 
     def _type(self, one: ProposedMemory, named: Sequence[Item]) -> MemoryType:
         """Return the type of a memory: that of the item it repeats, refines or ends, or of its key."""

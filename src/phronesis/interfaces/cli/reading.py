@@ -131,7 +131,7 @@ def due(*, store: Store, scope: Scope, within: float, as_of: str | None, limit: 
     Tasks and intentions with a due time that are neither done nor over. 'add --due' states one.
     """
     with store.open() as memory:
-        found = memory.due(**scope.named(), within=within, as_of=as_of, limit=limit)
+        found = memory.items.due(**scope.named(), within=within, as_of=as_of, limit=limit)
         now = memory.admin.components.clock() if as_of is None else parse_moment(as_of, field="as_of")
     store.answer(found, lambda items: render.say_due(items, now))
 

@@ -18,6 +18,7 @@ from phronesis.memory import Memory
 ROUTES: Final = (
     memory_routes.memory_router,
     memory_routes.conversation_router,
+    memory_routes.entity_router,
     engine_routes.experience_router,
     memory_routes.user_router,
     engine_routes.run_router,

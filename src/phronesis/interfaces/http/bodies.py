@@ -249,6 +249,22 @@ class Verdict(Body):
     reason: str | None = None
 
 
+class Merging(Body):
+    """The entities that are one."""
+
+    ids: list[str]
+    reason: str | None = None
+
+
+class Splitting(Body):
+    """What leaves an entity: one of its names, or the items that are about another, perhaps of a ``name``."""
+
+    alias: str | None = None
+    items: list[str] | None = None
+    name: str | None = None
+    reason: str | None = None
+
+
 class ReadScope(Form):
     """What a read sees, as parameters of a URL."""
 
@@ -321,6 +337,14 @@ class Page(ReadScope):
 class QuarantineQuery(WideSight):
     """What is in quarantine."""
 
+    limit: Limit = 100
+
+
+class EntityQuery(ReadScope):
+    """Which entities: by a part of a name, and by what they are."""
+
+    query: str | None = None
+    kind: str | None = None
     limit: Limit = 100
 
 

@@ -1,4 +1,4 @@
-"""Routes of conversations, memories and users: turns, contexts, items, history, traits, erasure."""
+"""Routes of conversations, memories, entities and users: turns, contexts, items, history, traits, erasure."""
 
 from functools import reduce
 from http import HTTPStatus
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.context import ContextPackage
+from phronesis.core.entity_records import EntityRecord
 from phronesis.core.items import Item
 from phronesis.core.reports import Page
 from phronesis.core.results import (
@@ -29,7 +30,9 @@ from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import (
     Change,
     ContextRequest,
+    EntityQuery,
     Listing,
+    Merging,
     NewMemory,
     NewTurn,
     PointInTime,
@@ -37,6 +40,7 @@ from phronesis.interfaces.http.bodies import (
     Reflecting,
     Removal,
     Sessions,
+    Splitting,
     TraitChange,
     TraitsQuery,
     Turns,
@@ -188,6 +192,35 @@ def edited(result: EditResult) -> Response:
     """Return the answer to an edit, with the version that the item has now."""
     item = result.items[0] if result.items else None
     return answer(result, headers=etag(item.version) if item is not None else None)
+
+
+# Entities: people, places and things, and which names are one.
+
+entity_router = APIRouter(prefix=PREFIX, tags=["entities"])
+
+
+@entity_router.get("/entities", responses=gives(list[EntityRecord]))
+def entities(caller: Reading, wanted: Annotated[EntityQuery, Query()]) -> Response:
+    """List the entities that the scope sees, the most mentioned first."""
+    return answer(caller.memory.entities.list(**wanted.given()))
+
+
+@entity_router.get("/entities/{id}", responses=gives(EntityRecord, 404))
+def entity(caller: Reading, id: str) -> Response:  # noqa: A002 - the contract's name
+    """Return an entity with what is known of it, when and by whom it was said."""
+    return answer(caller.memory.entities.get(id))
+
+
+@entity_router.post("/entities/merge", responses=gives(EditResult, 404, 409, 415))
+def merge(caller: Writing, body: Merging, how: Written) -> Response:
+    """Make several entities one; ``entry_id`` rolls it back."""
+    return answer(caller.memory.entities.merge(**body.given(), **how.by(caller)))
+
+
+@entity_router.post("/entities/{id}/split", responses=gives(EditResult, 404, 409, 415))
+def split(caller: Writing, id: str, body: Splitting, how: Written) -> Response:  # noqa: A002 - the contract's name
+    """Make an entity two, by one of its names or by the items that are about another."""
+    return answer(caller.memory.entities.split(id, **body.given(), **how.by(caller)))
 
 
 # Users: inferred traits, and their right to correction and erasure.

@@ -17,6 +17,7 @@ from phronesis.core import results
 from phronesis.interfaces.cli.commands import SECTIONS, cli, every_command, lines_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
+from phronesis.memory.entities import Entities
 from phronesis.memory.items import Items
 from phronesis.memory.quarantine import Quarantine
 from phronesis.memory.reading import Sessions
@@ -110,6 +111,7 @@ _MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
 
 GROUPS: Final[Mapping[str, type]] = {
     "items": Items,
+    "entities": Entities,
     "sessions": Sessions,
     "traits": Traits,
     "resources": Resources,
@@ -123,7 +125,7 @@ GROUPS: Final[Mapping[str, type]] = {
 MOVED: Final = "Earlier development versions had these verbs on `Memory` itself; there are no aliases."
 
 _MOVES: Final = (
-    ("`archive unarchive pin unpin retract delete_all`", "`memory.items`"),
+    ("`archive unarchive pin unpin retract delete_all due`", "`memory.items`"),
     ("`list_sessions`, `get_turns`", "`memory.sessions.list`, `.turns`"),
     (
         "`get_trait_evidence`, `correct_trait`, `list_reflections`",

@@ -6,7 +6,17 @@ from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
 from phronesis.interfaces.authentication import Authenticator
-from phronesis.interfaces.web.pages import conversations, experience, login, memories, people, resources, runs, status
+from phronesis.interfaces.web.pages import (
+    conversations,
+    entities,
+    experience,
+    login,
+    memories,
+    people,
+    resources,
+    runs,
+    status,
+)
 from phronesis.interfaces.web.routing import error_page
 from phronesis.interfaces.web.session import VisitorFactory
 
@@ -16,7 +26,7 @@ def mount(app: FastAPI, admission: Authenticator) -> None:
     app.state.reception = VisitorFactory(admission)
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    pages = (login, status, memories, conversations, people, experience, runs, resources)
+    pages = (login, status, memories, conversations, people, entities, experience, runs, resources)
     for page in pages:
         app.include_router(page.router, include_in_schema=False)
 

@@ -27,6 +27,7 @@ NAVIGATION: Final = (
     ("sessions", "/sessions"),
     ("composer", "/composer"),
     ("people", "/people"),
+    ("entities", "/entities"),
     ("experience", "/experience"),
     ("runs", "/runs"),
     ("resources", "/resources"),

@@ -233,7 +233,9 @@ def _names(unit: Unit, lane: Lane, asked: KeyAsked, wanted: ReadConditions) -> s
         told = [item for item in _under(unit, lane, (asked.related,), wanted) if is_about(item, of_user)]
         # Of several children each may be meant, unless only one of them is said to be what the question calls them.
         told = [item for item in told if normal_name(about) in normal_name(item.content)] or told
-        names |= {normal_name(item.value) for item in told if isinstance(item.value, str)}
+        named = [item.value for item in told if isinstance(item.value, str)]
+        # Of namesakes the one in this relation: "sister Anna", 妹妹小芳.
+        names |= {normal_name(f"{before}{name}") for name in named for before in ("", about, f"{about} ")}
     return names | {name for one in named_in(unit, lane.lane_id, names) for name in one.names}
 
 

@@ -1,0 +1,84 @@
+"""Pages of entities: the list, and one entity with what is known of it, its names, and how it is merged and split."""
+
+from typing import Annotated, Final
+
+from fastapi import Form, Response
+
+from phronesis.core.entity_records import ENTITY_KINDS
+from phronesis.core.relations import normal_name
+from phronesis.interfaces.web.rendering import page
+from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.session import Visiting
+
+SHOWN: Final = 200
+"""Maximum entities listed, and offered for a merge; others are found by name."""
+
+CHOSEN: Final = 1_000
+"""Maximum items of one form."""
+
+VIEW: Final = "/entities/view"
+
+router = make_router()
+
+
+@router.get("/entities")
+def entities(visitor: Visiting, q: str = "", kind: str = "") -> Response:
+    """List the entities of a user, or of a namespace."""
+    chosen = kind if kind in ENTITY_KINDS else ""
+    found = visitor.memory.entities.list(q.strip() or None, **visitor.looking.owner, kind=chosen or None, limit=SHOWN)
+    return page(visitor, "entities.html", found=found, wanted=q.strip(), chosen=chosen, kinds=ENTITY_KINDS)
+
+
+@router.get("/entities/named")
+def named(visitor: Visiting, name: str) -> Response:
+    """Show the entity of a name, or the list of those whose names hold it."""
+    found = visitor.memory.entities.list(name, **visitor.looking.owner, limit=SHOWN)
+    exact = [one for one in found if normal_name(name) in map(normal_name, (one.name, *one.aliases))]
+    return back(VIEW, id=exact[0].id) if exact else back("/entities", q=name, **visitor.looking.named)
+
+
+@router.get(VIEW)
+def entity(visitor: Visiting, id: str, done: str = "", entry: str = "") -> Response:  # noqa: A002 - the query's name
+    """Show what is known of an entity, when and by whom it was said."""
+    found = visitor.memory.entities.get(id)
+    others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
+    others = [one for one in others if (one.user_id, one.id != found.id) == (found.user_id, True)]
+    return page(visitor, "entity.html", entity=found, others=others, done=done, entry=entry)
+
+
+@router.post("/entities/merge")
+def merge(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
+    other: Annotated[str, Form()] = "",
+    reason: Annotated[str, Form()] = "",
+) -> Response:
+    """Make two entities one."""
+    visitor.check(token)
+    result = visitor.memory.entities.merge([id, other], reason=reason.strip() or None, actor=visitor.actor)
+    return back(VIEW, id=id, done="merged", entry=result.entry_id)
+
+
+@router.post("/entities/split")
+def split(
+    visitor: Visiting,
+    *,
+    token: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
+    alias: Annotated[str, Form()] = "",
+    item: Annotated[list[str] | None, Form(max_length=CHOSEN)] = None,
+    name: Annotated[str, Form()] = "",
+    reason: Annotated[str, Form()] = "",
+) -> Response:
+    """Make an entity two: by one of its names, or by the items that were chosen."""
+    visitor.check(token)
+    result = visitor.memory.entities.split(
+        id,
+        alias=alias.strip() or None,
+        items=item,
+        name=name.strip() or None,
+        reason=reason.strip() or None,
+        actor=visitor.actor,
+    )
+    return back(VIEW, id=id, done="split", entry=result.entry_id)

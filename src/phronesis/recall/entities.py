@@ -1,0 +1,154 @@
+"""Read the entities of a scope: records made of a lane's names, mentions and items."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from phronesis.core.entity_records import RELATIONS, EntityName, EntityRecord, entity_kind
+from phronesis.core.items import Item
+from phronesis.core.proposals import USER
+from phronesis.core.relations import NAME, Entity, normal_name
+from phronesis.core.results import Evidence
+from phronesis.core.scope import Scope
+from phronesis.core.timestamps import from_micros
+from phronesis.errors import NotFound
+from phronesis.recall.as_of import visible_lanes
+from phronesis.recall.evidence import sources_of
+from phronesis.store.database import Database, Unit
+from phronesis.store.entity_listing import StatedValue, lane_of_entity, mention_sums, stated_values
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, get_lane
+from phronesis.store.relations import lane_entities
+
+
+@dataclass(frozen=True, slots=True)
+class EntityBook:
+    """Reads entities. It never writes."""
+
+    database: Database
+
+    def list_entities(self, tenant: str, scope: Scope) -> list[EntityRecord]:
+        """Return the entities of a scope's lanes, the most mentioned first."""
+        with self.database.transaction(tenant, "read") as unit:
+            found = [one for lane in visible_lanes(unit, scope) for one in _LaneEntities(unit, lane).records()]
+        return sorted(found, key=lambda one: (-one.mentions, one.name, one.id))
+
+    def get(self, tenant: str, entity_id: str) -> tuple[Lane, EntityRecord]:
+        """Return an entity, also by the id of one of its names, with what is known of it; NotFound if there is none."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane_id = lane_of_entity(unit, entity_id)
+            if lane_id is None:
+                raise NotFound(f"there is no entity {entity_id} in this tenant", field="id")
+            lane = get_lane(unit, lane_id)
+            held = _LaneEntities(unit, lane)
+            record = held.record(entity_id)
+            known = sorted(
+                LaneView(unit, lane).about({entity.name for entity in held.family(entity_id)}),
+                key=lambda item: (item.occurred_at or item.recorded_at, item.id),
+                reverse=True,
+            )
+            shown = [item for item in known if item.status == "active" and item.quarantine is None]
+            return lane, replace(record, evidence=_evidence(unit, lane, shown))
+
+
+def _evidence(unit: Unit, lane: Lane, items: Sequence[Item]) -> tuple[Evidence, ...]:
+    sources = sources_of(unit, lane.lane_id, items) if items else {}
+    return tuple(Evidence(item, 1.0, sources=tuple(sources.get(item.id, ()))) for item in items)
+
+
+class _LaneEntities:
+    """The entities of one lane."""
+
+    def __init__(self, unit: Unit, lane: Lane) -> None:
+        rows = sorted(lane_entities(unit, lane.lane_id), key=lambda row: (row.canonical_id is not None, row.name))
+        self._lane = lane
+        self._rows = {row.id: row for row in rows if row.kind == NAME}
+        self._related = [row for row in rows if row.related]
+        self._families: dict[str, list[Entity]] = defaultdict(list)
+        for row in self._rows.values():
+            self._families[row.canonical_id or row.id].append(row)
+        self._sums = {one.entity_id: one for one in mention_sums(unit, lane.lane_id)}
+        self._about: dict[str, dict[str, object]] = defaultdict(dict)
+        self._naming: dict[str, set[str]] = defaultdict(set)
+        self._relations: dict[str, str] = {}
+        self._persons: dict[str, set[str]] = defaultdict(set)
+        for one in stated_values(unit, lane.lane_id):
+            self._note(one)
+
+    def _note(self, one: StatedValue) -> None:
+        self._about[normal_name(one.subject)][one.key] = one.value
+        if one.person is not None:
+            self._persons[normal_name(one.subject)].add(one.person)
+        if isinstance(one.value, str):
+            named = normal_name(one.value)
+            self._naming[named].add(one.key)
+            if one.key in RELATIONS and one.subject == USER:
+                self._relations[named] = one.key
+
+    def records(self) -> list[EntityRecord]:
+        """Return the records of all entities that an active item mentions, but the user of the lane."""
+        return [
+            self.record(root)
+            for root, family in self._families.items()
+            if any(row.id in self._sums for row in family) and all(row.normal != USER for row in family)
+        ]
+
+    def family(self, entity_id: str) -> list[Entity]:
+        """Return the names of an entity, the canonical one first."""
+        row = self._rows[entity_id]
+        return self._families[row.canonical_id or row.id]
+
+    def record(self, entity_id: str) -> EntityRecord:
+        """Return the record of an entity, by the id of any of its names."""
+        family = self.family(entity_id)
+        first, *others = family
+        normals = [row.normal for row in family]
+        sums = [self._sums[row.id] for row in family if row.id in self._sums]
+        about = {key: value for normal in normals for key, value in self._about.get(normal, {}).items()}
+        naming = {key for normal in normals for key in self._naming.get(normal, ())}
+        relation = self._relation(family)
+        kind = entity_kind(about, naming)
+        return EntityRecord(
+            id=first.canonical_id or first.id,
+            name=first.name,
+            kind="person" if kind == "unknown" and relation is not None else kind,
+            aliases=tuple(row.name for row in others),
+            relation=relation,
+            mentions=sum(one.count for one in sums),
+            first_mentioned=_moment(min((one.first for one in sums), default=None)),
+            last_mentioned=_moment(max((one.last for one in sums), default=None)),
+            namesakes=self._namesakes(family),
+            user_id=self._lane.user_id,
+            namespace=self._lane.namespace,
+        )
+
+    def _relation(self, family: Iterable[Entity]) -> str | None:
+        """Return an entity's relation to the user: the word said with its name, else the key that holds its name."""
+        rows = list(family)
+        persons = {person for row in rows for person in self._persons.get(row.normal, ())}
+        for row in self._related:
+            if row.name in persons and row.canonical_id in self._rows:
+                return row.name.removesuffix(self._rows[row.canonical_id].name).strip()
+        if self._apart(rows):
+            return None
+        return next((self._relations[row.normal] for row in rows if row.normal in self._relations), None)
+
+    def _apart(self, family: Iterable[Entity]) -> list[Entity]:
+        """Return the entities of the people whose bare name a family holds, once they are several."""
+        bare = {row.id for row in family}
+        named = {row.normal for row in self._related if row.canonical_id in bare}
+        return [
+            row for row in self._rows.values() if row.normal in named and row.id in self._sums and row.id not in bare
+        ]
+
+    def _namesakes(self, family: Sequence[Entity]) -> tuple[EntityName, ...]:
+        mine = {row.normal for row in family}
+        bare = {row.canonical_id for row in self._related if row.normal in mine}
+        rows = [*self._apart(family), *self._apart([self._rows[one] for one in bare if one in self._rows])]
+        roots = {row.canonical_id or row.id for row in rows} - {row.canonical_id or row.id for row in family}
+        return tuple(EntityName(root, self._families[root][0].name) for root in sorted(roots))
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
