@@ -110,6 +110,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "get_run": [memory.runs.get("one", user_id=user)],
         "quarantine_list": memory.quarantine.list(user_id=user),
         "due": memory.items.due(user),
+        "entities": [memory.entities.get(one.id) for one in memory.entities.list(user_id=user)],
         "list_sessions": memory.sessions.list(user_id=user),
         "overview": [memory.admin.overview(user_id=user, since=moment, limit=1_000)],
         "get_turns": memory.sessions.turns("s", user_id=user),
@@ -291,7 +292,15 @@ def test_every_reading_verb_is_looked_at() -> None:
         "quarantine.list",
         "mem_search",
     }
-    looked_at |= {"due", "admin.overview", "query", "resources.get_episode", "resources.get_source", "plan"}
+    looked_at |= {
+        "items.due",
+        "entities.list",
+        "admin.overview",
+        "query",
+        "resources.get_episode",
+        "resources.get_source",
+        "plan",
+    }
     looked_at |= {
         "runs.list",
         "runs.get",

@@ -233,6 +233,25 @@ def test_people_and_what_waits(client: Client, memory: Memory) -> None:
     assert client.admin.jobs().pending == 0
 
 
+def test_entities_are_merged_and_split(client: Client, memory: Memory) -> None:
+    for subject in ("Robert", "Bob"):
+        client.add(f"{subject} is here", kind="fact", subject=subject, key="fact", user_id="ivy")
+    ids = [one.id for one in client.entities.list(user_id="ivy")]
+    assert len(ids) == 2
+    merged = client.entities.merge(ids, reason="the same man")
+    (one,) = client.entities.list("bob", user_id="ivy")
+    assert (one.name, one.aliases) == ("Robert", ["Bob"])
+    assert client.entities.get(one.id).to_dict() == memory.entities.get(one.id).to_dict()
+    split = client.entities.split(one.id, alias="Bob")
+    assert [item.ended for item in split.items] == ["retracted"]
+    client.rollback(split.entry_id)
+    client.rollback(merged.entry_id, cascade=True)
+    assert [one.id for one in client.entities.list(user_id="ivy")] == ids
+    with pytest.raises(InputError) as refused:
+        client.entities.merge(ids[:1])
+    assert refused.value.field == "ids"
+
+
 @pytest.mark.parametrize("name", [".", ".."])
 def test_what_no_url_can_name_is_refused(client: Client, name: str) -> None:
     for field, call in (

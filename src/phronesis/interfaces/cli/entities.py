@@ -93,7 +93,7 @@ def say_entities(found: "Sequence[EntityRecord]") -> None:
 
 def say_entity(one: "EntityRecord") -> None:
     """Print an entity, and what is known of it."""
-    say(f"{_named(one)}, {one.kind}, mentioned {one.mentions} times, mem of {one.user_id or one.namespace}")
+    say(f"{_named(one)}, {one.kind}, mentioned {one.mentions} times, of {one.user_id or one.namespace}")
     if one.namesakes:
         say("of that name: " + ", ".join(f"{on_one_line(other.name)} ({other.id})" for other in one.namesakes))
     for evidence in one.evidence:

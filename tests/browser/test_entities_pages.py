@@ -1,0 +1,45 @@
+"""Entities: who is spoken of, what is known of them, and which names are one."""
+
+from playwright.sync_api import expect
+
+from browsing import Visit
+from phronesis import Memory
+
+
+def test_namesakes_are_seen_merged_and_parted_again(tab: Visit, store: Memory) -> None:
+    for text in ("My colleague Anna lives in Rome.", "My sister Anna lives in Oslo.", "Anna is allergic to nuts."):
+        store.add([{"role": "user", "content": text}], user_id="eve", session_id="tea")
+    page = tab.see("/entities?user=eve")
+    expect(page.get_by_role("row", name="sister Anna")).to_contain_text("Person · sister")
+    tab.shot("entities")
+    page.get_by_role("link", name="sister Anna").click()
+    known = page.get_by_role("region", name="What is known")
+    expect(known.get_by_role("listitem")).to_have_count(2)
+    expect(known).to_contain_text("tea")
+    expect(page.get_by_text("Several have this name:")).to_contain_text("colleague Anna")
+    tab.shot("entity")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("It is the same as").select_option("colleague Anna")
+    page.get_by_role("button", name="Merge").click()
+    expect(page.get_by_role("status")).to_contain_text("They are one now.")
+    expect(known.get_by_role("listitem")).to_have_count(4)  # the alias is known too
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Not the same").click()
+    expect(page.get_by_role("status")).to_contain_text("They are two now.")
+    page.get_by_role("button", name="Undo").click()
+    page = tab.see("/entities?user=eve&q=sister")
+    expect(page.get_by_role("row", name="colleague Anna")).to_contain_text("sister Anna")
+
+
+def test_what_is_of_another_is_split_off(tab: Visit, store: Memory) -> None:
+    for key, value in (("home_city", "Rome"), ("employer", "IBM")):
+        item = store.add(f"Tom: {value}", kind="profile", subject="Tom", key=key, value=value, user_id="max").items[0]
+    page = tab.see(f"/memories/{item.id}")
+    page.get_by_role("complementary").get_by_role("link", name="Tom", exact=True).click()
+    known = page.get_by_role("region", name="What is known")
+    known.get_by_role("listitem").filter(has_text="IBM").get_by_role("checkbox").check()
+    page.get_by_label("What is chosen is about another").fill("Tom Ray")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Split off what is chosen").click()
+    expect(known.get_by_role("listitem")).to_have_count(1)
+    assert [one.name for one in store.entities.list("ray", user_id="max")] == ["Tom Ray"]
