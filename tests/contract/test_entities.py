@@ -92,7 +92,7 @@ def test_the_only_one_of_a_name_keeps_what_was_said_of_the_bare_name(memory: Mem
 
 def test_outcomes_without_relations_replay_as_they_did(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries of earlier versions name the subject alone."""
-    monkeypatch.setattr("phronesis.conversation.extraction.extractor.with_relation", lambda proposal: proposal)
+    monkeypatch.setattr("phronesis.conversation.extraction.message_extractor.with_tie", lambda one, _: one)
     say(memory, ROME, OSLO)
     monkeypatch.undo()
     assert known(memory, "Anna") == {"home_city": "Oslo"}
@@ -161,6 +161,13 @@ def test_what_a_bare_name_left_open_is_told_by_a_split(memory: Memory) -> None:
     bare = entity(memory, "Anna")
     memory.entities.split(bare.id, items=[bare.evidence[0].item.id], name="sister Anna")
     assert known(memory, "sister Anna") == {"home_city": "Oslo", "allergy": "fish"}
+    assert replays(memory)
+
+
+def test_a_name_with_its_relation_is_the_person_that_is_so_called(memory: Memory) -> None:
+    say(memory, ROME, OSLO, "My sister Anna moved to Bergen.", "My colleague Anna moved to Milan.")
+    assert known(memory, "sister Anna") == {"home_city": "Bergen"}
+    assert known(memory, "colleague Anna") == {"home_city": "Milan"}
     assert replays(memory)
 
 

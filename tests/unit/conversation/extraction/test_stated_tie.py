@@ -1,20 +1,19 @@
-"""The relation that stands with a name, by the lists of words for relations."""
+"""What somebody is to the user, where it stands with the name, by the lists of words for relations."""
 
 import pytest
 
-from phronesis.conversation.extraction.stated_relation import with_relation
+from phronesis.conversation.extraction.stated_tie import with_tie
 from phronesis.core.proposals import USER, Proposal
 
 
-def found(quote: str, subject: str) -> tuple[str | None, str | None]:
-    one = with_relation(
-        Proposal(n=0, quote=quote, start=0, end=len(quote), kind="fact", subject=subject, key="fact", content=quote)
-    )
-    return one.relation, one.relation_key
+def found(sentence: str, subject: str) -> tuple[str, str | None, str | None]:
+    given = Proposal(n=0, quote="x", start=0, end=1, kind="fact", subject=subject, key="fact", content="x")
+    one = with_tie(given, sentence)
+    return one.subject, one.tie, one.tie_key
 
 
 @pytest.mark.parametrize(
-    ("quote", "subject", "relation", "key"),
+    ("sentence", "subject", "tie", "key"),
     [
         ("My sister Anna lives in Oslo", "Anna", "sister", "sibling"),
         ("Lunch with my older sister Anna, who is vegan", "Anna", "older sister", "sibling"),
@@ -27,12 +26,12 @@ def found(quote: str, subject: str) -> tuple[str | None, str | None]:
         ("小芳，我妹妹，住在上海", "小芳", "妹妹", "sibling"),
     ],
 )
-def test_a_relation_of_the_user_is_found_beside_the_name(quote: str, subject: str, relation: str, key: str) -> None:
-    assert found(quote, subject) == (relation, key)
+def test_a_relation_of_the_user_is_found_beside_the_name(sentence: str, subject: str, tie: str, key: str) -> None:
+    assert found(sentence, subject) == (subject, tie, key)
 
 
 @pytest.mark.parametrize(
-    ("quote", "subject"),
+    ("sentence", "subject"),
     [
         ("Tom's sister Anna lives in Rome", "Anna"),
         ("My friend's sister Anna lives in Rome", "Anna"),
@@ -44,5 +43,14 @@ def test_a_relation_of_the_user_is_found_beside_the_name(quote: str, subject: st
         ("She lives in Oslo with my sister", "Anna"),
     ],
 )
-def test_no_other_relation_is_taken_for_it(quote: str, subject: str) -> None:
-    assert found(quote, subject) == (None, None)
+def test_no_other_relation_is_taken_for_it(sentence: str, subject: str) -> None:
+    assert found(sentence, subject) == (subject, None, None)
+
+
+@pytest.mark.parametrize("subject", ["Anna (sister)", "Anna（sister）", "sister Anna"])
+def test_a_subject_that_holds_the_relation_is_parted(subject: str) -> None:
+    assert found("Then my sister Anna moved", subject) == ("Anna", "sister", "sibling")
+
+
+def test_a_title_that_begins_with_a_relation_stays_whole() -> None:
+    assert found("I loved Sister Act", "Sister Act") == ("Sister Act", None, None)
