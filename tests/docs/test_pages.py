@@ -33,6 +33,7 @@ EXAMPLES = [
 PYTHON = [
     "context-package.md",
     "design.md",
+    "entities.md",
     "experience.md",
     "forgetting.md",
     "http.md",

@@ -4,10 +4,23 @@ from dataclasses import replace
 from typing import Final
 
 from phronesis.core.proposals import USER, Proposal
+from phronesis.core.values import plain_relative
 from phronesis.recall.asked_keys.words import KeyWords, load_words
 from phronesis.recall.word_lists import UnitText, is_chinese
 
 _OTHER: Final = "other"
+_ONE: Final = {
+    "grandma": "grandmother",
+    "grandpa": "grandfather",
+    "neighbor": "neighbour",
+    "姥姥": "外婆",
+    "姥爷": "外公",
+    "丈母娘": "岳母",
+    "老丈人": "岳父",
+    "姨": "姨妈",
+}
+"""Words for one relation, of those that have no key of their own; `plain_relative` knows the others."""
+
 _OPEN, _CLOSED, _COMMAS = "(（", ")）", ",，"
 
 
@@ -42,10 +55,9 @@ def with_tie(one: Proposal, sentence: str) -> Proposal:
 
 def _tied(one: Proposal, name: str, text: UnitText, place: tuple[int, int], words: KeyWords) -> Proposal:
     start, end = place
-    unit = " ".join(text.units[start:end])
-    key = words.relatives[unit]
+    key = words.relatives[" ".join(text.units[start:end])]
     word = text.text[text.spans[start][0] : text.spans[end - 1][1]].casefold()
-    return replace(one, subject=name, tie=word, tie_key=unit if key == _OTHER else key)
+    return replace(one, subject=name, tie=word, tie_key=_ONE.get(word, plain_relative(word)) if key == _OTHER else key)
 
 
 def _last(read: UnitText, own: set[int], words: KeyWords) -> tuple[int, int] | None:

@@ -20,6 +20,7 @@ def found(sentence: str, subject: str) -> tuple[str, str | None, str | None]:
         ("my other brother Bob hates fish", "Bob", "brother", "sibling"),
         ("My manager, Priya Sharma, is vegan", "Priya Sharma", "manager", "colleague"),
         ("Anna, my aunt, lives in Rome", "Anna", "aunt", "aunt"),
+        ("My grandma Rosa is ninety", "Rosa", "grandma", "grandmother"),
         ("我妹妹小芳住在上海", "小芳", "妹妹", "sibling"),
         ("我的同事小芳住在北京", "小芳", "同事", "colleague"),
         ("同事小芳住在北京", "小芳", "同事", "colleague"),
