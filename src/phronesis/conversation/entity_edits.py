@@ -53,12 +53,9 @@ def apply_merge(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     payload = payload_of(entry, MergePayload)
     ids = payload["ids"]
     rows = [row for row in view.families(ids) if row.kind == NAME and row.id in ids]
-    first, *others = sorted(rows, key=canonical_order) or [None]
-    if first is None or not others:
-        return Changes()
-    stated = [
-        place_stated(entry, _alias(view, entry, first.name, other.name), {"cardinality": "many"}) for other in others
-    ]
+    names = [row.name for row in sorted(rows, key=canonical_order)]
+    aliases = [_alias(view, entry, names[0], other) for other in names[1:]]
+    stated = [place_stated(entry, alias, {"cardinality": "many"}) for alias in aliases]
     changes = consolidate_all(view, entry, stated)
     reasons = [Patch(item.id, {}, payload.get("reason") or "merged") for item in changes.items]
     return replace(changes, patches=[*changes.patches, *reasons])

@@ -11,7 +11,7 @@ from phronesis.core.serialization import Record
 
 EntityKind = Literal["person", "place", "organisation", "project", "thing", "unknown"]
 
-ENTITY_KINDS: Final = get_args(EntityKind)
+ENTITY_KINDS: Final[tuple[EntityKind, ...]] = get_args(EntityKind)
 
 RELATIONS: Final = ("partner", "child", "parent", "sibling", "friend", "colleague", "pet")
 """Keys of the user whose values are names of those who stand in that relation."""

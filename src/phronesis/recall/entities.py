@@ -115,7 +115,7 @@ class _LaneEntities:
             kind="person" if kind == "unknown" and relation is not None else kind,
             aliases=tuple(row.name for row in others),
             relation=relation,
-            mentions=sum(one.count for one in sums),
+            mentions=sum(one.number for one in sums),
             first_mentioned=_moment(min((one.first for one in sums), default=None)),
             last_mentioned=_moment(max((one.last for one in sums), default=None)),
             namesakes=self._namesakes(family),

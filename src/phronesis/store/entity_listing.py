@@ -13,7 +13,7 @@ class MentionSum(NamedTuple):
     """How many items are about an entity or name it, with the times of the first and the last in microseconds."""
 
     entity_id: str
-    count: int
+    number: int
     first: int
     last: int
 
@@ -58,7 +58,7 @@ _SUMS: Final = sa.select(_PAIRS.c.entity, sa.func.count(), sa.func.min(_PAIRS.c.
 
 def mention_sums(unit: Unit, lane_id: int) -> list[MentionSum]:
     """Return how often each of a lane's names is mentioned; names that no active item mentions are left out."""
-    return [MentionSum(*row) for row in unit.run(_SUMS, {"t": unit.tenant, "l": lane_id})]
+    return [MentionSum(*row) for row in map(tuple, unit.run(_SUMS, {"t": unit.tenant, "l": lane_id}))]
 
 
 class StatedValue(NamedTuple):
@@ -81,7 +81,7 @@ def stated_values(unit: Unit, lane_id: int) -> list[StatedValue]:
         items.c.ended.is_(None),
         items.c.quarantine.is_(None),
     )
-    rows = unit.run(query.order_by(items.c.recorded_at, items.c.id))
+    rows = map(tuple, unit.run(query.order_by(items.c.recorded_at, items.c.id)))
     return [StatedValue(subject, key, value, (data or {}).get(PERSON)) for subject, key, value, data in rows]
 
 

@@ -7,7 +7,7 @@ import click
 
 from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import cut, on_one_line, say, table, terminal_columns
-from phronesis.interfaces.cli.writing import say_edited
+from phronesis.interfaces.cli.render import say_edited
 
 if TYPE_CHECKING:
     from phronesis.core.entity_records import EntityRecord
@@ -17,7 +17,10 @@ _REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
 
 @click.group()
 def entities() -> None:
-    """See people, places and things, and decide which names are one."""
+    """See who and what is spoken of, and which names are one.
+
+    What a merge or a split did, 'rollback' takes back.
+    """
 
 
 @entities.command("list")
@@ -40,7 +43,10 @@ def list_entities(query: str | None, *, store: Store, scope: Scope, kind: str | 
 @click.argument("entity_id", metavar="ID")
 @with_store
 def show(entity_id: str, *, store: Store) -> None:
-    """Show what is known of an entity, when and by whom it was said."""
+    """Show what is known of an entity.
+
+    Each item with when and by whom it was said, and others that the bare name may mean.
+    """
     with store.open() as memory:
         found = memory.entities.get(entity_id)
     store.answer(found, say_entity)
@@ -71,9 +77,9 @@ def merge(entity_ids: tuple[str, ...], *, store: Store, reason: str | None) -> N
 def split(
     entity_id: str, *, store: Store, alias: str | None, items: tuple[str, ...], name: str | None, reason: str | None
 ) -> None:
-    """Make an entity two: by one of its names, or by the items that are about another.
+    """Make an entity two, by a name or by items.
 
-    'rollback' of the entry takes it back.
+    The name leaves it, or the items are about another. 'rollback' of the entry takes it back.
     """
     with store.open() as memory:
         result = memory.entities.split(
