@@ -182,12 +182,14 @@ def test_merged_namesakes_are_one_again(memory: Memory) -> None:
 def test_kinds_follow_from_what_is_known(memory: Memory) -> None:
     say(memory, "I work at Siemens.", "I live in Lyon.", "My friend Tom is a vegan.")
     state(memory, "Apollo", "attribute.kind", "project")
+    state(memory, "apollo", "launch pad", "39A")  # under a key of one's own, as it was spelled
     state(memory, "the press", "located_in", "Hall 3")
     kinds = {one.name: one.kind for one in memory.entities.list(user_id="lin")}
     assert kinds["Siemens"] == "organisation"
     assert kinds["Lyon"] == "place"
     assert kinds["Tom"] == "person"
     assert kinds["Apollo"] == "project"
+    assert known(memory, "Apollo") == {"attribute.kind": "project", "launch pad": "39A"}
     assert kinds["the press"] == "thing"
     assert [one.name for one in memory.entities.list("OM", user_id="lin", kind="person")] == ["Tom"]
 

@@ -1,7 +1,7 @@
 """Read the entities of a scope: records made of a lane's names, mentions and items."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,7 +16,14 @@ from phronesis.errors import NotFound
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.evidence import sources_of
 from phronesis.store.database import Database, Unit
-from phronesis.store.entity_listing import StatedValue, lane_of_entity, mention_sums, stated_values
+from phronesis.store.entity_listing import (
+    MentionSum,
+    StatedValue,
+    lane_of_entity,
+    stated_values,
+    sums_by_entity,
+    sums_by_subject,
+)
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import lane_entities
@@ -44,7 +51,7 @@ class EntityBook:
             held = _LaneEntities(unit, lane)
             record = held.record(entity_id)
             known = sorted(
-                LaneView(unit, lane).about({entity.name for entity in held.family(entity_id)}),
+                LaneView(unit, lane).about(held.subjects(entity_id)),
                 key=lambda item: (item.occurred_at or item.recorded_at, item.id),
                 reverse=True,
             )
@@ -64,17 +71,38 @@ class _LaneEntities:
         rows = sorted(lane_entities(unit, lane.lane_id), key=lambda row: (row.canonical_id is not None, row.name))
         self._lane = lane
         self._rows = {row.id: row for row in rows if row.kind == NAME}
-        self._related = [row for row in rows if row.related]
         self._families: dict[str, list[Entity]] = defaultdict(list)
         for row in self._rows.values():
             self._families[row.canonical_id or row.id].append(row)
-        self._sums = {one.entity_id: one for one in mention_sums(unit, lane.lane_id)}
+        self._subjects: dict[str, list[MentionSum]] = defaultdict(list)
+        for one in sums_by_subject(unit, lane.lane_id):
+            self._subjects[normal_name(one.named)].append(one)
+        named = {one.named: one for one in sums_by_entity(unit, lane.lane_id)}
+        self._sums = {
+            row.id: [*self._subjects.get(row.normal, ()), *([named[row.id]] if row.id in named else [])]
+            for row in self._rows.values()
+            if row.id in named or row.normal in self._subjects
+        }
         self._about: dict[str, dict[str, object]] = defaultdict(dict)
         self._naming: dict[str, set[str]] = defaultdict(set)
         self._relations: dict[str, str] = {}
         self._persons: dict[str, set[str]] = defaultdict(set)
-        for one in stated_values(unit, lane.lane_id):
-            self._note(one)
+        for stated in stated_values(unit, lane.lane_id):
+            self._note(stated)
+        self._words: dict[str, str] = {}
+        self._people: dict[str, list[Entity]] = defaultdict(list)
+        self._bare: dict[str, Entity] = {}
+        known = {row.normal: row for row in self._rows.values() if row.id in self._sums}
+        for row in rows:
+            if row.related and row.canonical_id in self._rows:
+                self._link(row, self._rows[row.canonical_id], known.get(row.normal))
+
+    def _link(self, person: Entity, bare: Entity, subject: Entity | None) -> None:
+        """Note a person named with a relation, and the entity of that name, which there is once there are several."""
+        self._words[person.name] = person.name.removesuffix(bare.name).strip()
+        self._bare[person.normal] = bare
+        if subject is not None:
+            self._people[bare.id].append(subject)
 
     def _note(self, one: StatedValue) -> None:
         self._about[normal_name(one.subject)][one.key] = one.value
@@ -99,12 +127,16 @@ class _LaneEntities:
         row = self._rows[entity_id]
         return self._families[row.canonical_id or row.id]
 
+    def subjects(self, entity_id: str) -> set[str]:
+        """Return the names of an entity as items spell them."""
+        return {one.named for row in self.family(entity_id) for one in self._subjects.get(row.normal, ())}
+
     def record(self, entity_id: str) -> EntityRecord:
         """Return the record of an entity, by the id of any of its names."""
         family = self.family(entity_id)
         first, *others = family
         normals = [row.normal for row in family]
-        sums = [self._sums[row.id] for row in family if row.id in self._sums]
+        sums = [one for row in family for one in self._sums.get(row.id, ())]
         about = {key: value for normal in normals for key, value in self._about.get(normal, {}).items()}
         naming = {key for normal in normals for key in self._naming.get(normal, ())}
         relation = self._relation(family)
@@ -123,30 +155,19 @@ class _LaneEntities:
             namespace=self._lane.namespace,
         )
 
-    def _relation(self, family: Iterable[Entity]) -> str | None:
+    def _relation(self, family: Sequence[Entity]) -> str | None:
         """Return an entity's relation to the user: the word said with its name, else the key that holds its name."""
-        rows = list(family)
-        persons = {person for row in rows for person in self._persons.get(row.normal, ())}
-        for row in self._related:
-            if row.name in persons and row.canonical_id in self._rows:
-                return row.name.removesuffix(self._rows[row.canonical_id].name).strip()
-        if self._apart(rows):
-            return None
-        return next((self._relations[row.normal] for row in rows if row.normal in self._relations), None)
-
-    def _apart(self, family: Iterable[Entity]) -> list[Entity]:
-        """Return the entities of the people whose bare name a family holds, once they are several."""
-        bare = {row.id for row in family}
-        named = {row.normal for row in self._related if row.canonical_id in bare}
-        return [
-            row for row in self._rows.values() if row.normal in named and row.id in self._sums and row.id not in bare
-        ]
+        persons = sorted({person for row in family for person in self._persons.get(row.normal, ())})
+        word = next((self._words[person] for person in persons if person in self._words), None)
+        if word is not None or any(row.id in self._people for row in family):
+            return word
+        return next((self._relations[row.normal] for row in family if row.normal in self._relations), None)
 
     def _namesakes(self, family: Sequence[Entity]) -> tuple[EntityName, ...]:
-        mine = {row.normal for row in family}
-        bare = {row.canonical_id for row in self._related if row.normal in mine}
-        rows = [*self._apart(family), *self._apart([self._rows[one] for one in bare if one in self._rows])]
-        roots = {row.canonical_id or row.id for row in rows} - {row.canonical_id or row.id for row in family}
+        """Return the others that the bare name of a family may mean."""
+        bare = [*family, *(self._bare[row.normal] for row in family if row.normal in self._bare)]
+        others = [row for one in bare for row in self._people.get(one.id, ())]
+        roots = {row.canonical_id or row.id for row in others} - {row.canonical_id or row.id for row in family}
         return tuple(EntityName(root, self._families[root][0].name) for root in sorted(roots))
 
 

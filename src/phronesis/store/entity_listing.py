@@ -10,55 +10,41 @@ from phronesis.store.schema import entities, items, mentions
 
 
 class MentionSum(NamedTuple):
-    """How many items are about an entity or name it, with the times of the first and the last in microseconds."""
+    """How many items name an entity, or are of a subject, with the first and last time in microseconds."""
 
-    entity_id: str
+    named: str
     number: int
     first: int
     last: int
 
 
-_OF_LANE: Final = (
-    entities.c.tenant_id == sa.bindparam("t"),
-    entities.c.lane_id == sa.bindparam("l"),
-    entities.c.kind == NAME,
-    items.c.status == "active",
-    items.c.quarantine.is_(None),
-)
-_SAID_AT: Final = sa.func.coalesce(items.c.occurred_at, items.c.recorded_at).label("at")
-_PAIR: Final = (entities.c.id.label("entity"), items.c.id.label("item"), _SAID_AT)
+_SAID_AT: Final = sa.func.coalesce(items.c.occurred_at, items.c.recorded_at)
+_SUM: Final = (sa.func.count(items.c.id.distinct()), sa.func.min(_SAID_AT), sa.func.max(_SAID_AT))
+_SHOWN: Final = (items.c.status == "active", items.c.quarantine.is_(None))
 
 _NAMED: Final = (
-    sa.select(*_PAIR)
-    .join_from(
-        mentions, entities, sa.and_(entities.c.tenant_id == mentions.c.tenant_id, entities.c.id == mentions.c.entity_id)
-    )
-    .join(items, sa.and_(items.c.tenant_id == mentions.c.tenant_id, items.c.id == mentions.c.item_id))
-    # A statement is counted under the subject that it has now.
-    .where(*_OF_LANE, sa.or_(items.c.subject.is_(None), sa.func.lower(items.c.subject) == entities.c.normal))
+    sa.select(mentions.c.entity_id, *_SUM)
+    .join_from(mentions, items, sa.and_(items.c.tenant_id == mentions.c.tenant_id, items.c.id == mentions.c.item_id))
+    .where(mentions.c.tenant_id == sa.bindparam("t"), mentions.c.lane_id == sa.bindparam("l"), *_SHOWN)
+    .where(items.c.subject.is_(None))  # a statement counts under the subject that it has now
+    .group_by(mentions.c.entity_id)
 )
 _ABOUT: Final = (
-    sa.select(*_PAIR)
-    .join_from(
-        entities,
-        items,
-        sa.and_(
-            items.c.tenant_id == entities.c.tenant_id,
-            items.c.lane_id == entities.c.lane_id,
-            items.c.subject == entities.c.name,
-        ),
-    )
-    .where(*_OF_LANE)
-)
-_PAIRS: Final = sa.union(_NAMED, _ABOUT).subquery()
-_SUMS: Final = sa.select(_PAIRS.c.entity, sa.func.count(), sa.func.min(_PAIRS.c.at), sa.func.max(_PAIRS.c.at)).group_by(
-    _PAIRS.c.entity
+    sa.select(items.c.subject, *_SUM)
+    .where(items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *_SHOWN)
+    .where(items.c.subject.is_not(None))
+    .group_by(items.c.subject)
 )
 
 
-def mention_sums(unit: Unit, lane_id: int) -> list[MentionSum]:
-    """Return how often each of a lane's names is mentioned; names that no active item mentions are left out."""
-    return [MentionSum(*row) for row in map(tuple, unit.run(_SUMS, {"t": unit.tenant, "l": lane_id}))]
+def sums_by_entity(unit: Unit, lane_id: int) -> list[MentionSum]:
+    """Return how many of a lane's active items without a subject, such as messages, name each entity, by its id."""
+    return [MentionSum(*row) for row in map(tuple, unit.run(_NAMED, {"t": unit.tenant, "l": lane_id}))]
+
+
+def sums_by_subject(unit: Unit, lane_id: int) -> list[MentionSum]:
+    """Return how many of a lane's active items each subject has, by its name as spelled there."""
+    return [MentionSum(*row) for row in map(tuple, unit.run(_ABOUT, {"t": unit.tenant, "l": lane_id}))]
 
 
 class StatedValue(NamedTuple):
