@@ -1,12 +1,25 @@
 """Entities: who is spoken of, what is known of them, and which names are one."""
 
+from collections.abc import Callable, Iterator
+
+import pytest
 from playwright.sync_api import expect
 
-from browsing import Visit
+from browsing import Visit, served
 from phronesis import Memory
 
 
-def test_namesakes_are_seen_merged_and_parted_again(tab: Visit, store: Memory) -> None:
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
+    """A store of its own, for what is told here is new on other pages; and its address."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('told') / 'memory.db'}"
+    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
+        yield memory, address
+
+
+def test_namesakes_are_seen_merged_and_parted_again(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
+    store, address = told
+    tab = open_tab(address=address)
     for text in ("My colleague Anna lives in Rome.", "My sister Anna lives in Oslo.", "Anna is allergic to nuts."):
         store.add([{"role": "user", "content": text}], user_id="eve", session_id="tea")
     page = tab.see("/entities?user=eve")
@@ -31,7 +44,9 @@ def test_namesakes_are_seen_merged_and_parted_again(tab: Visit, store: Memory) -
     expect(page.get_by_role("row", name="colleague Anna")).to_contain_text("sister Anna")
 
 
-def test_what_is_of_another_is_split_off(tab: Visit, store: Memory) -> None:
+def test_what_is_of_another_is_split_off(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
+    store, address = told
+    tab = open_tab(address=address)
     for key, value in (("home_city", "Rome"), ("employer", "IBM")):
         item = store.add(f"Tom: {value}", kind="profile", subject="Tom", key=key, value=value, user_id="max").items[0]
     page = tab.see(f"/memories/{item.id}")
