@@ -92,7 +92,7 @@ def test_the_only_one_of_a_name_keeps_what_was_said_of_the_bare_name(memory: Mem
 
 def test_outcomes_without_relations_replay_as_they_did(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries of earlier versions name the subject alone."""
-    monkeypatch.setattr("phronesis.conversation.extraction.message_extractor.with_tie", lambda one, _: one)
+    monkeypatch.setattr("phronesis.conversation.extraction.message_extractor.with_tie", lambda one, *_: one)
     say(memory, ROME, OSLO)
     monkeypatch.undo()
     assert known(memory, "Anna") == {"home_city": "Oslo"}
@@ -161,6 +161,20 @@ def test_what_a_bare_name_left_open_is_told_by_a_split(memory: Memory) -> None:
     bare = entity(memory, "Anna")
     memory.entities.split(bare.id, items=[bare.evidence[0].item.id], name="sister Anna")
     assert known(memory, "sister Anna") == {"home_city": "Oslo", "allergy": "fish"}
+    assert replays(memory)
+
+
+def test_what_is_not_sure_enough_parts_nobody(memory: Memory) -> None:
+    say(memory, OSLO, "my colleague Anna hates fish")
+    assert known(memory, "Anna") == {"home_city": "Oslo"}
+    assert entity(memory, "Anna").namesakes == ()
+    assert replays(memory)
+
+
+def test_she_is_who_was_named_before(memory: Memory) -> None:
+    say(memory, OSLO, "I had lunch with my colleague Anna; she works at IBM.")
+    assert known(memory, "sister Anna") == {"home_city": "Oslo"}
+    assert known(memory, "colleague Anna") == {"employer": "IBM"}
     assert replays(memory)
 
 

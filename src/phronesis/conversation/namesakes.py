@@ -106,15 +106,23 @@ class _Namesakes:
         self._last: str | None = None
 
     def resolve(self, one: PlacedProposal) -> PlacedProposal:
-        """Return a statement with the person that it is about, if that is told."""
+        """Return a statement with the person that it is about, if that is told.
+
+        A doubtful one tells of no further person, and parts nobody.
+        """
         person = self._stated(one) if one.proposal.tie is not None else self._meant(one)
         if person is None:
             return one
+        subject = person.name if self._apart(person) else self.bare.name
+        proposal = replace(one.proposal, subject=subject)
+        if proposal.doubtful:
+            return replace(one, proposal=proposal)
         self._live.add(person.id)
         self._last = person.id
-        subject = person.name if self._apart() else self.bare.name
+        if person.id not in self.people:
+            self.people[person.id] = person
+            self._added.append(person)
         data = {**one.item.data, PERSON: person.name}
-        proposal = replace(one.proposal, subject=subject)
         return replace(one, proposal=proposal, item=replace(one.item, subject=subject, data=data))
 
     def moved(self) -> dict[str, str]:
@@ -134,20 +142,19 @@ class _Namesakes:
         moved = [make_entity(self._view.lane_id, name, NAME, entry_id=self._entry.id) for name in named]
         return [self.bare, *self._added, *moved]
 
-    def _apart(self) -> bool:
-        """Return whether these people have subjects of their own."""
+    def _apart(self, person: Entity | None = None) -> bool:
+        """Return whether these people, and another one, have subjects of their own."""
+        live = self._live if person is None else self._live | {person.id}
         names = {self.people[one].name for one in self._live}
-        return len(self._live) > 1 or any(item.subject in names for item in self._items)
+        return len(live) > 1 or any(item.subject in names for item in self._items)
 
     def _stated(self, one: PlacedProposal) -> Entity:
+        """Return the person of the bare name in the stated relation, who may be new."""
         kind = relation_kind(str(one.proposal.tie_key))
         key = entity_id(self._view.lane_id, kind, self.bare.normal)
-        if key not in self.people:
-            name = name_with(str(one.proposal.tie), self.bare.name)
-            person = make_entity(self._view.lane_id, name, kind, entry_id=self._entry.id, canonical_id=self.bare.id)
-            self.people[key] = replace(person, id=key)
-            self._added.append(self.people[key])
-        return self.people[key]
+        name = name_with(str(one.proposal.tie), self.bare.name)
+        made = make_entity(self._view.lane_id, name, kind, entry_id=self._entry.id, canonical_id=self.bare.id)
+        return self.people.get(key, replace(made, id=key))
 
     def _meant(self, one: PlacedProposal) -> Entity | None:
         """Return whom a name means: the one so called, that of a named item, the only one, or the last spoken of."""

@@ -185,7 +185,7 @@ class MessageExtractor:
             occurred_at=None if dated is None else _midnight(dated.first),
             due=_due(text, times, at) if row.kind in PROSPECTIVE else None,
         )
-        return with_tie(proposal, quote)
+        return with_tie(proposal, quote, text[:start])
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
         one = with_effect_time(one, at)

@@ -235,7 +235,8 @@ class ModelGate:
             held=tuple(item.id for item in named),
             notes={name: note for name, note in notes.items() if note},
         )
-        return with_tie(proposal, said.text[slice(*sentence_at(said.text, start, end))])
+        first, last = sentence_at(said.text, start, end)
+        return with_tie(proposal, said.text[first:last], said.text[:first])
 
     def _type(self, one: ProposedMemory, named: Sequence[Item]) -> MemoryType:
         """Return the type of a memory: that of the item it repeats, refines or ends, or of its key."""

@@ -21,13 +21,17 @@ _ONE: Final = {
 }
 """Words for one relation, of those that have no key of their own; `plain_relative` knows the others."""
 
+MAX_BEFORE: Final = 40
+"""Characters before a name of an earlier sentence in which a relation is looked for."""
+
 _OPEN, _CLOSED, _COMMAS = "(（", ")）", ",，"
 
 
-def with_tie(one: Proposal, sentence: str) -> Proposal:
+def with_tie(one: Proposal, sentence: str, before: str = "") -> Proposal:
     """Return a proposal with the word for what its subject is to the user, if its sentence holds one.
 
-    The subject is the bare name then, also where it was given as "Anna (sister)" or "sister Anna".
+    Where the sentence does not name the subject ("she"), it was named last in the text ``before``. The subject is the
+    bare name then, also where it was given as "Anna (sister)" or "sister Anna".
     """
     if one.subject == USER:
         return one
@@ -39,15 +43,19 @@ def with_tie(one: Proposal, sentence: str) -> Proposal:
             return _tied(one, one.subject[: subject.spans[start - 1][1]], subject, (start, end), words)
     place = sentence.find(one.subject)
     if place < 0:
+        named = before.rfind(one.subject)
+        sentence = before[max(0, named - MAX_BEFORE) :]
+        place = min(named, MAX_BEFORE)
+    if place < 0:
         return one
-    before = UnitText(sentence[:place])
-    own = {end for _, end in before.places(words.lists["own"])}
+    ahead = UnitText(sentence[:place])
+    own = {end for _, end in ahead.places(words.lists["own"])}
     for end in sorted((end for start, end in relations if start == 0 and end < len(subject.units)), reverse=True):
-        if len(before.units) in own:
+        if len(ahead.units) in own:
             return _tied(one, one.subject[subject.spans[end][0] :], subject, (0, end), words)
-    found = _last(before, own, words)
-    if found is not None and not sentence[before.spans[-1][1] : place].strip(" ,，、"):
-        return _tied(one, one.subject, before, found, words)
+    found = _last(ahead, own, words)
+    if found is not None and not sentence[ahead.spans[-1][1] : place].strip(" ,，、"):
+        return _tied(one, one.subject, ahead, found, words)
     after = UnitText(sentence[place + len(one.subject) :])
     found = _between_commas(after, sentence[place + len(one.subject) :], words)
     return one if found is None else _tied(one, one.subject, after, found, words)

@@ -53,5 +53,13 @@ def test_a_subject_that_holds_the_relation_is_parted(subject: str) -> None:
     assert found("Then my sister Anna moved", subject) == ("Anna", "sister", "sibling")
 
 
+def test_whom_a_sentence_does_not_name_was_named_last_before() -> None:
+    given = Proposal(n=0, quote="x", start=0, end=1, kind="fact", subject="Anna", key="fact", content="x")
+    before = "My sister Anna called. Then I met my colleague Anna. "
+    assert with_tie(given, "She works at IBM", before).tie == "colleague"
+    assert with_tie(given, "She works at IBM", "Anna called. ").tie is None
+    assert with_tie(given, "She works at IBM").tie is None
+
+
 def test_a_title_that_begins_with_a_relation_stays_whole() -> None:
     assert found("I loved Sister Act", "Sister Act") == ("Sister Act", None, None)
