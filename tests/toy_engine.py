@@ -1,12 +1,14 @@
-"""An engine of a distribution of its own: one verb, one kind of item, one fold, one projection, one check."""
+"""An engine of a distribution of its own: a verb, a kind of item, a fold, a projection, a check, a policy section."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+import pydantic
 import pytest
 
+from phronesis.config import Part as PolicyPart
 from phronesis.config import plugins
 from phronesis.core.changes import Changes, Fold
 from phronesis.core.entries import Entry, is_erased
@@ -50,9 +52,23 @@ def apply_sip(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     return Changes(items=() if held else [made], evidence=[sip])
 
 
+class TeaRules(PolicyPart):
+    """How tea is drunk."""
+
+    sugar: int = pydantic.Field(default=0, ge=0, le=9, description="Lumps in a cup.")
+
+
+class TeaPolicy(PolicyPart):
+    """The section of the engine."""
+
+    tea: TeaRules = pydantic.Field(default_factory=TeaRules, title="Tea", description="How tea is drunk.")
+
+
 def _open(platform: Platform) -> OpenEngine:
+    sugar = platform.policy.of(TeaPolicy).tea.sugar
+
     def sips(tenant: str) -> Iterator[Check]:
-        yield Check("sips", ok=True, detail=f"{tenant} drinks tea")
+        yield Check("sips", ok=True, detail=f"{tenant} drinks tea with {sugar} lumps")
 
     return OpenEngine(
         handlers=[Handler(verb=VERB, apply=apply_sip)], components={"clock_of_tea": platform.clock}, checks=[sips]
@@ -64,7 +80,9 @@ ENGINE = Engine(
     open=_open,
     folds={KIND: Fold(frozenset({"data.sips"}), lambda _, evidence: {"data.sips": len(evidence)})},
     projections={KIND: lambda item: in_words(f"a cup of {item.content}")},
+    policy=lambda: TeaPolicy,
 )
+COPY = Engine(name="copy", policy=lambda: TeaPolicy)
 CLASH = Engine(name="clash", open=lambda _: OpenEngine(handlers=[Handler(verb="turn", apply=apply_sip)]))
 OPENED: list[str] = []
 """The parts of the engine ``lazy`` that were opened."""

@@ -59,7 +59,7 @@ def test_an_engine_of_another_distribution_is_carried_by_the_spine(database_url:
         assert oolong.data["sips"] == 2
         assert memory.search("cup of oolong", user_id="alice")[0].item.id == oolong.id
         assert memory.admin.components.extensions == {"clock_of_tea": memory.admin.components.clock}
-        assert "default drinks tea" in [check.detail for check in memory.admin.doctor().checks]
+        assert "default drinks tea with 0 lumps" in [check.detail for check in memory.admin.doctor().checks]
         assert memory.admin.rebuild(verify=True).equal
         log = tmp_path / "log.jsonl"
         memory.export(log)
@@ -75,6 +75,28 @@ def test_an_engine_of_another_distribution_is_carried_by_the_spine(database_url:
         assert again.erase(id=oolong.id).clean
         assert [tea.content for tea in teas(again)] == ["sencha"]
         assert again.admin.rebuild(verify=True).equal
+
+
+def test_an_engine_brings_a_section_of_the_policy(tmp_path: Path) -> None:
+    path = tmp_path / "brain.yml"
+
+    def refused(text: str) -> str:
+        path.write_text(text, "utf-8")
+        with pytest.raises(InputError) as error:
+            Memory.open("sqlite://", policy=path)
+        return error.value.message.removeprefix(f"{path}, ")
+
+    path.write_text("embedder: none\ntea:\n  sugar: 2\n", "utf-8")
+    with installed(tmp_path / "teapot"):
+        with Memory.open("sqlite://", policy=path) as memory:
+            assert "default drinks tea with 2 lumps" in [check.detail for check in memory.admin.doctor().checks]
+            assert ("tea.sugar", 2, f"{path}, line 3") in [
+                (one.path, one.value, one.source) for one in memory.admin.doctor().policy
+            ]
+        assert refused("embedder: none\ntea:\n  sugar: 10\n") == "line 3: tea.sugar must be at most 9, not 10"
+        assert refused("tea:\n  suger: 1\n") == "line 2: tea: unknown field 'suger'; did you mean 'sugar'?"
+        assert refused("teas: {sugar: 1}\n") == "line 1: unknown field 'teas'; did you mean 'tea'?"
+    assert refused("embedder: none\ntea:\n  sugar: 2\n").startswith("line 2: unknown field 'tea'")
 
 
 def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path: Path) -> None:
@@ -137,6 +159,7 @@ def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) 
         ("tea = toy_engine:NO_ENGINE", "'tea' of teapot .* is no Engine but a str"),
         ("traits = toy_engine:ENGINE", "phronesis and teapot both bring 'traits'|teapot and phronesis both bring"),
         ("clash = toy_engine:CLASH", "clash and conversation both bring 'turn'|conversation and clash both bring"),
+        ("tea = toy_engine:ENGINE\ncopy = toy_engine:COPY", "engines (copy|tea) and (tea|copy) both bring 'tea'"),
         ("more = toy_engine:ENGINE", "'more' of teapot .* has the name 'tea'"),
     ],
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         entity_resolution,
         handlers,
         item_search,
+        policy_section,
         reader_check,
         retention_policy,
         typed_items,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from phronesis.core.items import Item
     from phronesis.store.lane_view import LaneView
 else:
+    policy_section = lazy_module("phronesis.conversation.policy_section")
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
     item_search = lazy_module("phronesis.conversation.item_search")
@@ -39,7 +41,9 @@ def _open_messages(platform: Platform) -> OpenEngine:
 
 
 def _open_items(platform: Platform) -> OpenEngine:
-    return OpenEngine(handlers=typed_items.handlers(retention_policy.terms_of(platform.policy)))
+    return OpenEngine(
+        handlers=typed_items.handlers(retention_policy.terms_of(platform.policy.of(policy_section.ConversationPolicy)))
+    )
 
 
 def _open_updates(_platform: Platform) -> OpenEngine:
@@ -56,6 +60,7 @@ def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Map
 
 ENGINE: Final = Engine(
     name="conversation",
+    policy=lambda: policy_section.ConversationPolicy,
     parts=(
         Part(open=_open_messages, verbs=("turn", "add")),
         Part(open=_open_items, verbs=("item",)),

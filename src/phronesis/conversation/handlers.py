@@ -15,6 +15,7 @@ from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.retention_policy import terms_of, withheld_in
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
@@ -346,16 +347,17 @@ def prepare_turns(roster: ModelRegistry, policy: Policy, *, find: "FindItems") -
 
     ``find`` searches for the held items that bear on new messages.
     """
-    gates, terms = policy.gates, terms_of(policy)
+    stated = policy.of(ConversationPolicy)
+    gates, terms = stated.gates, terms_of(stated)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred, assistant=gates.assistant)
-    local = LocalExtractor(MessageExtractor(gate=gate) if policy.extraction else None, terms)
+    local = LocalExtractor(MessageExtractor(gate=gate) if stated.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
     prepare: Prepare = local
     role = policy.roles.extract
     if names is not None and isinstance(role, ExtractRole):
         prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)
     if lines is not None:
-        own = policy.summary
+        own = stated.summary
         prepare = SessionSummarizer(
             prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides
         )

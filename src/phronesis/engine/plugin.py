@@ -15,7 +15,8 @@ from phronesis.core.lazy_loading import LazyMapping, LazyMembers, lazy_module
 from phronesis.errors import PluginBroken
 
 if TYPE_CHECKING:
-    from phronesis.config import Policy, Settings
+    from phronesis.config import Part as PolicyPart
+    from phronesis.config import Policy, Settings, policy
     from phronesis.core.changes import Changes, Fold
     from phronesis.core.items import Item
     from phronesis.core.results import Check
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from phronesis.store.usage import Usage
 else:
     edits = lazy_module("phronesis.engine.edits")
+    policy = lazy_module("phronesis.config.policy")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     erasure_effect = lazy_module("phronesis.engine.erasure_effect")
     handler = lazy_module("phronesis.engine.handler")
@@ -99,8 +101,9 @@ class Engine:
 
     ``parts`` are opened when they are needed; what ``open`` returns is opened with the store. ``folds``,
     ``projections`` and ``forms`` (the update rules of its items) are by kind of item (`by_kind` loads them when they
-    are needed); ``indexed_members`` are those of `Projector`. The consequences of the engines named in ``after`` run
-    before its own.
+    are needed); ``indexed_members`` are those of `Projector`. ``policy`` returns a model whose fields are the engine's
+    sections of brain.yml, which its parts read by ``platform.policy.of(model)``. The consequences of the engines named
+    in ``after`` run before its own.
     """
 
     name: str
@@ -110,6 +113,7 @@ class Engine:
     projections: "Mapping[str, Projection]" = field(default_factory=dict)
     indexed_members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     forms: "Mapping[str, Form]" = field(default_factory=dict)
+    policy: "Callable[[], type[PolicyPart]] | None" = None
     consequences: "Sequence[Consequence]" = ()
     after: Sequence[str] = ()
 
@@ -168,6 +172,13 @@ class EngineSet:
 
     def __iter__(self) -> Iterator[Engine]:
         return iter(self.engines)
+
+    @cached_property
+    def policy(self) -> "type[Policy]":
+        """The policy with the sections of all engines; PluginBroken if two bring the same."""
+        found = {one.name: one.policy() for one in self if one.policy is not None}
+        merge_parts((name, part.model_fields) for name, part in [("spine", policy.Policy), *found.items()])
+        return policy.compose_policy(found.values())
 
     @cached_property
     def folds(self) -> "Mapping[str, Fold]":

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
     from phronesis.index import projections
     from phronesis.index.projections import Projection
-    from phronesis.reasoning import documents, handlers, opening
+    from phronesis.reasoning import documents, handlers, opening, policy_section
 else:
+    policy_section = lazy_module("phronesis.reasoning.policy_section")
     documents = lazy_module("phronesis.reasoning.documents")
     handlers = lazy_module("phronesis.reasoning.handlers")
     opening = lazy_module("phronesis.reasoning.opening")
@@ -28,6 +29,7 @@ def _projections() -> "Mapping[str, Projection]":
 
 ENGINE: Final = Engine(
     name="reasoning",
+    policy=lambda: policy_section.ReasoningPolicy,
     parts=(
         Part(
             open=_open,

@@ -1,10 +1,9 @@
-"""Executing a plan: query every retriever it names and fuse the results into one list; and building the retrievers."""
+"""Executing a plan: query every retriever it names and fuse the results into one list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from phronesis.config import Policy, remote_key
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
@@ -12,8 +11,8 @@ from phronesis.errors import ModelError
 from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.deduplication import Candidate, candidates_of, reranked
 from phronesis.recall.fusion import FusedEvidence, fill_places, fuse
-from phronesis.recall.reranking import FUSION, Search, shown_text
-from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever, RetrieverResult
+from phronesis.recall.reranking import FUSION, shown_text
+from phronesis.recall.retrievers import RemoteRetriever, Retriever, RetrieverResult
 from phronesis.recall.scoring.fusion_rules import FusionRules
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search_options import Encodings
@@ -93,19 +92,3 @@ class PlanExecutor:
 
 def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
     return plan.memory if retriever.store == "memory" else plan.resources
-
-
-# Building the retrievers that a policy names.
-
-
-def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> PlanExecutor:
-    """Return the executor of plans over this store's memory and resources, and another server if the policy names one.
-
-    ``searcher`` must not rerank: ``judge`` reranks the joint candidates once. InputError: the variable that holds the
-    server's key is not set.
-    """
-    retrievers: list[Retriever] = [MemoryRetriever(searcher), ResourceRetriever(searcher)]
-    remote, key = policy.resources.remote, remote_key(policy)
-    if remote is not None:
-        retrievers.append(RemoteRetriever(remote.url, None if key is None else key.get_secret_value(), remote.timeout))
-    return PlanExecutor(retrievers, policy.fusion.rules(), judge)

@@ -12,13 +12,14 @@ from phronesis.resources.fetch_rules import FetchRules
 from phronesis.resources.fetcher import WebFetcher
 from phronesis.resources.ingestion import Reader, TakingIn
 from phronesis.resources.laws.summary import summary_of
+from phronesis.resources.policy_section import ResourcePolicy
 from phronesis.resources.readers.port import RawDocument
 from phronesis.resources.readers.registry import read_document
 
 
 def open_documents(platform: Platform) -> OpenEngine:
     """Open what takes documents in, and its verb."""
-    own = platform.policy.resources
+    own = platform.policy.of(ResourcePolicy).resources
     rules = FetchRules(
         max_bytes=own.max_bytes,
         seconds=own.timeout,

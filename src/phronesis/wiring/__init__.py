@@ -2,15 +2,15 @@
 
 A part is made at its first use, and its modules are imported then: `searching` joins what searches, `answering` what
 composes, `interpreting` what writes. A store whose policy names what may be missing, such as a model, is opened whole
-(`_may_fail`), so that a mistake is an error of ``Memory.open``.
+(`may_fail`), so that a mistake is an error of ``Memory.open``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from phronesis.config import Policy, PolicySource, Settings, api_keys, load_settings
+from phronesis.config import Policy, PolicySource, Settings, api_keys
 from phronesis.core.lazy_loading import LazyMapping, lazy_module
 from phronesis.core.results import Check, DoctorReport
 from phronesis.core.timestamps import parse_moment, parse_zone
@@ -19,10 +19,11 @@ from phronesis.errors import InputError, PhronesisError, PluginBroken, StorageRe
 from phronesis.memory import Memory
 from phronesis.memory.components import Components
 from phronesis.memory.runtime import Runtime
+from phronesis.reasoning.policy_section import NATIVE, ReasoningPolicy
 from phronesis.store.database import connect
 from phronesis.store.migrate import open_schema
 from phronesis.store.model_calls import StoredLedger
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring.engines import find_engines, read_settings
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor
@@ -55,12 +56,6 @@ else:
     token_counter = lazy_module("phronesis.models.token_counter")
     usage = lazy_module("phronesis.store.usage")
 
-_ALWAYS_KNOWN: Final = ("auto", "generic")
-"""Builders of FACTS that need no plug-in."""
-
-_ALWAYS_THERE: Final = ("auto", "hashing", "none")
-"""Encoders of a policy that need no package."""
-
 
 def open_memory(
     url: str | None,
@@ -72,7 +67,7 @@ def open_memory(
     index: "OutsideIndex | None" = None,
 ) -> Memory:
     """Open a store and join the components over it; see ``Memory.open``. ``index`` overrides the policy's."""
-    settings = load_settings(url, tenant=tenant, policy=policy)
+    settings = read_settings(url, tenant=tenant, policy=policy)
     database = connect(settings.url)
     open_schema(database)
     time = _now if clock is None else _in_utc(clock)
@@ -110,22 +105,11 @@ def open_memory(
             **brought,
         },
     )
-    if index is not None or _may_fail(settings.policy):
+    if index is not None or settings.policy.may_fail:
         platform.make_all()
         components.make_all()
         _ = [one.opened for one in parts]
     return Memory(Runtime(components, settings.tenant))
-
-
-def _may_fail(policy: Policy) -> bool:
-    """Return whether a policy names what may not be there: a model, a server, an index, a package."""
-    return bool(
-        policy.gateways
-        or policy.embedder not in _ALWAYS_THERE
-        or policy.reasoning.facts not in _ALWAYS_KNOWN
-        or policy.reasoning.index.backend != "native"
-        or policy.resources.remote is not None
-    )
 
 
 def _brought(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:
@@ -182,7 +166,7 @@ def _writing(
 
 def _make_mirror(platform: Platform, components: Components, index: "OutsideIndex | None") -> "Mirror | None":
     """Return what keeps the external index in step: that of the call, else of the policy; None if there is none."""
-    if index is None and platform.policy.reasoning.index.backend == "native":
+    if index is None and platform.policy.of(ReasoningPolicy).reasoning.index.backend == NATIVE:
         return None
     return _searching.make_mirror(platform, components.vectorizer, index)
 

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from phronesis.config import Policy, index_key
+from phronesis.config import Policy, read_key
+from phronesis.config.plugins import INDEXES, find_plugins, load_plugin
 from phronesis.config.policy_sections import Ranking
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import Platform
 from phronesis.models.embedders import Embedders, load_embedders
+from phronesis.reasoning.policy_section import ReasoningPolicy
 
 if TYPE_CHECKING:
-    from phronesis.index import chroma
     from phronesis.index.external_index import OutsideIndex
     from phronesis.index.vectorizer import Vectorizer
     from phronesis.models.embedder import Embedder
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.recall import reranking, search
 else:
-    chroma = lazy_module("phronesis.index.chroma")
     reranking = lazy_module("phronesis.recall.reranking")
     search = lazy_module("phronesis.recall.search")
     external_mirror = lazy_module("phronesis.reasoning.external_mirror")
@@ -60,11 +60,13 @@ def make_mirror(platform: Platform, vectorizer: "Vectorizer", given: "OutsideInd
 
 
 def _outside(policy: Policy) -> "OutsideIndex":
-    named, key = policy.reasoning.index, index_key(policy)
-    token = None if key is None else key.get_secret_value()
-    return chroma.Chroma(
+    named = policy.of(ReasoningPolicy).reasoning.index
+    token = read_key(named.api_key_env, what="the index of claims", field="policy.reasoning.index.api_key_env")
+    make = load_plugin(find_plugins(INDEXES)[named.backend])
+    index: OutsideIndex = make(
         path=named.path, url=named.url, collection=named.collection, token=token, timeout=named.timeout
     )
+    return index
 
 
 def _formulas(own: Ranking) -> "search.Formulas":
