@@ -1,12 +1,14 @@
-"""An engine of a distribution of its own: a verb, a kind of item, a fold, a projection, a check, a policy section."""
+"""An engine of a distribution of its own, which brings one of everything that an engine may bring."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 import pydantic
 import pytest
+from markupsafe import Markup
 
 from phronesis.config import Part as PolicyPart
 from phronesis.config import plugins
@@ -17,8 +19,9 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Check
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
+from phronesis.engine.plugin import Engine, OpenEngine, Page, Part, Platform
 from phronesis.index.projections import in_words
+from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
 from phronesis.wiring.engines import find_engines
 
@@ -75,13 +78,23 @@ def _open(platform: Platform) -> OpenEngine:
     )
 
 
+def render_teas(memory: Memory, scope: Mapping[str, Any], query: Mapping[str, str]) -> str:
+    """Return the teas of a scope as a list of HTML; as plain text where the address says so."""
+    teas = [item.content for item in memory.get_all(**scope).items if item.kind == KIND]
+    if "plain" in query:
+        return f"<b>{', '.join(teas)}</b>"
+    return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(tea) for tea in teas))
+
+
 ENGINE = Engine(
     name="tea",
     open=_open,
     folds={KIND: Fold(frozenset({"data.sips"}), lambda _, evidence: {"data.sips": len(evidence)})},
     projections={KIND: lambda item: in_words(f"a cup of {item.content}")},
     policy=lambda: TeaPolicy,
+    pages=[Page(path="/teas", title="Teas & cups", render=render_teas)],
 )
+TAKEN = Engine(name="taken", pages=[Page(path="/memories", title="Memories", render=render_teas)])
 COPY = Engine(name="copy", policy=lambda: TeaPolicy)
 CLASH = Engine(name="clash", open=lambda _: OpenEngine(handlers=[Handler(verb="turn", apply=apply_sip)]))
 OPENED: list[str] = []

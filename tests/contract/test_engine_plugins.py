@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 import toy_engine
 from custom_store import USER, write
 from phronesis.core.items import Item
 from phronesis.errors import HandlerMissing, InputError, MissingExtra, PluginBroken
+from phronesis.interfaces.authentication import Authenticator
+from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
 from phronesis.store.items import read_where
 from phronesis.store.lanes import find_lane
@@ -97,6 +101,29 @@ def test_an_engine_brings_a_section_of_the_policy(tmp_path: Path) -> None:
         assert refused("tea:\n  suger: 1\n") == "line 2: tea: unknown field 'suger'; did you mean 'sugar'?"
         assert refused("teas: {sugar: 1}\n") == "line 1: unknown field 'teas'; did you mean 'tea'?"
     assert refused("embedder: none\ntea:\n  sugar: 2\n").startswith("line 2: unknown field 'tea'")
+
+
+def pages(memory: Memory) -> TestClient:
+    app = FastAPI(openapi_url=None)
+    mount(app, Authenticator(memory, keys_required=False))
+    return TestClient(app)
+
+
+@pytest.mark.usefixtures("teapot")
+def test_an_engine_brings_a_page_with_an_entry_in_the_menu(sqlite_url: str, tmp_path: Path) -> None:
+    with Memory.open(sqlite_url, policy=PLAIN) as memory:
+        write(memory, VERB, {"tea": "<oolong>"})
+        browser = pages(memory)
+        assert '<a href="/teas"' in browser.get("/jobs").text
+        shown = browser.get("/teas", params={"user": "alice"})
+        assert '<a href="/teas" aria-current="page">' in shown.text
+        assert "<h1>Teas &amp; cups</h1>\n<ul><li>&lt;oolong&gt;</li></ul>" in shown.text
+        assert "default-src 'self'" in shown.headers["Content-Security-Policy"]
+        assert "&lt;b&gt;&lt;oolong&gt;&lt;/b&gt;" in browser.get("/teas", params={"user": "alice", "plain": 1}).text
+        assert "oolong" not in browser.get("/teas", params={"user": "bob"}).text
+        taken = installed(tmp_path / "taken", engines="taken = toy_engine:TAKEN", name="taken")
+        with taken, pytest.raises(PluginBroken, match="phronesis and taken both bring '/memories'"):
+            pages(memory)
 
 
 def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path: Path) -> None:

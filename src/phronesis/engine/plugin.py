@@ -96,6 +96,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A web page of an engine, which has an entry in the menu.
+
+    ``render`` takes the visitor's `Memory`, the scope looked at (as arguments of its verbs) and the address's query. It
+    returns the content: HTML if it is a ``markupsafe.Markup``, else text.
+    """
+
+    path: str
+    title: str
+    render: Callable[[Any, Mapping[str, Any], Mapping[str, str]], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     """An engine, as a distribution registers it under the entry-point group ``phronesis.engines``.
 
@@ -114,6 +127,7 @@ class Engine:
     indexed_members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     forms: "Mapping[str, Form]" = field(default_factory=dict)
     policy: "Callable[[], type[PolicyPart]] | None" = None
+    pages: Sequence[Page] = ()
     consequences: "Sequence[Consequence]" = ()
     after: Sequence[str] = ()
 
@@ -179,6 +193,11 @@ class EngineSet:
         found = {one.name: one.policy() for one in self if one.policy is not None}
         merge_parts((name, part.model_fields) for name, part in [("spine", policy.Policy), *found.items()])
         return policy.compose_policy(found.values())
+
+    @cached_property
+    def pages(self) -> Sequence[Page]:
+        """The web pages of all engines."""
+        return [page for one in self for page in one.pages]
 
     @cached_property
     def folds(self) -> "Mapping[str, Fold]":
