@@ -10,6 +10,7 @@ import pydantic
 import pytest
 from markupsafe import Markup
 
+from memory_index import InMemoryIndex
 from phronesis.config import Part as PolicyPart
 from phronesis.config import plugins
 from phronesis.core.changes import Changes, Fold
@@ -121,6 +122,11 @@ LAZY = Engine(
     folds=ENGINE.folds,
 )
 NO_ENGINE = "green"
+
+
+def make_index(*, url: str, **_others: object) -> InMemoryIndex:
+    """Return an index of claims that is named after its address."""
+    return InMemoryIndex(name=url)
 
 
 def _forget_found() -> None:

@@ -126,6 +126,16 @@ def test_an_engine_brings_a_page_with_an_entry_in_the_menu(sqlite_url: str, tmp_
             pages(memory)
 
 
+def test_an_index_of_another_distribution_is_asked_for_claims(tmp_path: Path) -> None:
+    policy = {**PLAIN, "reasoning": {"index": {"backend": "pot", "url": "http://127.0.0.1:1"}}}
+    plugins = "tea = toy_engine:ENGINE\n[phronesis.indexes]\npot = toy_engine:make_index"
+    with installed(tmp_path / "teapot", engines=plugins), Memory.open("sqlite://", policy=policy) as memory:
+        checks = {check.name: check.detail for check in memory.admin.doctor().checks}
+        assert checks["index"].startswith("claims are searched in http://127.0.0.1:1:")
+    with pytest.raises(InputError, match=r"policy\.reasoning\.index\.backend is 'pot', which no .* of native, chroma"):
+        Memory.open("sqlite://", policy=policy)
+
+
 def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path: Path) -> None:
     with installed(tmp_path / "teapot"), Memory.open(database_url, policy=PLAIN) as memory:
         memory.add("I live in Oslo", user_id="alice")
@@ -175,7 +185,7 @@ def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) 
         with pytest.raises(MissingExtra, match="no installed package reviews runs"):
             memory.runs.review(run_id, user_id="alice")
         assert memory.admin.rebuild(verify=True).equal
-    with without("catalysis"), pytest.raises(InputError, match="no installed package brings 'catalysis'"):
+    with without("catalysis"), pytest.raises(InputError, match="'catalysis', which no installed package brings"):
         Memory.open(database_url, policy={**PLAIN, "reasoning": {"facts": "catalysis"}})
 
 

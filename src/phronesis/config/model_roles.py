@@ -85,7 +85,9 @@ def installed_name(group: str, *own: str) -> pydantic.AfterValidator:
     def check(name: str) -> str:
         known = (*own, *find_plugins(group))
         if name not in known:
-            raise ValueError(f"no installed package brings {name!r:.80}; install it, or name one of {', '.join(known)}")
+            raise ValueError(
+                f"is {name!r:.80}, which no installed package brings; install one, or name one of {', '.join(known)}"
+            )
         return name
 
     return pydantic.AfterValidator(check)

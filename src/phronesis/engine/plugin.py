@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from phronesis.engine.edits import Form
     from phronesis.engine.handler import Consequence, Handler, Registry
     from phronesis.index import projections
+    from phronesis.index.external_index import OutsideIndex
     from phronesis.index.projections import Projection, Projector
+    from phronesis.index.vectorizer import Vectorizer
     from phronesis.log.redaction import Redactor
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
@@ -57,6 +59,9 @@ class Platform(LazyMembers):
     indexes: "ScopeIndexes"
     redactor: "Redactor"
     usage: "Usage"
+    vectorizer: "Vectorizer"
+    index: "OutsideIndex | None"
+    """An index of claims that overrides the policy's."""
 
     @property
     def policy(self) -> "Policy":

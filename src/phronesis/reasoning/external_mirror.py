@@ -12,16 +12,19 @@ from typing import Final
 
 import numpy as np
 
+from phronesis.config import read_key
+from phronesis.config.plugins import INDEXES, find_plugins, load_plugin
 from phronesis.core.items import Item
 from phronesis.core.results import Check
 from phronesis.engine.doctor import WORK, check_of
 from phronesis.engine.erasure import OutsideErasure
-from phronesis.engine.plugin import DoctorCheck
+from phronesis.engine.plugin import Platform
 from phronesis.errors import IndexUnavailable, StorageError
 from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space, Where
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
 from phronesis.reasoning.laws.records import REASONING
+from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.store.database import Database, Unit
 from phronesis.store.index_marks import (
     Mark,
@@ -330,45 +333,51 @@ def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, 
     return erase
 
 
-def index_check(mirror: Mirror | None) -> DoctorCheck:
-    """Return the check of where claims are searched."""
+def open_mirror(platform: Platform) -> Mirror:
+    """Return what keeps the index of the policy in step, or the one given; InputError if its key is not set."""
+    index = platform.index
+    if index is None:
+        own = platform.policy.of(ReasoningPolicy).reasoning.index
+        token = read_key(own.api_key_env, what="the index of claims", field="policy.reasoning.index.api_key_env")
+        make = load_plugin(find_plugins(INDEXES)[own.backend])
+        index = make(path=own.path, url=own.url, collection=own.collection, token=token, timeout=own.timeout)
+    return Mirror(platform.database, platform.vectorizer, index)
 
-    def index(tenant: str) -> Iterator[Check]:
-        """Report where claims are searched, and the lag and correctness of an external index."""
-        if mirror is None:
-            yield Check("index", ok=True, detail="claims are searched in the database itself")
-            return
-        name = mirror.index.name
-        try:
-            found = mirror.standing(tenant)
-        except IndexUnavailable as error:
-            remedy = "mend the cause; until then the database answers"
-            yield replace(check_of(error, "index", remedy), level="warning")
-            return
-        wrong = 0 if found.behind else found.missing + found.strange
-        detail = (
-            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
-            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
-        )
-        if found.behind:
-            yield Check(
-                "index",
-                ok=False,
-                detail=detail,
-                remedy="call flush()",
-                level="warning",
-                code="index.behind",
-                command=WORK,
-            )
-            return
+
+def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
+    """Report where claims are searched, and the lag and correctness of an external index."""
+    if mirror is None:
+        yield Check("index", ok=True, detail="claims are searched in the database itself")
+        return
+    name = mirror.index.name
+    try:
+        found = mirror.standing(tenant)
+    except IndexUnavailable as error:
+        remedy = "mend the cause; until then the database answers"
+        yield replace(check_of(error, "index", remedy), level="warning")
+        return
+    wrong = 0 if found.behind else found.missing + found.strange
+    detail = (
+        f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
+        f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
+    )
+    if found.behind:
         yield Check(
             "index",
-            not wrong,
-            detail,
-            "call reasoning.rebuild_index()",
+            ok=False,
+            detail=detail,
+            remedy="call flush()",
             level="warning",
-            code="index.differs",
-            command="phronesis rebuild-claim-index",
+            code="index.behind",
+            command=WORK,
         )
-
-    return index
+        return
+    yield Check(
+        "index",
+        not wrong,
+        detail,
+        "call reasoning.rebuild_index()",
+        level="warning",
+        code="index.differs",
+        command="phronesis rebuild-claim-index",
+    )

@@ -19,7 +19,6 @@ from phronesis.errors import InputError, PhronesisError, PluginBroken, StorageRe
 from phronesis.memory import Memory
 from phronesis.memory.components import Components
 from phronesis.memory.runtime import Runtime
-from phronesis.reasoning.policy_section import NATIVE, ReasoningPolicy
 from phronesis.store.database import connect
 from phronesis.store.migrate import open_schema
 from phronesis.store.model_calls import StoredLedger
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.models.token_counter import TokenCounter
-    from phronesis.reasoning.external_mirror import Mirror
     from phronesis.recall import browse, scope_index
     from phronesis.recall.scope_index import ScopeIndexes
     from phronesis.store import context_impressions, usage
@@ -76,7 +74,7 @@ def open_memory(
     counter = cache(partial(_load_counter, settings.policy))
 
     platform = Platform(
-        {"database": database, "settings": settings, "clock": time},
+        {"database": database, "settings": settings, "clock": time, "index": index},
         {
             "embedders": lambda: _searching.make_embedders(embedder, platform),
             "models": lambda: _make_models(settings, ledger, time, counter),
@@ -84,6 +82,7 @@ def open_memory(
             "indexes": _make_indexes,
             "redactor": lambda: redaction.Redactor(settings.policy.privacy.actions),
             "usage": lambda: usage.Usage(database),
+            "vectorizer": lambda: _interpreting.make_vectorizer(platform),
         },
     )
     engines = find_engines()
@@ -101,7 +100,6 @@ def open_memory(
             **{name: partial(_absent, name) for name in Components.__annotations__},
             **_reading(platform, counter, lambda: components),
             **_writing(platform, counter, lambda: components, engines, parts),
-            "mirror": lambda: _make_mirror(platform, components, index),
             **brought,
         },
     )
@@ -142,6 +140,7 @@ def _reading(
         "assembler": lambda: _answering.make_assembler(platform, joined(), counter),
         "budget": lambda: platform.policy.budget,
         "reviews": lambda: None,
+        "mirror": lambda: None,
     }
 
 
@@ -160,15 +159,8 @@ def _writing(
         "eraser": lambda: _interpreting.make_eraser(platform, joined()),
         "doctor": lambda: _interpreting.make_doctor(platform, joined(), counter, parts),
         "reindexer": lambda: _interpreting.make_reindexer(platform, engines),
-        "vectorizer": lambda: _interpreting.make_vectorizer(platform),
+        "vectorizer": lambda: platform.vectorizer,
     }
-
-
-def _make_mirror(platform: Platform, components: Components, index: "OutsideIndex | None") -> "Mirror | None":
-    """Return what keeps the external index in step: that of the call, else of the policy; None if there is none."""
-    if index is None and platform.policy.of(ReasoningPolicy).reasoning.index.backend == NATIVE:
-        return None
-    return _searching.make_mirror(platform, components.vectorizer, index)
 
 
 def _make_indexes() -> "ScopeIndexes":
