@@ -208,7 +208,7 @@ class Policy(Part):
         return value
 
     @pydantic.model_validator(mode="after")
-    def _gateways_are_there(self) -> Self:
+    def _check_gateways(self) -> Self:
         lost = [
             InitErrorDetails(
                 type="value_error",
@@ -286,8 +286,9 @@ class Policy(Part):
 
 def compose_policy(sections: Iterable[type[Part]]) -> type[Policy]:
     """Return the policy with the fields of engines after its own, in their order."""
-    bases = (*reversed(list(sections)), Policy)  # pydantic collects fields from the last base to the first
-    return pydantic.create_model("Policy", __base__=bases, __doc__=Policy.__doc__)
+    bases: Any = (*reversed(list(sections)), Policy)  # pydantic collects fields from the last base to the first
+    form: type[Policy] = pydantic.create_model("Policy", __base__=bases, __doc__=Policy.__doc__)
+    return form
 
 
 # The policy in force: every field with its value and its origin.

@@ -196,7 +196,8 @@ class EngineSet:
     def policy(self) -> "type[Policy]":
         """The policy with the sections of all engines; PluginBroken if two bring the same."""
         found = {one.name: one.policy() for one in self if one.policy is not None}
-        merge_parts((name, part.model_fields) for name, part in [("spine", policy.Policy), *found.items()])
+        fields = {"spine": policy.Policy.model_fields, **{name: part.model_fields for name, part in found.items()}}
+        merge_parts(fields.items())
         return policy.compose_policy(found.values())
 
     @cached_property
