@@ -56,20 +56,20 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
 
 def make_policy(values: Mapping[str, Any], origin: Origin, form: type[Policy]) -> Policy:
     """Return the policy of plain values in a form; InputError lists all errors."""
-    policy, mistakes = _validated(values, form)
+    policy, mistakes = _validate(values, form)
     # Raised outside of any `except`: pydantic's error holds the values, and one of them may be a key.
     if policy is None:
         raise origin.refusal(mistakes)
     return policy
 
 
-def _validated(values: Mapping[str, Any], form: type[Policy]) -> tuple[Policy | None, list[Mistake]]:
+def _validate(values: Mapping[str, Any], form: type[Policy]) -> tuple[Policy | None, list[Mistake]]:
     try:
         return form.model_validate(values), []
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False)
     fields = _FieldNames(form.model_json_schema())
-    meant = _meant(faults, fields)
+    meant = _intended_fields(faults, fields)
     found = {m.path: m for fault in faults if (m := _mistake(fault, fields)) is not None and m.path not in meant}
     for mistake in _unknown_gateways(values):
         found.setdefault(mistake.path, mistake)
@@ -94,7 +94,7 @@ def _mistake(fault: Any, fields: "_FieldNames") -> Mistake | None:
     return Mistake(path, what)
 
 
-def _meant(faults: Iterable[Any], fields: "_FieldNames") -> set[FieldPath]:
+def _intended_fields(faults: Iterable[Any], fields: "_FieldNames") -> set[FieldPath]:
     """Return the fields that misspelled ones were meant to be; that these are missing is no second error."""
     paths = [_path(fault["loc"]) for fault in faults if fault["type"] == "extra_forbidden"]
     return {(*path[:-1], near) for path in paths if (near := _closest(path[-1], fields.of(path[:-1])))}
@@ -229,7 +229,7 @@ def read_brain_file(path: Path) -> tuple[Mapping[str, Any], Origin]:
     that is not a text, an alias, a tag).
     """
     text = _text(path)
-    root, mistake = _composed(text)
+    root, mistake = _compose_nodes(text)
     reading = _ParseState()
     if mistake is not None:
         raise Origin(str(path)).refusal([mistake])
@@ -261,7 +261,7 @@ def _text(path: Path) -> str:
     raise InputError(f"{path}, line {line}: not UTF-8 ({reason}); save the file as UTF-8", field="policy")
 
 
-def _composed(text: str) -> tuple[yaml.Node | None, Mistake | None]:
+def _compose_nodes(text: str) -> tuple[yaml.Node | None, Mistake | None]:
     # YAML's own messages quote the text around an error; only their description is repeated.
     try:
         return yaml.compose(text, Loader=_Loader), None

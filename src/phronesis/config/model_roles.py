@@ -130,7 +130,7 @@ class Gateway(Part):
         return variable_name(value, example="OPENAI_API_KEY")
 
     @pydantic.model_validator(mode="after")
-    def _says_where_it_is(self) -> Self:
+    def _check_base_url(self) -> Self:
         # Without this check, omitting the URL of an own server would send texts to OpenAI.
         if self.kind == "openai" and "base_url" not in self.model_fields_set and self.api_key_env is None:
             raise ValueError(

@@ -145,14 +145,14 @@ class OpenPart(LazyMembers):
     opened: OpenEngine
 
     def __init__(self, engine: str, part: Part, platform: Platform) -> None:
-        super().__init__({"engine": engine, "part": part}, {"opened": partial(_opened, engine, part, platform)})
+        super().__init__({"engine": engine, "part": part}, {"opened": partial(_open_part, engine, part, platform)})
 
     def component(self, name: str) -> Any:
         """Return a component."""
         return self.opened.components[name]
 
 
-def _opened(engine: str, part: Part, platform: Platform) -> OpenEngine:
+def _open_part(engine: str, part: Part, platform: Platform) -> OpenEngine:
     opened = part.open(platform)
     brought = ({one.verb for one in opened.handlers}, {*opened.decorations}, {*opened.components})
     named = ({*part.verbs}, {*part.decorated}, {*part.components})
@@ -164,7 +164,7 @@ def _opened(engine: str, part: Part, platform: Platform) -> OpenEngine:
     return opened
 
 
-def _all_at_once(engine: Engine, platform: Platform) -> list[Part]:
+def _part_of_open(engine: Engine, platform: Platform) -> list[Part]:
     """Return what an engine opens with the store, as a part."""
     if engine.open is None:
         return []
@@ -231,7 +231,7 @@ class EngineSet:
     def opened_on(self, platform: Platform) -> list[OpenPart]:
         """Return the engines' parts over a store; PluginBroken if two engines bring the same verb or component."""
         parts = [
-            OpenPart(one.name, part, platform) for one in self for part in (*one.parts, *_all_at_once(one, platform))
+            OpenPart(one.name, part, platform) for one in self for part in (*one.parts, *_part_of_open(one, platform))
         ]
         merge_parts((one.engine, dict.fromkeys(one.part.verbs)) for one in parts)
         merge_parts((one.engine, dict.fromkeys(one.part.components)) for one in parts)
@@ -248,21 +248,21 @@ class EngineSet:
             ]
         )
         decorating = [one for one in parts if one.part.decorated]
-        return LazyMapping({verb: partial(_decorated, verb, found, decorating) for verb in found})
+        return LazyMapping({verb: partial(_decorate_handler, verb, found, decorating) for verb in found})
 
     def registry(self, handlers: "Mapping[str, Handler]") -> "Registry":
         """Return a registry of ``handlers`` and of the verbs that are made of them: rollback, retry and rederive."""
-        undoing = _and_one(handlers, rollback.undo_handler(self.folds))
-        retrying = _and_one(undoing, rollback.retry_handler(handler.Registry(undoing, self.folds)))
+        undoing = _add_handler(handlers, rollback.undo_handler(self.folds))
+        retrying = _add_handler(undoing, rollback.retry_handler(handler.Registry(undoing, self.folds)))
         again = entry_applier.EntryApplier(handler.Registry(retrying, self.folds, self.consequences), self.projector)
-        return handler.Registry(_and_one(retrying, replay.rederive_handler(again)), self.folds, self.consequences)
+        return handler.Registry(_add_handler(retrying, replay.rederive_handler(again)), self.folds, self.consequences)
 
 
 def _handlers(part: OpenPart) -> "Mapping[str, Handler]":
     return {one.verb: one for one in part.opened.handlers}
 
 
-def _decorated(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
+def _decorate_handler(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
     decorated = found[verb]
     for one in decorating:
         if verb in one.part.decorated:
@@ -270,7 +270,7 @@ def _decorated(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[O
     return decorated
 
 
-def _and_one(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":
+def _add_handler(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":
     return merge_parts([("an installed distribution", handlers), ("spine", {one.verb: one})])
 
 
@@ -292,10 +292,10 @@ def merge_parts(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> Mapping[str, _
 
 def by_kind(load: Callable[[], Mapping[str, _T]], *kinds: str) -> Mapping[str, _T]:
     """Return a mapping with the names ``kinds``, whose values ``load`` gives at the first use of one."""
-    return LazyMapping({kind: partial(_loaded, load, kind) for kind in kinds})
+    return LazyMapping({kind: partial(_load_member, load, kind) for kind in kinds})
 
 
-def _loaded(load: Callable[[], Mapping[str, _T]], name: str) -> _T:
+def _load_member(load: Callable[[], Mapping[str, _T]], name: str) -> _T:
     return load()[name]
 
 

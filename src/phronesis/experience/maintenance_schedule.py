@@ -50,7 +50,7 @@ class MaintenanceScheduler:
         if grouping:
             writer.write(tenant, name, verb=AGGREGATE, payload={}, actor=ACTOR)
         with self.database.transaction(tenant, "read") as unit:
-            drawing = self._moved(LaneView(unit, lane), now)
+            drawing = self._has_moved(LaneView(unit, lane), now)
         if drawing:
             writer.write(tenant, name, verb=ABSTRACT, payload={}, actor=ACTOR)
         return grouping or drawing
@@ -64,7 +64,7 @@ class MaintenanceScheduler:
         since = _last(view, AGGREGATE) or min((from_micros(row.recorded_at) for row in changed), default=now)
         return bool(events) and now - since >= timedelta(hours=self.hours)
 
-    def _moved(self, view: LaneView, now: datetime) -> bool:
+    def _has_moved(self, view: LaneView, now: datetime) -> bool:
         last = _last(view, ABSTRACT)
         if last is not None and now - last < timedelta(hours=self.abstract_hours):
             return False

@@ -45,7 +45,7 @@ class ForgetRules(Part):
     )
 
     @pydantic.model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.archive_below > self.downweight_below:
             raise ValueError(
                 "archive_below must not be above downweight_below: what is archived was downweighted first"

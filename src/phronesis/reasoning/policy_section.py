@@ -59,7 +59,7 @@ class ClaimIndex(Part):
         return variable_name(value, example="CHROMA_TOKEN")
 
     @pydantic.model_validator(mode="after")
-    def _says_where_it_is(self) -> Self:
+    def _check_place(self) -> Self:
         given = (self.path is not None) + (self.url is not None)
         if self.backend == NATIVE and given:
             raise ValueError("needs backend: chroma beside path or url; native is the database itself")

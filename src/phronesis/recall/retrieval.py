@@ -54,7 +54,7 @@ class PlanExecutor:
         asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
         parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
         rules = replace(self.rules, memory_share=plan.share)
-        candidates, away = self._judged(tenant, plan, rules, candidates_of([part.part for part in parts]))
+        candidates, away = self._rerank(tenant, plan, rules, candidates_of([part.part for part in parts]))
         fused = fuse(candidates, rules, limit=plan.limit)
         abstained = all(part.abstained for part in parts)
         return EvidencePack(
@@ -62,7 +62,7 @@ class PlanExecutor:
             plan,
             abstained=abstained,
             ignored_fields={part.name: part.ignored for part in parts if part.ignored},
-            explain=self._explained(parts, rules, fused),
+            explain=self._explain(parts, rules, fused),
             degraded=(*dict.fromkeys(one for part in parts for one in part.degraded), *away),
         )
 
@@ -71,7 +71,7 @@ class PlanExecutor:
         for one in self.retrievers:
             one.close()
 
-    def _judged(
+    def _rerank(
         self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
     ) -> tuple[Sequence[Candidate], tuple[Degraded, ...]]:
         """Rerank as many candidates as the reranker takes, of both sides in their ratio; on failure the order stays."""
@@ -84,7 +84,7 @@ class PlanExecutor:
             return candidates, (Degraded(ROLE, error.code, FUSION, self.judge.name),)
         return reranked([*read, *rest], scores), ()
 
-    def _explained(self, parts: Sequence[RetrieverResult], rules: FusionRules, fused: FusedEvidence) -> dict[str, Any]:
+    def _explain(self, parts: Sequence[RetrieverResult], rules: FusionRules, fused: FusedEvidence) -> dict[str, Any]:
         told = {part.name: {**part.explain, "found": len(part.evidence), "abstained": part.abstained} for part in parts}
         reranker = None if self.judge is None else self.judge.name
         return {"retrievers": told, "rules": rules.to_dict(), "reranker": reranker, **fused.to_dict()}

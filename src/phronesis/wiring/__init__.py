@@ -87,7 +87,7 @@ def open_memory(
     )
     engines = find_engines()
     parts = engines.opened_on(platform)
-    brought, others = _brought(parts)
+    brought, others = _component_makers(parts)
     components = Components(
         {
             "database": database,
@@ -98,8 +98,8 @@ def open_memory(
         },
         {
             **{name: partial(_absent, name) for name in Components.__annotations__},
-            **_reading(platform, counter, lambda: components),
-            **_writing(platform, counter, lambda: components, engines, parts),
+            **_reader_makers(platform, counter, lambda: components),
+            **_writer_makers(platform, counter, lambda: components, engines, parts),
             **brought,
         },
     )
@@ -110,7 +110,7 @@ def open_memory(
     return Memory(Runtime(components, settings.tenant))
 
 
-def _brought(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:
+def _component_makers(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:
     """Return what makes the components that engines bring for `Memory`, by name; and the other components."""
     brought = merge_parts((one.engine, dict.fromkeys(one.part.components, one)) for one in parts)
     makers = {name: partial(part.component, name) for name, part in brought.items()}
@@ -122,7 +122,7 @@ def _absent(name: str) -> Any:
     raise PluginBroken(f"no installed engine brings '{name}', which this call needs: install phronesis again")
 
 
-def _reading(
+def _reader_makers(
     platform: Platform, counter: "Callable[[], TokenCounter]", joined: Callable[[], Components]
 ) -> Mapping[str, Callable[[], Any]]:
     """Return what makes the components that read, by name."""
@@ -144,7 +144,7 @@ def _reading(
     }
 
 
-def _writing(
+def _writer_makers(
     platform: Platform,
     counter: "Callable[[], TokenCounter]",
     joined: Callable[[], Components],
@@ -207,7 +207,7 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
     except InputError as error:
         if not (error.field or "").startswith("policy"):
             raise
-        return DoctorReport([_mistaken(str(line)) for line in error.details.get("mistakes", (error.message,))])
+        return DoctorReport([_mistake_check(str(line)) for line in error.details.get("mistakes", (error.message,))])
     except PhronesisError as error:
         found = doctor.check_of(error, "open", "mend what is told; until then the store cannot be used")
         if isinstance(error, StorageReadOnly) and url is not None and url.startswith(_SQLITE):
@@ -223,6 +223,6 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
         return DoctorReport([found])
 
 
-def _mistaken(line: str) -> Check:
+def _mistake_check(line: str) -> Check:
     remedy = "correct it there; what a policy may say is in docs/policies.md"
     return Check("policy", ok=False, detail=line, remedy=remedy, level="error", code="policy.invalid")

@@ -196,7 +196,7 @@ INSTRUCTIONS: Final = (
 def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPServer[Any]:
     """Return the server."""
     make_scope(user_id=options.user_id, namespace=options.namespace, agent_id=options.agent_id)
-    reception = RequestTracker(memory if callable(memory) else _only(memory, options), options)
+    reception = RequestTracker(memory if callable(memory) else _callers_of(memory, options), options)
     verbs = [*(VERBS[name] for name in options.offered()), *(graph_verbs(options) if options.reference_tools else ())]
     offered = [verb for verb in verbs if not (options.read_only and verb.writes)]
     names = {"", *(verb.name for verb in offered)}
@@ -218,7 +218,7 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     return server
 
 
-def _only(memory: "Memory | DeferredMemory", options: Options) -> Callers:
+def _callers_of(memory: "Memory | DeferredMemory", options: Options) -> Callers:
     """Return the `Callers` of a server for one memory: everyone who reaches it."""
     caller = Caller(cast("Memory", memory), role="read" if options.read_only else "admin")
     return lambda _context: caller
