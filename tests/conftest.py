@@ -158,7 +158,7 @@ def _made_by_statements(sqlite_template: Path) -> Iterator[None]:
         if database.dialect != "sqlite" or version is not None:
             raise_to_head(database, version)
             return
-        with migrations._migrating(database) as connection:
+        with migrations._migration_lock(database) as connection:
             if migrations._version(connection) is None:
                 for statement in made:
                     connection.exec_driver_sql(statement)

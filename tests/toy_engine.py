@@ -1,12 +1,17 @@
-"""An engine of a distribution of its own: one verb, one kind of item, one fold, one projection, one check."""
+"""An engine of a distribution of its own, which brings one of everything that an engine may bring."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
+import pydantic
 import pytest
+from markupsafe import Markup
 
+from memory_index import InMemoryIndex
+from phronesis.config import Part as PolicyPart
 from phronesis.config import plugins
 from phronesis.core.changes import Changes, Fold
 from phronesis.core.entries import Entry, is_erased
@@ -15,8 +20,9 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Check
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
+from phronesis.engine.plugin import Engine, OpenEngine, Page, Part, Platform
 from phronesis.index.projections import in_words
+from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
 from phronesis.wiring.engines import find_engines
 
@@ -50,13 +56,35 @@ def apply_sip(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     return Changes(items=() if held else [made], evidence=[sip])
 
 
+class TeaRules(PolicyPart):
+    """How tea is drunk."""
+
+    sugar: int = pydantic.Field(default=0, ge=0, le=9, description="Lumps in a cup.")
+
+
+class TeaPolicy(PolicyPart):
+    """The section of the engine."""
+
+    tea: TeaRules = pydantic.Field(default_factory=TeaRules, title="Tea", description="How tea is drunk.")
+
+
 def _open(platform: Platform) -> OpenEngine:
+    sugar = platform.policy.of(TeaPolicy).tea.sugar
+
     def sips(tenant: str) -> Iterator[Check]:
-        yield Check("sips", ok=True, detail=f"{tenant} drinks tea")
+        yield Check("sips", ok=True, detail=f"{tenant} drinks tea with {sugar} lumps")
 
     return OpenEngine(
         handlers=[Handler(verb=VERB, apply=apply_sip)], components={"clock_of_tea": platform.clock}, checks=[sips]
     )
+
+
+def render_teas(memory: Memory, scope: Mapping[str, Any], query: Mapping[str, str]) -> str:
+    """Return the teas of a scope as a list of HTML; as plain text where the address says so."""
+    teas = [item.content for item in memory.get_all(**scope).items if item.kind == KIND]
+    if "plain" in query:
+        return f"<b>{', '.join(teas)}</b>"
+    return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(tea) for tea in teas))
 
 
 ENGINE = Engine(
@@ -64,7 +92,11 @@ ENGINE = Engine(
     open=_open,
     folds={KIND: Fold(frozenset({"data.sips"}), lambda _, evidence: {"data.sips": len(evidence)})},
     projections={KIND: lambda item: in_words(f"a cup of {item.content}")},
+    policy=lambda: TeaPolicy,
+    pages=[Page(path="/teas", title="Teas & cups", render=render_teas)],
 )
+TAKEN = Engine(name="taken", pages=[Page(path="/memories", title="Memories", render=render_teas)])
+COPY = Engine(name="copy", policy=lambda: TeaPolicy)
 CLASH = Engine(name="clash", open=lambda _: OpenEngine(handlers=[Handler(verb="turn", apply=apply_sip)]))
 OPENED: list[str] = []
 """The parts of the engine ``lazy`` that were opened."""
@@ -90,6 +122,11 @@ LAZY = Engine(
     folds=ENGINE.folds,
 )
 NO_ENGINE = "green"
+
+
+def make_index(*, url: str, **_others: object) -> InMemoryIndex:
+    """Return an index of claims that is named after its address."""
+    return InMemoryIndex(name=url)
 
 
 def _forget_found() -> None:

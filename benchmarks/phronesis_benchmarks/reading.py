@@ -20,13 +20,13 @@ from typing import Any, Final
 
 from phronesis import Memory
 from phronesis.config import Policy
-from phronesis.config.brain_file import make_policy, read_brain_file
 from phronesis.conversation.extraction.context import BUDGET, estimate_tokens
 from phronesis.core.items import Item
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
+from phronesis.wiring.engines import read_settings
 from phronesis_benchmarks.cassette import Cassette, read_text
 
 SHARED: Final = 0.6
@@ -110,7 +110,7 @@ def run_reading(
     background read it.
     """
     conversations = [one for path in data for one in load_conversations(path)]
-    given = Policy() if policy is None else make_policy(*read_brain_file(policy))
+    given = Policy() if policy is None else read_settings("sqlite://", tenant=None, policy=policy).policy
     scores: dict[str, ReadingScore] = {}
     mistakes: list[Mapping[str, Any]] = []
     role = given.role("extract")

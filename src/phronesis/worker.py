@@ -97,7 +97,7 @@ class Worker:
 
     def run_until_signalled(self) -> None:
         """Work until SIGINT or SIGTERM; call it in the main thread."""
-        before = {number: signal.signal(number, self._signalled) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self.run()
         finally:
@@ -121,14 +121,16 @@ class Worker:
             if self._stop.is_set():
                 return done
             task = functools.partial(stages.writer.interpreter.drain, tenant, lane.lane_id)
-            if self._guarded(tenant, lane.lane_id, task):
+            if self._run_guarded(tenant, lane.lane_id, task):
                 done += lane.head_seq - lane.applied_seq
         made: list[int] = []
-        self._guarded(tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set)))
+        self._run_guarded(
+            tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set))
+        )
         done += self._learn(tenant)
         mirror = stages.mirror
         if mirror is not None and not self._stop.is_set():
-            self._guarded(tenant, OUTSIDE, lambda: mirror.follow(tenant))
+            self._run_guarded(tenant, OUTSIDE, lambda: mirror.follow(tenant))
         return done + sum(made)
 
     def _learn(self, tenant: str) -> int:
@@ -140,18 +142,24 @@ class Worker:
         visitors = [one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background]
         lanes: list[Lane] = []
         if visitors and not self._stop.is_set():
-            self._guarded(tenant, LEARNING, lambda: lanes.extend(self._lanes(tenant)))
+            self._run_guarded(tenant, LEARNING, lambda: lanes.extend(self._lanes(tenant)))
         now = stages.clock()
         made: list[bool] = []
         for lane in lanes:
             place = (tenant, lane.lane_id)
             seq, when = self._looked_at.get(place, (-1, now))
-            if self._stop.is_set() or (seq == lane.head_seq and now - when < LOOK_AGAIN) or self._rests(place, now):
+            if (
+                self._stop.is_set()
+                or (seq == lane.head_seq and now - when < LOOK_AGAIN)
+                or self._is_resting(place, now)
+            ):
                 continue
             self._looked_at[place] = (lane.head_seq, now)
             if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
                 continue
-            if self._guarded(tenant, lane.lane_id, functools.partial(self._visit, visitors, tenant, lane, now, made)):
+            if self._run_guarded(
+                tenant, lane.lane_id, functools.partial(self._visit, visitors, tenant, lane, now, made)
+            ):
                 self._failed.pop(place, None)
             else:
                 self._failed[place] = (self._failed.get(place, (0, now))[0] + 1, now)
@@ -161,7 +169,7 @@ class Worker:
         with self._memory.admin.components.database.transaction(tenant, "read") as unit:
             return list_lanes(unit)
 
-    def _rests(self, place: tuple[str, int], now: datetime) -> bool:
+    def _is_resting(self, place: tuple[str, int], now: datetime) -> bool:
         """Return whether learning failed in a lane recently. Each attempt writes an entry, which moves the lane."""
         failures, last = self._failed.get(place, (0, now))
         return now - last < pause_after(failures)
@@ -172,7 +180,7 @@ class Worker:
         writer = self._memory.admin.components.writer
         made.extend(visitor.visit(writer, tenant, lane, now) for visitor in visitors)
 
-    def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
+    def _run_guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
         """Work on one lane; record any error and go on with the next lane."""
         try:
             task()
@@ -191,5 +199,5 @@ class Worker:
             part = _PARTS.get(lane_id, f"lane {lane_id}")
             logger.warning("%s of tenant %s cannot be brought up to date: %s", part, tenant, code)
 
-    def _signalled(self, _number: int, _frame: object) -> None:
+    def _on_signal(self, _number: int, _frame: object) -> None:
         self.stop()

@@ -19,7 +19,7 @@ def two_facts(memory: Memory) -> list[Item]:
 
 def while_pending(memory: Memory, item_id: str, meanwhile: Callable[[], Any]) -> Any:
     """Erase an item, and do something when the erasure is recorded and not carried out yet."""
-    carried_out = Eraser._carried_out
+    carried_out = Eraser._carry_out
     done: list[Any] = []
 
     def later(self: Eraser, *given: Any, **named: Any) -> Any:
@@ -27,12 +27,12 @@ def while_pending(memory: Memory, item_id: str, meanwhile: Callable[[], Any]) ->
             done.append(meanwhile())
         return carried_out(self, *given, **named)
 
-    with mock.patch.object(Eraser, "_carried_out", later):
+    with mock.patch.object(Eraser, "_carry_out", later):
         assert memory.erase(id=item_id).clean
     return done[0]
 
 
-def test_an_edit_behind_a_pending_erasure_is_carried_out(memory: Memory) -> None:
+def test_an_edit_behind_a_pending_erasure_is_carry_out(memory: Memory) -> None:
     fact, secret = two_facts(memory)
     edit = while_pending(
         memory, secret.id, lambda: memory.update(fact.id, content="Alice lives in Rome", expected_version=1)

@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
 import toy_engine
 from custom_store import USER, write
 from phronesis.core.items import Item
 from phronesis.errors import HandlerMissing, InputError, MissingExtra, PluginBroken
+from phronesis.interfaces.authentication import Authenticator
+from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
 from phronesis.store.items import read_where
 from phronesis.store.lanes import find_lane
@@ -59,7 +63,7 @@ def test_an_engine_of_another_distribution_is_carried_by_the_spine(database_url:
         assert oolong.data["sips"] == 2
         assert memory.search("cup of oolong", user_id="alice")[0].item.id == oolong.id
         assert memory.admin.components.extensions == {"clock_of_tea": memory.admin.components.clock}
-        assert "default drinks tea" in [check.detail for check in memory.admin.doctor().checks]
+        assert "default drinks tea with 0 lumps" in [check.detail for check in memory.admin.doctor().checks]
         assert memory.admin.rebuild(verify=True).equal
         log = tmp_path / "log.jsonl"
         memory.export(log)
@@ -75,6 +79,61 @@ def test_an_engine_of_another_distribution_is_carried_by_the_spine(database_url:
         assert again.erase(id=oolong.id).clean
         assert [tea.content for tea in teas(again)] == ["sencha"]
         assert again.admin.rebuild(verify=True).equal
+
+
+def test_an_engine_brings_a_section_of_the_policy(tmp_path: Path) -> None:
+    path = tmp_path / "brain.yml"
+
+    def refused(text: str) -> str:
+        path.write_text(text, "utf-8")
+        with pytest.raises(InputError) as error:
+            Memory.open("sqlite://", policy=path)
+        return error.value.message.removeprefix(f"{path}, ")
+
+    path.write_text("embedder: none\ntea:\n  sugar: 2\n", "utf-8")
+    with installed(tmp_path / "teapot"):
+        with Memory.open("sqlite://", policy=path) as memory:
+            assert "default drinks tea with 2 lumps" in [check.detail for check in memory.admin.doctor().checks]
+            assert ("tea.sugar", 2, f"{path}, line 3") in [
+                (one.path, one.value, one.source) for one in memory.admin.doctor().policy
+            ]
+        assert refused("embedder: none\ntea:\n  sugar: 10\n") == "line 3: tea.sugar must be at most 9, not 10"
+        assert refused("tea:\n  suger: 1\n") == "line 2: tea: unknown field 'suger'; did you mean 'sugar'?"
+        assert refused("teas: {sugar: 1}\n") == "line 1: unknown field 'teas'; did you mean 'tea'?"
+    assert refused("embedder: none\ntea:\n  sugar: 2\n").startswith("line 2: unknown field 'tea'")
+
+
+def pages(memory: Memory) -> TestClient:
+    app = FastAPI(openapi_url=None)
+    mount(app, Authenticator(memory, keys_required=False))
+    return TestClient(app)
+
+
+@pytest.mark.usefixtures("teapot")
+def test_an_engine_brings_a_page_with_an_entry_in_the_menu(sqlite_url: str, tmp_path: Path) -> None:
+    with Memory.open(sqlite_url, policy=PLAIN) as memory:
+        write(memory, VERB, {"tea": "<oolong>"})
+        browser = pages(memory)
+        assert '<a href="/teas"' in browser.get("/jobs").text
+        shown = browser.get("/teas", params={"user": "alice"})
+        assert '<a href="/teas" aria-current="page">' in shown.text
+        assert "<h1>Teas &amp; cups</h1>\n<ul><li>&lt;oolong&gt;</li></ul>" in shown.text
+        assert "default-src 'self'" in shown.headers["Content-Security-Policy"]
+        assert "&lt;b&gt;&lt;oolong&gt;&lt;/b&gt;" in browser.get("/teas", params={"user": "alice", "plain": 1}).text
+        assert "oolong" not in browser.get("/teas", params={"user": "bob"}).text
+        taken = installed(tmp_path / "taken", engines="taken = toy_engine:TAKEN", name="taken")
+        with taken, pytest.raises(PluginBroken, match="phronesis and taken both bring '/memories'"):
+            pages(memory)
+
+
+def test_an_index_of_another_distribution_is_asked_for_claims(tmp_path: Path) -> None:
+    policy = {**PLAIN, "reasoning": {"index": {"backend": "pot", "url": "http://127.0.0.1:1"}}}
+    plugins = "tea = toy_engine:ENGINE\n[phronesis.indexes]\npot = toy_engine:make_index"
+    with installed(tmp_path / "teapot", engines=plugins), Memory.open("sqlite://", policy=policy) as memory:
+        checks = {check.name: check.detail for check in memory.admin.doctor().checks}
+        assert checks["index"].startswith("claims are searched in http://127.0.0.1:1:")
+    with pytest.raises(InputError, match=r"policy\.reasoning\.index\.backend is 'pot', which no .* of native, chroma"):
+        Memory.open("sqlite://", policy=policy)
 
 
 def test_a_log_of_an_absent_engine_is_refused_whole(database_url: str, tmp_path: Path) -> None:
@@ -126,7 +185,7 @@ def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) 
         with pytest.raises(MissingExtra, match="no installed package reviews runs"):
             memory.runs.review(run_id, user_id="alice")
         assert memory.admin.rebuild(verify=True).equal
-    with without("catalysis"), pytest.raises(InputError, match="no installed package brings 'catalysis'"):
+    with without("catalysis"), pytest.raises(InputError, match="'catalysis', which no installed package brings"):
         Memory.open(database_url, policy={**PLAIN, "reasoning": {"facts": "catalysis"}})
 
 
@@ -137,6 +196,7 @@ def test_a_store_opens_without_the_plugins_of_fields_of_work(database_url: str) 
         ("tea = toy_engine:NO_ENGINE", "'tea' of teapot .* is no Engine but a str"),
         ("traits = toy_engine:ENGINE", "phronesis and teapot both bring 'traits'|teapot and phronesis both bring"),
         ("clash = toy_engine:CLASH", "clash and conversation both bring 'turn'|conversation and clash both bring"),
+        ("tea = toy_engine:ENGINE\ncopy = toy_engine:COPY", "engines (copy|tea) and (tea|copy) both bring 'tea'"),
         ("more = toy_engine:ENGINE", "'more' of teapot .* has the name 'tea'"),
     ],
 )

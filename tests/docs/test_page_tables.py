@@ -14,11 +14,11 @@ import yaml
 
 from phronesis import Client, Memory, errors
 from phronesis.compose.budget_selection import COUNT_LIMIT, SHOWN_ALREADY, SLOT_BUDGET, TOTAL_BUDGET
-from phronesis.config import ROLES, Policy, load_settings
-from phronesis.config.conversation_sections import ForgettingRules
+from phronesis.config import ROLES
 from phronesis.core.context import SLOTS, Budget
 from phronesis.core.retrieval_plan import INTENTS, MODES, ORIGINS, RetrievalPlan
 from phronesis.experience.sources.port import SOURCES
+from phronesis.forgetting.policy_section import ForgettingRules
 from phronesis.interfaces.cli import experience
 from phronesis.interfaces.cli.commands import cli, every_command
 from phronesis.interfaces.http.problems import status_of
@@ -27,6 +27,7 @@ from phronesis.interfaces.reference.__main__ import write_pages
 from phronesis.reasoning.claim_gate import RULES, gate
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.records import MEMBERS
+from phronesis.wiring.engines import read_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 TWO_CELLS = r"^\| `(\w+)` \| (.*) \|$"
@@ -90,7 +91,7 @@ def test_sources_of_experience() -> None:
 def test_the_policy_of_forgetting() -> None:
     [block] = blocks("forgetting", "yaml")
     told = yaml.safe_load(block)["forgetting"]
-    assert ForgettingRules.model_validate(told) == Policy().forgetting
+    assert ForgettingRules.model_validate(told) == ForgettingRules()
     assert set(told) == set(ForgettingRules.model_fields) - {"hours"}
 
 
@@ -98,7 +99,7 @@ def test_models(tmp_path: Path) -> None:
     path = tmp_path / "brain.yml"
     for block in blocks("models", "yaml"):
         path.write_text(block, "utf-8")
-        assert load_settings("sqlite://", tenant=None, policy=path).policy.version == 1, block
+        assert read_settings("sqlite://", tenant=None, policy=path).policy.version == 1, block
     assert [role for role in ROLES if f"`{role}`" not in page("models")] == []
 
 
@@ -150,5 +151,5 @@ def test_the_reference_is_what_the_code_gives(tmp_path: Path) -> None:
     for path, made in PAGES.items():
         assert (DOCS / path).read_text("utf-8") == made(), "run: python -m phronesis.interfaces.reference docs"
     write_pages(tmp_path)
-    assert {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.md")} == set(PAGES)
+    assert {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.*")} == set(PAGES)
     assert all(f"\n### phronesis {path}\n" in page("cli") for path, _ in every_command(cli))

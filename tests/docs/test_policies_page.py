@@ -9,12 +9,13 @@ import pytest
 import yaml
 
 from phronesis import Memory
-from phronesis.config import Policy, load_settings
 from phronesis.core.context import Budget
+from phronesis.wiring.engines import find_engines, read_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(yaml|python)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FILES = [block for language, block in BLOCKS if language == "yaml"]
+FIELDS = find_engines().policy.model_fields
 SECTIONS = {
     name: text
     for head, text in re.findall(r"^### (.+?)\n(.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
@@ -36,7 +37,7 @@ def test_its_python_runs_against_the_file_before_it(tmp_path: Path, monkeypatch:
         exec(compile(block, f"policies.md, block {number}", "exec"), names)  # noqa: S102 - our own words
         if names["memory"] not in opened:
             opened.append(names["memory"])
-    assert len(opened) >= len(Policy.model_fields) - 4
+    assert len(opened) >= len(FIELDS) - 4
     for memory in opened:
         assert memory.admin.rebuild(verify=True).equal
         memory.close()
@@ -46,11 +47,11 @@ def test_every_file_is_a_policy(tmp_path: Path) -> None:
     path = tmp_path / "brain.yml"
     for block in FILES:
         path.write_text(block, encoding="utf-8")
-        assert load_settings("sqlite://", tenant=None, policy=path).policy.version == 1, block
+        assert read_settings("sqlite://", tenant=None, policy=path).policy.version == 1, block
 
 
 def test_every_section_is_there_with_a_file_and_all_its_fields() -> None:
-    for name in Policy.model_fields:
+    for name in FIELDS:
         text = SECTIONS[name]
         blocks = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
         assert any(name in yaml.safe_load(block) for block in blocks), name
@@ -60,7 +61,7 @@ def test_every_section_is_there_with_a_file_and_all_its_fields() -> None:
 def _fields(name: str) -> list[str]:
     if name == "budgets":
         return list(Budget.__dataclass_fields__)
-    return [field for part in _parts(Policy.model_fields[name].annotation) for field in part.model_fields]
+    return [field for part in _parts(FIELDS[name].annotation) for field in part.model_fields]
 
 
 def _parts(annotation: Any) -> list[type[pydantic.BaseModel]]:

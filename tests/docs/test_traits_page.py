@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-from phronesis.config import TraitRules, load_settings
 from phronesis.interfaces.cli.commands import cli
 from phronesis.models.prompts import prompt
+from phronesis.traits.policy_section import TraitPolicy, TraitRules
+from phronesis.wiring.engines import read_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "traits.md").read_text("utf-8")
 
@@ -24,7 +25,7 @@ def test_its_policy_is_one_and_says_the_defaults(tmp_path: Path) -> None:
     (block,) = blocks("yaml")
     path = tmp_path / "brain.yml"
     path.write_text(block, encoding="utf-8")
-    assert load_settings("sqlite://", tenant=None, policy=path).policy.traits == TraitRules()
+    assert read_settings("sqlite://", tenant=None, policy=path).policy.of(TraitPolicy).traits == TraitRules()
 
 
 def test_its_commands_exist_with_their_options() -> None:

@@ -71,8 +71,8 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 ROOMS = ("conversation", "experience", "forgetting", "reasoning", "resources", "traits")
-RECORDS = re.compile(r"engine|laws(\..*)?|catalysis(\.plugin)?")
-"""What every store loads of an engine: its record, and laws that others use."""
+RECORDS = re.compile(r"engine|policy_section|laws(\..*)?|catalysis(\.plugin)?")
+"""What every store loads of an engine: its record, its sections of the policy, and laws that others use."""
 
 
 @pytest.mark.parametrize(

@@ -363,7 +363,7 @@ def test_other_lanes_lose_the_evidence_and_are_prepared_again(learning: Memory, 
 
 
 def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, ordered = learning, Eraser._ordered
+    memory, ordered = learning, Eraser._record_order
 
     def learn_in_between(self: Eraser, *given: Any) -> Any:
         order = ordered(self, *given)
@@ -375,7 +375,7 @@ def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeyp
     gone = memory.add(ENGLISH, user_id="alice").items[0]
     kept = memory.add("I go everywhere by train", user_id="bob").items[0]
     memory._runtime._background.stop()
-    monkeypatch.setattr(Eraser, "_ordered", learn_in_between)
+    monkeypatch.setattr(Eraser, "_record_order", learn_in_between)
     certificate = memory.erase(id=gone.id)
     assert len(certificate.erasure_entry_ids) == 2
     assert_gone(memory, certificate, ENGLISH)

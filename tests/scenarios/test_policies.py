@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
-from phronesis.config import Policy
 from phronesis.conversation import handlers
 from phronesis.conversation.extraction.extractor import LocalExtractor
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.retention_policy import terms_of
 from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.items import Item
@@ -260,7 +260,7 @@ def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(
         },
     ]
     model = ScriptedModel([json.dumps({"names": [{"n": 0, "surface": "Asthma"}], "memories": memories})])
-    policy = Policy.model_validate(
+    policy = ConversationPolicy.model_validate(
         {
             "sensitive": {"store": "nothing_derived"},
             "gates": {"never": ["phone"]},
@@ -294,7 +294,7 @@ def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(
 def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -> None:
     lines = [{"text": "The user lives in Oslo.", "of": [0]}, {"text": "The user has asthma.", "of": [0]}]
     model = ScriptedModel([json.dumps({"lines": lines})])
-    terms = terms_of(Policy.model_validate({"sensitive": {"store": "messages_only"}}))
+    terms = terms_of(ConversationPolicy.model_validate({"sensitive": {"store": "messages_only"}}))
     prepare = SessionSummarizer(
         LocalExtractor(MessageExtractor(), terms), asker(model), every_turns=2, max_tokens=200, hides=terms.hides
     )

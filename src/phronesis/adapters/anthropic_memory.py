@@ -43,13 +43,13 @@ def number_lines(path: str, text: str, view_range: Sequence[int] | None = None) 
     if view_range and len(view_range) == 2:  # noqa: PLR2004 - a range
         first = max(1, view_range[0])
         last = last if view_range[1] == -1 else view_range[1]
-    return _shown(lines[first - 1 : last], first)
+    return _number_lines(lines[first - 1 : last], first)
 
 
 def edited_excerpt(text: str, line: int) -> str:
     """Return the numbered lines around a line, counted from 0."""
     first = max(0, line - _AROUND)
-    return _shown(text.split("\n")[first : line + _AROUND + 1], first + 1)
+    return _number_lines(text.split("\n")[first : line + _AROUND + 1], first + 1)
 
 
 def replace_text(path: str, text: str, old: str, new: str) -> tuple[str, int]:
@@ -131,7 +131,7 @@ def _places(text: str, old: str) -> Iterator[int]:
         place = text.find(old, place + 1)
 
 
-def _shown(lines: Sequence[str], first: int) -> str:
+def _number_lines(lines: Sequence[str], first: int) -> str:
     return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
 
 
@@ -197,11 +197,11 @@ class MemoryFiles:
 
     def read(self, path: str) -> str:
         """Return a file's text; NotFound if there is none."""
-        return _text(self._file(path, _checked(path)))
+        return _text(self._file(path, _check_path(path)))
 
     def history(self, path: str) -> list[HistoryEvent]:
         """Return the changes of an existing file, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
-        return self._items.memory.history(self._file(path, _checked(path)).id)
+        return self._items.memory.history(self._file(path, _check_path(path)).id)
 
     def tool(self, **options: Any) -> Any:
         """Return a tool for ``client.beta.messages.tool_runner``; ``options`` are those of ``BetaAbstractMemoryTool``.
@@ -237,12 +237,12 @@ class MemoryFiles:
 
     def _view(self, command: Mapping[str, Any]) -> str:
         given = command["path"]
-        path = _checked(given)
+        path = _check_path(given)
         item = self._items.find(path)
         if item is not None:
             shown = number_lines(given, _text(item), command.get("view_range"))
             return f"Here's the content of {given} with line numbers:\n{shown}"
-        sizes = {one.metadata["path"]: _size(one) for one in self._below(path)}
+        sizes = {one.metadata["path"]: _size(one) for one in self._files_below(path)}
         if not sizes and path != ROOT:
             raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
         header = f"Here're the files and directories up to 2 levels deep in {given}, excluding hidden items:"
@@ -253,34 +253,34 @@ class MemoryFiles:
         path = self._free(given)
         if path is None:
             raise InputError(f"File {given} already exists", field="path")
-        self._put(path, command["file_text"])
+        self._write_file(path, command["file_text"])
         return f"File created successfully at: {given}"
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
-        given, item = self._edited(command)
+        given, item = self._edit_file(command)
         text, line = replace_text(given, _text(item), command["old_str"], command["new_str"])
         self._edit(item, text)
         return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{edited_excerpt(text, line)}"  # noqa: E501
 
     def _insert(self, command: Mapping[str, Any]) -> str:
-        given, item = self._edited(command)
+        given, item = self._edit_file(command)
         self._edit(item, insert_text(_text(item), command["insert_line"], command["insert_text"]))
         return f"The file {given} has been edited."
 
     def _delete(self, command: Mapping[str, Any]) -> str:
         given = command["path"]
-        path = _checked(given)
+        path = _check_path(given)
         if path == ROOT:
             raise InputError("Cannot delete the /memories directory itself", field="path")
-        names = [path, *(one.metadata["path"] for one in self._below(path))]
+        names = [path, *(one.metadata["path"] for one in self._files_below(path))]
         if not sum(self._items.remove(name) for name in names):
             raise NotFound(f"The path {given} does not exist", field="path")
         return f"Successfully deleted {given}"
 
     def _rename(self, command: Mapping[str, Any]) -> str:
         old, new = command["old_path"], command["new_path"]
-        source = _checked(old)
-        _checked(new)
+        source = _check_path(old)
+        _check_path(new)
         if source == ROOT:
             raise InputError("Cannot rename the /memories directory itself", field="old_path")
         target = self._free(new)
@@ -289,7 +289,7 @@ class MemoryFiles:
         if target.startswith(f"{source}/"):
             raise InputError(f"{old} cannot become a part of itself at {new}", field="new_path")
         one = self._items.find(source)
-        paths = [source] if one is not None else [row.metadata["path"] for row in self._below(source)]
+        paths = [source] if one is not None else [row.metadata["path"] for row in self._files_below(source)]
         if not paths:
             raise NotFound(f"The path {old} does not exist", field="old_path")
         for path in paths:
@@ -297,10 +297,10 @@ class MemoryFiles:
             self._edit(item, _text(item), path=target + path.removeprefix(source))
         return f"Successfully renamed {old} to {new}"
 
-    def _edited(self, command: Mapping[str, Any]) -> tuple[str, Item]:
+    def _edit_file(self, command: Mapping[str, Any]) -> tuple[str, Item]:
         given = command["path"]
-        path = _checked(given)
-        if self._items.find(path) is None and (path == ROOT or self._below(path, most=1)):
+        path = _check_path(given)
+        if self._items.find(path) is None and (path == ROOT or self._files_below(path, most=1)):
             raise InputError(f"The path {given} is not a file.", field="path")
         return given, self._file(given, path)
 
@@ -312,28 +312,28 @@ class MemoryFiles:
 
     def _free(self, given: str) -> str | None:
         """Return the path if a file may be created there; None if it exists."""
-        path = _checked(given)
+        path = _check_path(given)
         parent = posixpath.dirname(path)
         while parent not in (ROOT, "/"):
             if self._items.find(parent) is not None:
                 raise InputError(f"The path {parent} is a file, and no directory", field="path")
             parent = posixpath.dirname(parent)
-        taken = path == ROOT or self._items.find(path) is not None or bool(self._below(path, most=1))
+        taken = path == ROOT or self._items.find(path) is not None or bool(self._files_below(path, most=1))
         return None if taken else path
 
-    def _below(self, path: str, most: int | None = None) -> list[NamedRow]:
+    def _files_below(self, path: str, most: int | None = None) -> list[NamedRow]:
         """Return the files of a directory: "0" is the character after "/"."""
         return self._items.between(f"{path}/", f"{path}0", RowPage(most))
 
-    def _put(self, path: str, text: str) -> None:
-        self._items.put(path, *_kept(path, text))
+    def _write_file(self, path: str, text: str) -> None:
+        self._items.put(path, *_stored_form(path, text))
 
     def _edit(self, item: Item, text: str, *, path: str | None = None) -> None:
         name = item.metadata["path"] if path is None else path
-        self._items.edit(item, name, *_kept(name, text))
+        self._items.edit(item, name, *_stored_form(name, text))
 
 
-def _checked(path: str) -> str:
+def _check_path(path: str) -> str:
     """Return a path without doubled or trailing slashes; InputError if it leads out of the root."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise InputError(f"Path must start with /memories, got: {path}", field="path")
@@ -345,7 +345,7 @@ def _checked(path: str) -> str:
     return plain
 
 
-def _kept(path: str, text: str) -> tuple[str, dict[str, str | None]]:
+def _stored_form(path: str, text: str) -> tuple[str, dict[str, str | None]]:
     """Return an item's text for a file, and the exact file text where the two differ."""
     words = storable(text) if text.strip() else path
     exact = None if words == text else text.encode("utf-8", "surrogatepass").hex()

@@ -38,16 +38,16 @@ class ItemNaming:
         """Return the external id of a name: the name itself, or its hash if it is too long or not a valid id."""
         named = f"{self.prefix}:{name}"
         try:
-            return check_id(named, field="name") if len(named) <= MAX_ID_LENGTH else self._hashed(name)
+            return check_id(named, field="name") if len(named) <= MAX_ID_LENGTH else self._hash_name(name)
         except InputError:
-            return self._hashed(name)
+            return self._hash_name(name)
 
     @property
     def hashes(self) -> tuple[str, str]:
         """The range of hashed ids: "$" is the character after "#"."""
         return f"{self.prefix}#", f"{self.prefix}$"
 
-    def _hashed(self, name: str) -> str:
+    def _hash_name(self, name: str) -> str:
         return f"{self.prefix}#{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
@@ -75,18 +75,18 @@ class KeyedItems:
 
     def find(self, name: str) -> Item | None:
         """Return the item of a name, or None."""
-        return self._named.find(self.naming.external_id(name)) or max(self._unnamed(name), key=_age, default=None)
+        return self._named.find(self.naming.external_id(name)) or max(self._find_unnamed(name), key=_age, default=None)
 
     def row(self, name: str) -> NamedRow | None:
         """Return the row of the item of a name, or None."""
         row = self._named.row(self.naming.external_id(name))
-        unnamed = None if row is not None else max(self._unnamed(name), key=_age, default=None)
+        unnamed = None if row is not None else max(self._find_unnamed(name), key=_age, default=None)
         return row if unnamed is None else _row(unnamed)
 
     def matching(self, filters: Mapping[str, Any] | None = None) -> list[Item]:
         """Return all items that match ``filters``, one for each name, most recently changed first."""
         found: dict[str, Item] = {}
-        for item in sorted(self._listed(filters), key=_age, reverse=True):
+        for item in sorted(self._list_items(filters), key=_age, reverse=True):
             found.setdefault(item.metadata[self.naming.member], item)
         return list(found.values())
 
@@ -153,7 +153,7 @@ class KeyedItems:
         """Archive the item of a name; return whether there was one."""
         with self.lock:
             named = self._named.find(self.naming.external_id(name))
-            items = [*self._unnamed(name), *([] if named is None else [named])]
+            items = [*self._find_unnamed(name), *([] if named is None else [named])]
             for item in items:
                 self.memory.delete(item.id)
             return bool(items)
@@ -170,17 +170,17 @@ class KeyedItems:
             namespace=self._namespace,
         )
 
-    def _unnamed(self, name: str) -> list[Item]:
+    def _find_unnamed(self, name: str) -> list[Item]:
         if not self._looks_for_unnamed():
             return []
-        return list(self._listed({**_UNNAMED, f"metadata.{self.naming.member}": name}))
+        return list(self._list_items({**_UNNAMED, f"metadata.{self.naming.member}": name}))
 
     def _looks_for_unnamed(self) -> bool:
         if self._has_unnamed is None:
-            self._has_unnamed = any(True for _ in self._listed(_UNNAMED))
+            self._has_unnamed = any(True for _ in self._list_items(_UNNAMED))
         return self._has_unnamed
 
-    def _listed(self, filters: Mapping[str, Any] | None) -> Iterator[Item]:
+    def _list_items(self, filters: Mapping[str, Any] | None) -> Iterator[Item]:
         asked: Sequence[Mapping[str, Any]] = [{"subject": self.naming.subject}, filters or {}]
         cursor = None
         while True:

@@ -127,7 +127,7 @@ class PhronesisStore(base.BaseStore):
     def _search(self, op: Any) -> list[Any]:
         first, limit, span = max(op.offset, 0), max(op.limit, 0), _span(op.namespace_prefix)
         wanted = op.filter or {}
-        inside = _compared(wanted)
+        inside = _database_filter(wanted)
         meets = (lambda row: _meets(row, wanted)) if wanted else None
         if not (op.query and op.query.strip()):
             page = self._items.between(*span, RowPage(limit, first, inside, meets))
@@ -139,13 +139,13 @@ class PhronesisStore(base.BaseStore):
         return [base.SearchItem(**_fields_of(rows[one]), score=scores.get(one)) for one in shown]
 
     def _scores(self, query: str, prefix: Sequence[str], rows: Mapping[str, NamedRow]) -> dict[str, float]:
-        ranked = {"AND": [_below(prefix) or {}, {"metadata.ranked": True}]}
+        ranked = {"AND": [_prefix_filter(prefix) or {}, {"metadata.ranked": True}]}
         found = self.memory.search(query, **self._items.scope, filters=ranked, limit=_MOST)
         return {one.item.id: one.score for one in found if one.item.id in rows}
 
     def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
-        span = _span(max(map(_ahead, conditions), key=len, default=()))
+        span = _span(max(map(_common_prefix, conditions), key=len, default=()))
         there = (tuple(path.split(".")) for path in self._items.heads(*span, until=".."))
         found = {one[: op.max_depth] for one in there if all(_lies(one, condition) for condition in conditions)}
         return sorted(found)[max(op.offset, 0) :][: max(op.limit, 0)]
@@ -162,7 +162,7 @@ def _span(prefix: Sequence[str]) -> tuple[str, str]:
     return (f"{path}.", f"{path}/") if path else ("", "")
 
 
-def _below(prefix: Sequence[str]) -> dict[str, Any] | None:
+def _prefix_filter(prefix: Sequence[str]) -> dict[str, Any] | None:
     """Return the filter for a namespace and all below it: "/" is the character after "."."""
     if not prefix:
         return None
@@ -194,13 +194,13 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
-def _ahead(condition: Any) -> tuple[str, ...]:
+def _common_prefix(condition: Any) -> tuple[str, ...]:
     """Return the labels with which every namespace that meets a condition begins."""
     path = condition.path if condition.match_type == "prefix" else ()
     return tuple(takewhile("*".__ne__, path))
 
 
-def _compared(wanted: Mapping[str, Any]) -> MemberConditions | None:
+def _database_filter(wanted: Mapping[str, Any]) -> MemberConditions | None:
     """Return the part of a filter that the database can evaluate; its results are filtered again."""
     found: list[MemberComparison] = []
     for member, one in wanted.items():

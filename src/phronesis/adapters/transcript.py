@@ -98,7 +98,7 @@ class Transcript:
                 form = (message.get("metadata") or {}).get(self._form)
                 if form is not None:
                     entries[message["id"]] = json.loads(form)
-            for gone in _removed(turn.tool_calls):
+            for gone in _removed_ids(turn.tool_calls):
                 entries.pop(gone, None)
         return entries
 
@@ -130,7 +130,7 @@ def words_of(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _removed(tool_calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _removed_ids(tool_calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for call in tool_calls:
         if call.get("name") == REMOVED:
             yield from call.get("args", {}).get("message_ids", ())

@@ -148,7 +148,7 @@ def _lines(stream: BinaryIO, head: bytes, at: RowSource, most: int) -> Iterator[
             tail = b"" if whole else stream.readline(_CHUNK)
             end += 0 if whole else len(tail)
         if not whole:
-            yield RowSource(line, b"", end, _too_long(most))
+            yield RowSource(line, b"", end, _size_problem(most))
         elif body.strip():
             yield RowSource(line, body, end)
         line += 1
@@ -191,7 +191,7 @@ class _ListSplitter:
                 self._depth -= mark in b"]}"
                 self._closed = self._depth == 0
                 if self._closed or (mark == b"," and self._depth == 1):
-                    yield from self._cut(chunk[start : found.start()], self.end + at)
+                    yield from self._split_line(chunk[start : found.start()], self.end + at)
                     start = at
         self._skip = max(0, at - len(chunk))
         if self._closed:
@@ -220,10 +220,10 @@ class _ListSplitter:
         else:
             self._body += more
 
-    def _cut(self, last: bytes, end: int) -> Iterator[RowSource]:
+    def _split_line(self, last: bytes, end: int) -> Iterator[RowSource]:
         self._keep(last)
         if self._long:
-            yield RowSource(self._began, b"", end, _too_long(self.most))
+            yield RowSource(self._began, b"", end, _size_problem(self.most))
         elif self._body.strip():
             yield RowSource(self._place(), bytes(self._body), end)
         self._body.clear()
@@ -234,7 +234,7 @@ class _ListSplitter:
         return self._began + self._body[: len(self._body) - len(self._body.lstrip())].count(b"\n")
 
 
-def _too_long(most: int) -> str:
+def _size_problem(most: int) -> str:
     return f"a row has at most {most:,} bytes; this one was not read"
 
 

@@ -66,7 +66,7 @@ class BatchForecast:
 
     def of(self, row: BatchRow) -> RowResult:
         """Return the predicted result of one row; raises what recording it would raise."""
-        seen = self._seen.get(row.run_id) or self._stored(row.run_id)
+        seen = self._seen.get(row.run_id) or self._find_stored(row.run_id)
         run: Done | None = None if row.run is None else "known" if seen is not None else "missing"
         if seen is None:
             if row.run is None:
@@ -77,9 +77,11 @@ class BatchForecast:
             raise another(row.run_id)
         feedback: Done | None = None
         if row.feedback is not None:
-            feedback = "known" if row.feedback == seen.feedback else self._done(seen, handlers.FEEDBACK, row.feedback)
+            feedback = (
+                "known" if row.feedback == seen.feedback else self._find_done(seen, handlers.FEEDBACK, row.feedback)
+            )
         effective = row.feedback or seen.feedback
-        learn = self._done(seen, LEARN, effective) if row.learn else None
+        learn = self._find_done(seen, LEARN, effective) if row.learn else None
         counts = LearnForecast(0, 0)
         if learn == "missing" and effective is not None:
             counts = foretell(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
@@ -97,7 +99,7 @@ class BatchForecast:
             dropped=counts.dropped,
         )
 
-    def _stored(self, run_id: str) -> _PriorRun | None:
+    def _find_stored(self, run_id: str) -> _PriorRun | None:
         """Return a run that is in the lane, or pending there."""
         book, tenant = self.memory.admin.components.runs, self.memory.admin.tenant
         held = book.find(tenant, self.lane, run_id)
@@ -117,7 +119,7 @@ class BatchForecast:
         run = handlers.recorded_run(fit(entry.payload))
         return _PriorRun(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
 
-    def _done(self, seen: _PriorRun, verb: str, feedback: Mapping[str, Any] | None) -> Done:
+    def _find_done(self, seen: _PriorRun, verb: str, feedback: Mapping[str, Any] | None) -> Done:
         """Return whether the store, or an earlier row, already has this part of a run."""
         act = (verb, digest(feedback))
         if act in seen.done:
@@ -195,13 +197,13 @@ class Batch:
                 isinstance(one, _PendingRow) and one.row.run_id == row.run_id for one in waiting
             )
             if again or len(waiting) >= self.window or done - begun > WINDOW_BYTES:
-                yield from self._finished(waiting, done)
+                yield from self._finish_window(waiting, done)
                 waiting, begun = [], done
             if not waiting:
                 self._catch_up()
-            waiting.append(self._recorded(row) if isinstance(row, BatchRow) else row)
+            waiting.append(self._record_row(row) if isinstance(row, BatchRow) else row)
             done = piece.end
-        yield from self._finished(waiting, done)
+        yield from self._finish_window(waiting, done)
 
     def foresee(self, stream: BinaryIO) -> Iterator[RowResult]:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
@@ -214,7 +216,7 @@ class Batch:
                 yield failed_row(row.line, row.run_id, error)
             self.on_bytes(piece.end)
 
-    def _recorded(self, row: BatchRow) -> _PendingRow | RowResult:
+    def _record_row(self, row: BatchRow) -> _PendingRow | RowResult:
         """Record a row as pending entries."""
         try:
             return self._job(row)
@@ -273,7 +275,7 @@ class Batch:
         job.entries[verb], job.told[verb] = entry, "known" if repeated else "recorded"
         return entry
 
-    def _finished(self, waiting: list[_PendingRow | RowResult], done: int) -> Iterator[RowResult]:
+    def _finish_window(self, waiting: list[_PendingRow | RowResult], done: int) -> Iterator[RowResult]:
         """Interpret a window's entries in order, and yield the results of its rows."""
         for one in waiting:
             yield self._finish(one) if isinstance(one, _PendingRow) else one
@@ -288,7 +290,7 @@ class Batch:
     def _finish(self, job: _PendingRow) -> RowResult:
         row, told = job.row, job.told
         try:
-            retried = [entry for entry in job.entries.values() if not self._interpreted(entry)]
+            retried = [entry for entry in job.entries.values() if not self._interpret_entry(entry)]
             held = self._find(row.run_id)
             if held is None or held.id != job.item_id:
                 raise Conflict(
@@ -308,7 +310,7 @@ class Batch:
             **counts,
         )
 
-    def _interpreted(self, entry: Entry) -> bool:
+    def _interpret_entry(self, entry: Entry) -> bool:
         """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
         stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         try:

@@ -74,19 +74,19 @@ class Transport:
         for left in range(self._retries, -1, -1):
             pause = FIRST_WAIT_SECONDS * 2 ** (self._retries - left)
             try:
-                response = self._once(method, path, **sent)
+                response = self._send_once(method, path, **sent)
             except self._httpx.HTTPError as error:
-                if not left or not self._passes(error, repeatable=repeatable):
+                if not left or not self._may_retry(error, repeatable=repeatable):
                     raise self._unavailable(method, path, error) from error
             else:
-                wanted = _wanted_pause(response, repeatable=repeatable)
+                wanted = _retry_pause(response, repeatable=repeatable)
                 if wanted is None or not left:
                     return self._answer(method, path, response)
                 pause = max(pause, wanted)
             time.sleep(pause * random.uniform(1, 2))  # noqa: S311 - no secret
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
-    def _once(
+    def _send_once(
         self,
         method: str,
         path: str,
@@ -103,7 +103,7 @@ class Transport:
             method, path, params=query, headers=headers, **(given if body is not None or files else {})
         )
 
-    def _passes(self, error: Exception, *, repeatable: bool) -> bool:
+    def _may_retry(self, error: Exception, *, repeatable: bool) -> bool:
         """Return whether the same request may be repeated after a connection error."""
         if isinstance(error, self._httpx.ConnectError | self._httpx.ConnectTimeout):
             return True  # nothing was sent
@@ -126,7 +126,7 @@ class Transport:
         )
 
 
-def _wanted_pause(response: Any, *, repeatable: bool) -> float | None:
+def _retry_pause(response: Any, *, repeatable: bool) -> float | None:
     """Return the seconds to wait before repeating the request; None if it must not be repeated."""
     ours = response.headers.get("content-type", "").partition(";")[0] == PROBLEM
     told = response.headers.get("retry-after", "")

@@ -146,7 +146,7 @@ class EvidencePlanner:
         if not procedures:
             return PlannedEvidence(pack)
         asked = Query(
-            _said(request),
+            _question_text(request),
             plan.scope,
             request.wanted,
             limit_of(request.budget),
@@ -160,7 +160,7 @@ def _store(retriever: str) -> Store:
     return "memory" if retriever == MEMORY else "resources"
 
 
-def _said(request: Request) -> str:
+def _question_text(request: Request) -> str:
     """Return the message with the agent's goal, task and topic."""
     state = [request.agent_state.get(name) for name in STATE_FIELDS]
     return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
@@ -252,7 +252,7 @@ class Assembler:
         """
         with self.browser.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, request.scope)
-            loaded = self._loaded(unit, lanes, request)
+            loaded = self._load_content(unit, lanes, request)
         plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources, names=loaded.names)
         found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
         pack, evidence = found.pack, found.evidence
@@ -271,7 +271,7 @@ class Assembler:
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
         }
         package = compose(
-            self._masked(candidates),
+            self._mask_candidates(candidates),
             budget=request.budget,
             counter=self.counter(),
             context_id=new_id(),
@@ -281,7 +281,7 @@ class Assembler:
         own = request.scope.write_lane
         return package, next((lane.head_seq for lane in lanes if (lane.kind, lane.name) == (own.kind, own.name)), 0)
 
-    def _loaded(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _LoadedContent:
+    def _load_content(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _LoadedContent:
         budget, wanted = request.budget, request.wanted
         turns = recent_turns(unit, lanes, request.session_id, last=budget.recent_turn_count, as_of=wanted.as_of)
         # A session that is shown whole needs no summary. The budget counts messages; a turn has several.
@@ -317,7 +317,7 @@ class Assembler:
         self, tenant: str, request: Request, loaded: _LoadedContent, found: PlannedEvidence
     ) -> tuple[Candidates, dict[str, Any]]:
         """Return the candidates (evidence with its disputes), and the reasons for leaving out the other results."""
-        standing = self._masked(
+        standing = self._mask_candidates(
             Candidates(
                 user_message=request.message,
                 system_blocks=loaded.core.blocks,
@@ -381,7 +381,7 @@ class Assembler:
             return chosen, ()
         return self.floor.keep_relevant(tenant, plan.message, chosen, first=first, seed=plan.id)
 
-    def _masked(self, candidates: Candidates) -> Candidates:
+    def _mask_candidates(self, candidates: Candidates) -> Candidates:
         return mask_secrets(candidates) if self.masks else candidates
 
 

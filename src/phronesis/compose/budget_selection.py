@@ -133,7 +133,7 @@ class Selection:
         more = self._turns(rest, self._ledger.room("recent_turns"), cut=not shown)
         for index, turn in rest[more:]:
             self._drop("recent_turns", index, turn, TOTAL_BUDGET)
-        self._let_repeated_go()
+        self._drop_repeated()
 
     def let_go(self, tokens: int) -> None:
         """Drop the least valuable pieces until their estimates sum to ``tokens``: at least one.
@@ -160,7 +160,7 @@ class Selection:
                 bound = self._ledger.own(slot) < self._ledger.spare()
                 self._drop(slot, index, block, SLOT_BUDGET if bound else TOTAL_BUDGET)
             else:
-                self._take(piece)
+                self._add_piece(piece)
 
     def _summary(self, waiting: Sequence[tuple[int, Block]]) -> None:
         """Take the lines of the summary; a batch is taken whole, except the first, or none from there on.
@@ -192,7 +192,7 @@ class Selection:
             if piece is None:
                 self._drop("system_blocks", index, block, TOTAL_BUDGET)
             else:
-                self._take(piece)
+                self._add_piece(piece)
 
     def _piece(self, slot: str, index: int, block: Block, room: int) -> RenderedPiece | None:
         first = block.label is None or (slot, group_of(block)) not in self._groups
@@ -208,7 +208,7 @@ class Selection:
             piece = turn_piece(index, turn, room=room, cut=cut and not taken, count=self._count)
             if piece is None:
                 return taken
-            self._take(piece)
+            self._add_piece(piece)
             room -= piece.tokens
         return len(newest_first)
 
@@ -232,7 +232,7 @@ class Selection:
                 zone=self._candidates.zone,
             )
             if piece:
-                self._take(piece)
+                self._add_piece(piece)
                 taken += 1
             else:
                 self._drop("evidence", index, evidence, SLOT_BUDGET if held else TOTAL_BUDGET)
@@ -247,19 +247,19 @@ class Selection:
             own = source.item.citation
             if own not in origins:
                 return own in self._turned
-            return not source.beside and not source.item.ended and self._shown(origins[own])
-        return self._shown([origin for own in source.citations for origin in origins.get(own, (own,))])
+            return not source.beside and not source.item.ended and self._are_shown(origins[own])
+        return self._are_shown([origin for own in source.citations for origin in origins.get(own, (own,))])
 
-    def _shown(self, messages: Sequence[str]) -> bool:
+    def _are_shown(self, messages: Sequence[str]) -> bool:
         return bool(messages) and (self._turned | self._quoted).issuperset(messages)
 
-    def _let_repeated_go(self) -> None:
+    def _drop_repeated(self) -> None:
         """Drop evidence whose content is in a message that was taken later."""
         for piece in [one for one in self.chosen if one.slot == "evidence"]:
             if self._repeats(piece.source):
                 self._release(piece, SHOWN_ALREADY)
 
-    def _take(self, piece: RenderedPiece) -> None:
+    def _add_piece(self, piece: RenderedPiece) -> None:
         self._ledger.use(piece.slot, piece.tokens)
         self.chosen.append(piece)
         source = piece.source

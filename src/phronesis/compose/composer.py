@@ -105,13 +105,13 @@ class Layout:
         parts = [
             *([stable] if stable else ()),
             *(["\n".join([TITLES["recent_turns"], *turns])] if turns else ()),
-            *self._changing(pieces),
+            *self._changing_texts(pieces),
         ]
         return "\n\n".join([*parts, f"{TITLES['user_message']}\n{self.user_message}"])
 
     def messages(self, pieces: Sequence[RenderedPiece]) -> list[dict[str, str]]:
         """Return the messages: at most one system message, the turns, at most one data message, the user's message."""
-        stable, changing = self.stable(pieces), "\n\n".join(self._changing(pieces))
+        stable, changing = self.stable(pieces), "\n\n".join(self._changing_texts(pieces))
         return [
             *([{"role": "system", "content": stable}] if stable else ()),
             *(self._turn_message(piece) for piece in _pieces_of(pieces, "recent_turns")),
@@ -130,7 +130,7 @@ class Layout:
             ]
         )
 
-    def _changing(self, pieces: Sequence[RenderedPiece]) -> list[str]:
+    def _changing_texts(self, pieces: Sequence[RenderedPiece]) -> list[str]:
         """Return the due items and the evidence for the message."""
         due = [piece for piece in pieces if piece.due]
         lines = "\n".join(map(self._line, _pieces_of(pieces, "evidence")))
@@ -211,13 +211,13 @@ def compose(
     user's message alone does not fit: it is never cut.
     """
     count = cache(counter.count)
-    layout, ledger = _begun(candidates, budget, counter.name, count)
+    layout, ledger = _start_layout(candidates, budget, counter.name, count)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
-    boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown(selection.chosen)])
+    boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown_texts(selection.chosen)])
     introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
-    layout, tokens = _fitted(layout, selection, budget.total, count)
+    layout, tokens = _fit_layout(layout, selection, budget.total, count)
     text = layout.text(selection.chosen)
     spent = {
         "total": budget.total,
@@ -242,7 +242,7 @@ def compose(
             "cache": _cacheable(stable, text, count),
             "conflicts": _conflicts(selection.chosen),
             "dropped": selection.dropped,
-            "shortened": _shortened(selection.chosen),
+            "shortened": _shortened_rows(selection.chosen),
         },
         text=text,
         messages=layout.messages(selection.chosen),
@@ -257,13 +257,13 @@ def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter)
     Raises BudgetTooSmall as ``compose`` does.
     """
     count = cache(counter.count)
-    _, ledger = _begun(candidates, budget, counter.name, count)
+    _, ledger = _start_layout(candidates, budget, counter.name, count)
     selection = Selection(dataclasses.replace(candidates, evidence=()), budget=budget, ledger=ledger, count=count)
     selection.fill()
     return frozenset(one for block in _blocks(selection.chosen, "system_blocks") for one in block.citations)
 
 
-def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, SlotLedger]:
+def _start_layout(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, SlotLedger]:
     """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
@@ -285,7 +285,7 @@ def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
     return minimum
 
 
-def _fitted(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
+def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
     """Return the layout with aliases, and its tokens, at most ``total``.
 
     Token counts are not additive under BPE: the whole is sometimes more than the sum of its parts, and then the least
@@ -329,7 +329,7 @@ def _frame(candidates: Candidates, language: str, count: Count) -> int:
     return count(preamble(language, SAMPLE)) + titles + fence + 2 * MESSAGE_OVERHEAD
 
 
-def _shown(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
+def _shown_texts(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
     for piece in chosen:
         yield piece.text
         yield piece.heading
@@ -337,16 +337,16 @@ def _shown(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
             yield speaker(piece.source)
 
 
-def _of(chosen: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
+def _slot_pieces(chosen: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
     return sorted((piece for piece in chosen if piece.slot == slot), key=lambda piece: piece.index)
 
 
 def _blocks(chosen: Sequence[RenderedPiece], slot: str) -> list[Block]:
-    return [piece.source for piece in _of(chosen, slot) if isinstance(piece.source, Block)]
+    return [piece.source for piece in _slot_pieces(chosen, slot) if isinstance(piece.source, Block)]
 
 
 def _evidence(chosen: Sequence[RenderedPiece]) -> list[Evidence]:
-    return [piece.source for piece in _of(chosen, "evidence") if isinstance(piece.source, Evidence)]
+    return [piece.source for piece in _slot_pieces(chosen, "evidence") if isinstance(piece.source, Evidence)]
 
 
 def _conflicts(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
@@ -358,7 +358,7 @@ def _conflicts(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
     ]
 
 
-def _shortened(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
+def _shortened_rows(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
     ordered = sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
     return [
         {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}

@@ -54,7 +54,7 @@ def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evid
     wanted = dataclasses.replace(query.wanted, kinds=(PROCEDURE,))
     asked = dataclasses.replace(query, scope=scope, wanted=wanted, limit=MAX_PROCEDURES, explain=True)
     found = searcher.search(tenant, asked)
-    bearing = [one for one in found if one.item.kind == PROCEDURE and _bears(one, found)]
+    bearing = [one for one in found if one.item.kind == PROCEDURE and _is_relevant(one, found)]
     return [one for one in bearing if _sum(one) >= NEAR * _sum(bearing[0]) or one is bearing[0]]
 
 
@@ -62,7 +62,7 @@ def _sum(one: Evidence) -> float:
     return sum((one.why or {}).values())
 
 
-def _bears(one: Evidence, found: SearchResult) -> bool:
+def _is_relevant(one: Evidence, found: SearchResult) -> bool:
     """Return whether it contains a word of the question, or is similar to it and the search does not abstain.
 
     Abstention is about whether an answer exists; a rule shares few words with a request, least of all in Chinese.
@@ -167,7 +167,7 @@ def core_memory(
     held = [item for item in held if item.id not in told]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held = sorted(held, key=lambda item: _rank(item, policy, names))[: policy.items]
-    first = [item for item in held if item.pinned or policy.pins(item) or _is_standing(item, names)]
+    first = [item for item in held if item.pinned or policy.pins(item) or _is_instruction(item, names)]
     held = [*first, *due, *held[len(first) :]]
     ids = [item.id for item in held]
     if not policy.shows_disputes(wanted):
@@ -228,7 +228,7 @@ def _day(item: Item) -> str:
 
 def _rank(item: Item, policy: CorePolicy, names: AbstractSet[str]) -> tuple[object, ...]:
     """Return the key by which core memory is sorted, the first to be kept first."""
-    first = (not _is_standing(item, names), not item.pinned, not policy.pins(item))
+    first = (not _is_instruction(item, names), not item.pinned, not policy.pins(item))
     return *first, -item.importance, not is_about(item, names)
 
 
@@ -273,9 +273,9 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: ReadCo
 
 
 def _label(item: Item, names: AbstractSet[str]) -> str:
-    return "Standing instructions" if _is_standing(item, names) else _LABELS.get(item.kind, "Pinned")
+    return "Standing instructions" if _is_instruction(item, names) else _LABELS.get(item.kind, "Pinned")
 
 
-def _is_standing(item: Item, names: AbstractSet[str]) -> bool:
+def _is_instruction(item: Item, names: AbstractSet[str]) -> bool:
     """Return whether it is the user's own standing instruction; statements of tools or models are not."""
     return item.key in STANDING and item.trust >= Trust.USER and is_about(item, names)

@@ -29,14 +29,14 @@ def side_by_side(
     Items ``apart`` are shown elsewhere. Items that may not be shown are not named either.
     """
     known = {evidence.item.id: evidence for evidence in found}
-    missing = dict.fromkeys(other for one in found for other in _others(one) if other not in known)
-    fetched = _fetched(unit, lanes, [other for other in missing if other not in apart][:MAX_FETCHED], wanted)
+    missing = dict.fromkeys(other for one in found for other in _shown_conflicts(one) if other not in known)
+    fetched = _fetch_evidence(unit, lanes, [other for other in missing if other not in apart][:MAX_FETCHED], wanted)
     partners = known | fetched
     visible = partners.keys() | apart
-    disputed_by = _both_ways([*found, *fetched.values()])
+    disputed_by = _mirror_disputes([*found, *fetched.values()])
     out: dict[str, Evidence] = {}
     for one in found:
-        for identity in (one.item.id, *(other for other in _others(one) if other in partners)):
+        for identity in (one.item.id, *(other for other in _shown_conflicts(one) if other in partners)):
             evidence = partners[identity]
             conflicts = tuple(other for other in disputed_by.get(identity, ()) if other in visible)
             outdated_by = tuple(other for other in evidence.outdated_by if other in visible)
@@ -81,11 +81,11 @@ def outweighed_items(
     return frozenset(one for one, others in disputes.items() if any(rank(other) > rank(one) for other in others))
 
 
-def _others(evidence: Evidence) -> Sequence[str]:
+def _shown_conflicts(evidence: Evidence) -> Sequence[str]:
     return evidence.beside[:CITATIONS_SHOWN]
 
 
-def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
+def _mirror_disputes(found: Sequence[Evidence]) -> dict[str, list[str]]:
     """Return the disputes in both directions: an edge is stored on one side only."""
     out: dict[str, list[str]] = {}
     for evidence in found:
@@ -97,7 +97,9 @@ def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
     return out
 
 
-def _fetched(unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: ReadConditions) -> dict[str, Evidence]:
+def _fetch_evidence(
+    unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: ReadConditions
+) -> dict[str, Evidence]:
     out: dict[str, Evidence] = {}
     for lane in lanes if ids else ():
         items = [

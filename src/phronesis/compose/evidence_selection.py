@@ -129,7 +129,7 @@ def choose_evidence(
     work = _SelectionState(asked, origins or {}, list(found[:first]))
     held = [frozenset(tokenize(text)) for text in core.words]
     words = set(tokenize(asked))
-    bearing = [one for one in found[first:] if _bears(one, work, abstaining, tools=tools)]
+    bearing = [one for one in found[first:] if _is_relevant(one, work, abstaining, tools=tools)]
     ratios = _ratios([*core.found, *bearing])[len(core.found) :]
     work.terms.update(*(tokenize(_text(one)) for one in core.found))
     later = {item_id for one in found for item_id in one.outdated_by}
@@ -139,8 +139,8 @@ def choose_evidence(
         new = len(own - work.terms) / len(own) if own else 0.0
         # Disputing items, and an item and what may have outdated it, are shown side by side, whatever words they share.
         kept_for = bool(one.beside) or one.item.id in later or bool(one.item.ended) or _is_asked_key(one)
-        if (into := _told_by(one, work)) is not None:
-            work.shown[into] = _joined(work.shown[into], one)
+        if (into := _find_repeated_line(one, work)) is not None:
+            work.shown[into] = _join_lines(work.shown[into], one)
             work.leave(one, SAME)
         elif one.item.kind == "message" and one.item.id not in later and any(terms <= told for told in held):
             work.leave(one, SAME)
@@ -151,11 +151,11 @@ def choose_evidence(
         else:
             work.shown.append(one)
             work.terms |= terms
-    lines = work.shown if documents else _own_first(work.shown, first, asked)
+    lines = work.shown if documents else _put_own_first(work.shown, first, asked)
     return EvidenceChoice(lines, work.left_out)
 
 
-def _bears(one: Evidence, work: _SelectionState, abstaining: Collection[Store], *, tools: bool) -> bool:
+def _is_relevant(one: Evidence, work: _SelectionState, abstaining: Collection[Store], *, tools: bool) -> bool:
     reason = _unfit(one, work.asked, abstaining, tools=tools)
     if reason is not None:
         work.leave(one, reason)
@@ -174,7 +174,7 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
     text = own_text(item.content, hosts=False).text
     if plain_form(text) == plain_form(asked) or (_only_asks(text) and not _is_asked_key(one)):
         return THE_QUESTION
-    return NO_CONTENT if _says_nothing(text, one) else None
+    return NO_CONTENT if _is_empty_message(text, one) else None
 
 
 def _only_asks(text: str) -> bool:
@@ -183,7 +183,7 @@ def _only_asks(text: str) -> bool:
     return shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
 
 
-def _says_nothing(text: str, one: Evidence) -> bool:
+def _is_empty_message(text: str, one: Evidence) -> bool:
     """Return whether a message has no content of its own: "OK.", "Sounds good!", 好的."""
     terms = set(tokenize(text))
     if not terms:
@@ -205,7 +205,7 @@ def _ratios(found: Sequence[Evidence]) -> list[float]:
         best[_store(one), by] = max(best.get((_store(one), by), 0.0), strength)
     top = max((_relevance(one) for one in found), default=0.0)
     held = {
-        _store(one): _said_of(one)
+        _store(one): _coverage_of(one)
         for one, (strength, by) in zip(found, strengths, strict=True)
         if by == "shares" and strength == best[_store(one), by] and JUDGED not in (one.why or {})
     }
@@ -217,7 +217,7 @@ def _ratios(found: Sequence[Evidence]) -> list[float]:
         most = best[_store(one), by]
         ratio = strength / most if most > 0 else 1.0
         ratio = min(1.0, ratio * NEAR / BESIDE) if by == "support" else ratio
-        if by == "shares" and ratio < NEAR and _said_of(one) > held.get(_store(one), 1.0):
+        if by == "shares" and ratio < NEAR and _coverage_of(one) > held.get(_store(one), 1.0):
             ratio = NEAR  # the best one leads by speaker and names, and covers less of the question
         out.append(ratio if _relevance(one) >= BESIDE * top else 0.0)
     return out
@@ -238,7 +238,7 @@ def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
     return (support(why), "support") if few else (max(0.0, sum(shares)), "shares")
 
 
-def _said_of(one: Evidence) -> float:
+def _coverage_of(one: Evidence) -> float:
     """Return how much of the question a result covers by words and similarity, regardless of speaker and names."""
     return support({name: value for name, value in (one.why or {}).items() if name not in (MENTIONED, TIMED)})
 
@@ -251,7 +251,7 @@ def _is_asked_key(one: Evidence) -> bool:
     return (one.why or {}).get("key", 0.0) > 0
 
 
-def _told_by(one: Evidence, work: _SelectionState) -> int | None:
+def _find_repeated_line(one: Evidence, work: _SelectionState) -> int | None:
     """Return the index of a shown line with the same content: the source message, or a repetition of it."""
     if one.item.kind == SECTION or one.beside or one.item.ended:
         return None
@@ -266,10 +266,10 @@ def _told_by(one: Evidence, work: _SelectionState) -> int | None:
     return None
 
 
-def _joined(shown: Evidence, one: Evidence) -> Evidence:
+def _join_lines(shown: Evidence, one: Evidence) -> Evidence:
     """Return a line that cites another one too, with the newer of two with the same text."""
     newer = shown
-    if one.item.kind == shown.item.kind and _said(one) > _said(shown):
+    if one.item.kind == shown.item.kind and _time_of(one) > _time_of(shown):
         newer = dataclasses.replace(shown, item=one.item)
     ids = (shown.item.id, *shown.same, one.item.id, *one.same)
     same = tuple(one for one in dict.fromkeys(ids) if one != newer.item.id)
@@ -277,7 +277,7 @@ def _joined(shown: Evidence, one: Evidence) -> Evidence:
     return dataclasses.replace(newer, same=same, sources=sources)
 
 
-def _own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Evidence]:
+def _put_own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Evidence]:
     """Return the lines with the user's own memories before documents if the message asks about the user."""
     rest = list(shown[first:])
     if voice_of(asked) == "user":
@@ -285,7 +285,7 @@ def _own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Eviden
     return [*shown[:first], *rest]
 
 
-def _said(one: Evidence) -> datetime:
+def _time_of(one: Evidence) -> datetime:
     return one.item.occurred_at or one.item.recorded_at
 
 

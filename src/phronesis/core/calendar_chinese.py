@@ -71,7 +71,7 @@ def _side(parts: Parts) -> int:
     return _SIDES[parts.get("q") or "这"]
 
 
-def _written(parts: Parts, reference: Reference) -> Span:
+def _parse_dated(parts: Parts, reference: Reference) -> Span:
     """Read a date with a year: 2023年, 二零二三年五月, 去年五月四号, 今年夏天, 明年年底."""
     name = parts.get("n")
     relative = name is not None
@@ -127,7 +127,7 @@ def _weekend(_parts: Parts, reference: Reference) -> Span:
     return a_weekend(nearest_weekday(reference, 5).first)
 
 
-def _away(parts: Parts, reference: Reference) -> Span | None:
+def _parse_distance(parts: Parts, reference: Reference) -> Span | None:
     """Read 三天前, 两个星期后, 几个月前, 半年后, 一年多以前."""
     side = -1 if parts.get("a") == "前" else 1
     unit = _UNITS.get(parts.get("u") or "", "week")
@@ -169,7 +169,7 @@ def _part_of_year(parts: Parts, reference: Reference) -> Span:
     )
 
 
-def _few_days(parts: Parts, reference: Reference) -> Span:
+def _parse_few_days(parts: Parts, reference: Reference) -> Span:
     """Read 前几天 and 前两天 (lately), 过几天 (soon), 这几天."""
     low, high = FEW
     match parts.get("b"):
@@ -185,7 +185,7 @@ def _of_month(parts: Parts, reference: Reference) -> Span:
     return nearest_of_month(reference, _number(parts.get("d")))
 
 
-def _end_of(parts: Parts, reference: Reference) -> Span:
+def _parse_part_of_unit(parts: Parts, reference: Reference) -> Span:
     """Read 月底 and 年初 as those of the month and year in which the text was written."""
     part = _PARTS.get(parts.get("p") or "", 2)
     if parts.get("u") == "月":
@@ -215,27 +215,27 @@ _RULES: Final = [
         rf"{_UNIT}(?![前后後])",
         _stretch,
     ),
-    Rule("written", rf"{_YEAR}(?:的?{_SEASON}|{_MONTH}(?:份?{_PART}|{_DAY})?)?", _written),
+    Rule("written", rf"{_YEAR}(?:的?{_SEASON}|{_MONTH}(?:份?{_PART}|{_DAY})?)?", _parse_dated),
     Rule("holiday", f"(?P<n>去年|今年|明年)?的?(?P<h>{'|'.join(_HOLIDAYS)})(?:节|假期)?", _holiday),
     Rule(
         "named_year",
         rf"{_NAMED_YEAR}(?:的?{_SEASON}|的?{_MONTH}(?:份?{_PART}|{_DAY})?|年?(?P<e>初|中|底|末))?",
-        _written,
+        _parse_dated,
     ),
     Rule("month_day", rf"{_MONTH}{_DAY}", _month_day),
     Rule("beside_month", rf"{_SIDE}月(?!饼|亮|光|球)(?:份?{_PART}|的?{_DAY})?", _beside_month),
     Rule("weekday", rf"(?<!每)(?<!每[个個])(?:{_SIDE})?{_WEEKDAY}", _weekday),
     Rule("week", rf"{_SIDE}(?:{_WEEK}(?P<e>末)?|(?P<x>周末))", _week),
     Rule("weekend", "(?<![每到])(?:周|週)末(?!都|总|一般|经常|常)", _weekend),
-    Rule("away", rf"{_COUNT}{_UNIT}(?:之|以)?(?P<a>前|[后後](?!悔|备))", _away),
-    Rule("few_days", "(?P<b>前|这|這|过|過)[几幾两]天", _few_days),
+    Rule("away", rf"{_COUNT}{_UNIT}(?:之|以)?(?P<a>前|[后後](?!悔|备))", _parse_distance),
+    Rule("few_days", "(?P<b>前|这|這|过|過)[几幾两]天", _parse_few_days),
     Rule(
         "named_day",
         "(?P<r>大前|大[后後]|(?<![以之])前|昨|今|明|(?<![以之今往最])[后後])(?:[天日](?!真|气|赋)|晚|早|夜)",
         _named_day,
     ),
     Rule("named_day_spoken", "(?P<r>昨|(?<![一-鿿])明)(?:儿个?|个儿?)(?![子女媳童科人月性])", _named_day),
-    Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)", _end_of),
+    Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)", _parse_part_of_unit),
     Rule("month", rf"(?<![个個\d]){_MONTH}份?{_PART}?", _month),
     Rule("of_month", rf"(?:(?<!\w)|(?<=[到在是前于这我们])){_DAY}", _of_month),
     Rule("season", _SEASON, _season),

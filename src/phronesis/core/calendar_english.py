@@ -105,7 +105,7 @@ def _side(text: str | None) -> int:
     return -1 if word.endswith(("last", "past", "previous")) else 1 if word.endswith(("next", "coming")) else 0
 
 
-def _third(text: str | None) -> int:
+def _third_in(text: str | None) -> int:
     word = (text or "").casefold()
     return 0 if "early" in word or "start" in word or "beginning" in word else 1 if "mid" in word else 2
 
@@ -144,13 +144,13 @@ def _month_of_year(parts: Parts, reference: Reference) -> Span:
     elif year:
         span = a_month(reference.day.year + _side(year.split()[0]), month)
     elif parts.get("q"):
-        span = _beside(reference, [a_month(reference.day.year + n, month) for n in (-1, 0, 1)], _side(parts.get("q")))
+        span = _select(reference, [a_month(reference.day.year + n, month) for n in (-1, 0, 1)], _side(parts.get("q")))
     else:
         span = nearest_month(reference, month)
-    return a_third(span, _third(parts.get("p"))) if parts.get("p") else span
+    return a_third(span, _third_in(parts.get("p"))) if parts.get("p") else span
 
 
-def _beside(reference: Reference, spans: list[Span], side: int) -> Span:
+def _select(reference: Reference, spans: list[Span], side: int) -> Span:
     """Return the last span that has ended, the first that has not begun, or the one of this year."""
     if side < 0:
         return [span for span in spans if span.last < reference.day][-1]
@@ -166,7 +166,7 @@ def _season_of_year(parts: Parts, reference: Reference) -> Span:
         return a_season(reference.day.year + _side(year.split()[0]), season)
     if parts.get("q"):
         seasons = [a_season(reference.day.year + n, season) for n in (-2, -1, 0, 1)]
-        return _beside(reference, seasons if _side(parts.get("q")) < 0 else seasons[1:], _side(parts.get("q")))
+        return _select(reference, seasons if _side(parts.get("q")) < 0 else seasons[1:], _side(parts.get("q")))
     return nearest_season(reference, season)
 
 
@@ -178,7 +178,7 @@ def _named_day(parts: Parts, reference: Reference) -> Span:
     return shift_unit(reference.day, "day", ahead)
 
 
-def _counted(parts: Parts) -> tuple[int, int]:
+def _count_range(parts: Parts) -> tuple[int, int]:
     word = re.sub(r"\s+", " ", (parts.get("n") or "").casefold())
     if word.endswith(("few", "several")):
         return FEW
@@ -191,12 +191,12 @@ def _unit(parts: Parts) -> Unit:
     return cast("Unit", _BRIEF.get(unit, unit))
 
 
-def _away(parts: Parts, reference: Reference, *, side: int) -> Span | None:
+def _distance(parts: Parts, reference: Reference, *, side: int) -> Span | None:
     unit = _unit(parts)
     if (parts.get("n") or "").casefold().startswith("half"):
         halved: tuple[Unit, int] = ("month", 6) if unit == "year" else ("day", 15)
         return shift_unit(reference.day, halved[0], halved[1] * side)
-    low, high = _counted(parts)
+    low, high = _count_range(parts)
     return unit_range(reference.day, unit, *sorted((side * low, side * high))) if low else None
 
 
@@ -215,7 +215,7 @@ def _beside_unit(parts: Parts, reference: Reference) -> Span:
 
 def _stretch(parts: Parts, reference: Reference) -> Span | None:
     unit, side = _unit(parts), _side(parts.get("q"))
-    _, high = _counted(parts)
+    _, high = _count_range(parts)
     if not high:
         return None
     far, near = shift_unit(reference.day, unit, side * high), reference.day
@@ -224,10 +224,10 @@ def _stretch(parts: Parts, reference: Reference) -> Span | None:
     return days(far.first, near, unit) if side < 0 else days(near, far.last, unit)
 
 
-def _end_of(parts: Parts, reference: Reference) -> Span:
+def _unit_part(parts: Parts, reference: Reference) -> Span:
     unit = cast("Unit", (parts.get("u") or "").casefold())
     whole = shift_unit(reference.day, unit, _side(parts.get("q")))
-    third = _third(parts.get("p"))
+    third = _third_in(parts.get("p"))
     if unit == "year":
         return a_month(whole.first.year, (1, 6, 12)[third])
     if unit == "month":
@@ -254,7 +254,7 @@ def _of_month(parts: Parts, reference: Reference) -> Span:
     return nearest_of_month(reference, _ordinal(parts.get("d")))
 
 
-def _nothing(_parts: Parts, _reference: Reference) -> None:
+def _no_date(_parts: Parts, _reference: Reference) -> None:
     """Return no date for recurring times."""
 
 
@@ -270,7 +270,7 @@ def _holiday(parts: Parts, reference: Reference) -> Span:
         return a_day(date(int(parts.get("y") or 0), month, day), relative=False)
     if parts.get("q"):
         there = [a_day(date(reference.day.year + n, month, day)) for n in (-1, 0, 1)]
-        return _beside(reference, there, _side(parts.get("q")))
+        return _select(reference, there, _side(parts.get("q")))
     return nearest_day(reference, month, day)
 
 
@@ -316,18 +316,18 @@ RULES: Final = [
         r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
         _named_day,
     ),
-    Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", partial(_away, side=-1)),
-    Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", partial(_away, side=1)),
-    Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", partial(_away, side=1)),
+    Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", partial(_distance, side=-1)),
+    Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", partial(_distance, side=1)),
+    Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", partial(_distance, side=1)),
     Rule("before_last", r"the (?P<u>week|weekend|month|year) (?P<z>before last|after next)\b", _beside_unit),
     Rule("beside_unit", rf"{_SIDE} (?P<u>weekend|week|month|year|quarter|wkend|wk|mth|yr)\b", _beside_unit),
     Rule("stretch", rf"(?:the )?(?P<q>last|past|previous|next|coming) {_COUNT} {_UNIT}", _stretch),
     Rule(
         "end_of",
         r"(?:the )?(?P<p>start|beginning|middle|end) of (?P<q>the|this|next|last) (?P<u>week|month|year)\b",
-        _end_of,
+        _unit_part,
     ),
-    Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _nothing),
+    Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _no_date),
     Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b|{_PART_OF_DAY})", _weekday),
     Rule("weekday_beside", rf"{_SIDE} (?P<v>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b(?!['’])", _weekday),
     Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),

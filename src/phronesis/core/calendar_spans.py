@@ -73,7 +73,7 @@ class Grammar:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        named = [f"(?P<{rule.name}>{_renamed(rule)})" for rule in self._rules.values()]
+        named = [f"(?P<{rule.name}>{_rename_groups(rule)})" for rule in self._rules.values()]
         return re.compile(self._before + "(?:" + "|".join(named) + ")")
 
     @cached_property
@@ -103,7 +103,7 @@ class Grammar:
         return self._pattern.search(text) is not None
 
 
-def _renamed(rule: Rule) -> str:
+def _rename_groups(rule: Rule) -> str:
     spaced = rule.pattern.replace(" ?", r"\s?").replace(" ", r"\s{1,2}")
     return spaced.replace("(?P<", f"(?P<{rule.name}__").replace("(?P=", f"(?P={rule.name}__")
 

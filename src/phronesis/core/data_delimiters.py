@@ -110,7 +110,7 @@ def own_text(text: str, *, hosts: bool = True) -> OwnText:
     """Return ``text`` without contexts, and with ``hosts`` without the blocks of hosts."""
     spans = context_spans(text)
     if hosts and "</" in text:
-        spans = _merged([*spans, *_elements(text)])
+        spans = _merge_spans([*spans, *_elements(text)])
     if not spans:
         return OwnText(text)
     pieces: list[str] = []
@@ -139,9 +139,9 @@ def context_spans(text: str) -> list[Span]:
     cited = [line for line in lines if _cites(text[slice(*line)])]
     if not fences and not cited:
         return []
-    spans = _merged([*fences, *cited, *(line for line in lines if _explains(text[slice(*line)]))])
+    spans = _merge_spans([*fences, *cited, *(line for line in lines if _explains(text[slice(*line)]))])
     titles = [line for line in lines if text[slice(*line)].strip(_QUOTING) in _TITLES]
-    return _merged([*spans, *_sections(text, lines, spans, titles)])
+    return _merge_spans([*spans, *_sections(text, lines, spans, titles)])
 
 
 def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: Sequence[Span]) -> list[Span]:
@@ -192,12 +192,12 @@ def _elements(text: str) -> list[Span]:
             opened[name].append(tag)
         elif opened[name]:
             first = opened[name].pop()
-            if _at_edge(text, first) and _at_edge(text, tag):
+            if _is_at_edge(text, first) and _is_at_edge(text, tag):
                 out.append((first.start(), tag.end()))
     return out
 
 
-def _at_edge(text: str, tag: re.Match[str]) -> bool:
+def _is_at_edge(text: str, tag: re.Match[str]) -> bool:
     """Return whether a tag is at the beginning or the end of its line."""
     before, after = text[max(0, tag.start() - _INDENT) : tag.start()], text[tag.end() : tag.end() + _INDENT]
     begins = before.rstrip(" \t")[-1:] == "\n" or (not before.strip(" \t") and tag.start() <= _INDENT)
@@ -213,7 +213,7 @@ def _lines(text: str) -> list[Span]:
     return out
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
+def _merge_spans(spans: Iterable[Span]) -> list[Span]:
     out: list[Span] = []
     for start, end in sorted(spans):
         if out and start <= out[-1][1]:

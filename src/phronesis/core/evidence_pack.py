@@ -44,7 +44,7 @@ def evidence_from_dict(value: object, *, field: str = "evidence") -> Evidence:
         sources=tuple(parse_list(given.get("sources", ()), f"{field}.sources", _source)),
         conflicts=tuple(parse_list(given.get("conflicts", ()), f"{field}.conflicts", _id)),
         outdated_by=tuple(parse_list(given.get("outdated_by", ()), f"{field}.outdated_by", _id)),
-        why=_why(given.get("why"), f"{field}.why"),
+        why=_parse_shares(given.get("why"), f"{field}.why"),
     )
 
 
@@ -115,7 +115,7 @@ def _source(value: object, field: str) -> Source:
     return Source(**known)
 
 
-def _why(value: object, field: str) -> Mapping[str, float] | None:
+def _parse_shares(value: object, field: str) -> Mapping[str, float] | None:
     if value is None:
         return None
     given = parse_mapping(value, field)
@@ -161,7 +161,7 @@ def _share(value: object, field: str) -> float:
     return number
 
 
-def _whole(value: object, field: str) -> int:
+def _parse_count(value: object, field: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise InputError(f"{field} must be a whole number of at most 63 bits", field=field)
     return value
@@ -231,7 +231,7 @@ _FIELDS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("id", "entry_id"), _id),
     **dict.fromkeys(_NAMES, name_of),
     **dict.fromkeys(TIME_FIELDS, _moment),
-    **dict.fromkeys(("version", "importance", "position"), _whole),
+    **dict.fromkeys(("version", "importance", "position"), _parse_count),
     **dict.fromkeys(("metadata", "data"), _members),
     "kind": _one_of(KINDS),
     "content": _text,

@@ -68,7 +68,7 @@ def _empty_segment() -> _Segment:
     return _Segment(np.empty(0, np.uint64), np.empty(0, np.int32), np.empty(0, np.uint16))
 
 
-def _joined(first: _Segment, second: _Segment) -> _Segment:
+def _join_segments(first: _Segment, second: _Segment) -> _Segment:
     term = np.concatenate((first.term, second.term))
     # Stable sort merges the two sorted runs in linear time (numpy's timsort).
     order = term.argsort(kind="stable")
@@ -148,17 +148,17 @@ class ScopeIndex:
         start, end = self._rows, self._rows + len(lengths)
         if end > len(self._lengths):
             capacity = max(end, 2 * len(self._lengths))
-            self._lengths = _grown(self._lengths, capacity)
-            self._alive = _grown(self._alive, capacity)
+            self._lengths = _grow_array(self._lengths, capacity)
+            self._alive = _grow_array(self._alive, capacity)
         self._lengths[start:end] = lengths
         self._alive[start:end] = True
         self._rows = end
         self._doc_count += len(lengths)
 
     def _append_block(self, block: _Segment) -> None:
-        tail = _joined(self._tail, block) if len(self._tail.term) else block
+        tail = _join_segments(self._tail, block) if len(self._tail.term) else block
         if len(tail.term) > max(TAIL_POSTINGS, len(self._main.term) // TAIL_SHARE):
-            self._main = _joined(self._main, tail) if len(self._main.term) else tail
+            self._main = _join_segments(self._main, tail) if len(self._main.term) else tail
             tail = _empty_segment()
         self._tail = tail
 
@@ -189,7 +189,7 @@ class ScopeIndex:
         return found
 
 
-def _grown(array: npt.NDArray[_Scalar], capacity: int) -> npt.NDArray[_Scalar]:
+def _grow_array(array: npt.NDArray[_Scalar], capacity: int) -> npt.NDArray[_Scalar]:
     bigger = np.zeros(capacity, array.dtype)
     bigger[: len(array)] = array
     return bigger

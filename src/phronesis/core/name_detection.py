@@ -109,7 +109,7 @@ def find_mentions(text: str) -> list[NameMatch]:
         for match in pattern.finditer(scanned):
             if kind == "name" and match[group].casefold() in _COMMON:
                 continue
-            one = _trimmed(match[group], kind, match.start(group))
+            one = _trim_match(match[group], kind, match.start(group))
             if one.surface and len(one.surface) <= MAX_SURFACE and not any(taken[one.start : one.end]):
                 (names if kind == "name" else found).append(one)
                 taken[one.start : one.end] = b"\1" * len(one.surface)
@@ -119,7 +119,7 @@ def find_mentions(text: str) -> list[NameMatch]:
     return sorted(found, key=lambda one: one.start)[:MAX_MENTIONS]
 
 
-def _trimmed(surface: str, kind: str, start: int) -> NameMatch:
+def _trim_match(surface: str, kind: str, start: int) -> NameMatch:
     surface = surface.rstrip(".,;:!?'’")
     if kind == "name":
         words = surface.split(" ")

@@ -16,17 +16,17 @@ _FOLD: Final = re.compile(r"\n +")
 def parse_folded(file: str, source: str) -> dict[str, Any]:
     """Return the tables of a TOML text, with strings unfolded. PhronesisError names an invalid file."""
     try:
-        unfolded: dict[str, Any] = _unfolded(tomllib.loads(source))
+        unfolded: dict[str, Any] = _unfold_lines(tomllib.loads(source))
     except tomllib.TOMLDecodeError as error:
         raise PhronesisError(f"{file} is no TOML: {error}") from error
     return unfolded
 
 
-def _unfolded(value: Any) -> Any:
+def _unfold_lines(value: Any) -> Any:
     if isinstance(value, str):
         return _FOLD.sub("", value)
     if isinstance(value, list):
-        return [_unfolded(one) for one in value]
+        return [_unfold_lines(one) for one in value]
     if isinstance(value, dict):
-        return {name: _unfolded(one) for name, one in value.items()}
+        return {name: _unfold_lines(one) for name, one in value.items()}
     return value

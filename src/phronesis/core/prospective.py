@@ -48,7 +48,7 @@ def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
 def is_lapsed(item: Item, now: datetime) -> bool:
     """Return whether an item without an end has been overdue for so long that contexts no longer show it."""
     due = due_of(item)
-    return due is not None and item.valid_to is None and _clock(due, now) - _passes(due) > OVERDUE_SHOWN
+    return due is not None and item.valid_to is None and _clock(due, now) - _end_of_due(due) > OVERDUE_SHOWN
 
 
 def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
@@ -65,8 +65,8 @@ def in_words(item: Item, now: datetime) -> str:
     due = due_of(item)
     if due is None:
         return ""
-    said = f"{'was due' if _clock(due, now) > _passes(due) else 'due'} {_written(due)}"
-    return said if item.valid_to is None else f"{said}; expires {_written(item.valid_to)}"
+    said = f"{'was due' if _clock(due, now) > _end_of_due(due) else 'due'} {_format_due(due)}"
+    return said if item.valid_to is None else f"{said}; expires {_format_due(item.valid_to)}"
 
 
 def _is_day(due: datetime) -> bool:
@@ -78,11 +78,11 @@ def _clock(due: datetime, now: datetime) -> datetime:
     return now.replace(tzinfo=UTC) if _is_day(due) else now
 
 
-def _passes(due: datetime) -> datetime:
+def _end_of_due(due: datetime) -> datetime:
     """Return when a due time has passed; the last representable day has no end."""
     return due + _DAY if _is_day(due) and due < _LAST_DAY else due
 
 
-def _written(moment: datetime) -> str:
+def _format_due(moment: datetime) -> str:
     day = moment.date().isoformat()
     return day if _is_day(moment) else f"{day} {moment:%H:%M} UTC"

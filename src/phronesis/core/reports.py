@@ -69,11 +69,11 @@ def by_day(calls: Iterable[ModelCall]) -> list[ModelCall]:
     for one in calls:
         key = (day_of(one.at), one.role, one.model)
         known = out.get(key)
-        out[key] = replace(one, at=key[0], status=FOLDED) if known is None else _together(known, one)
+        out[key] = replace(one, at=key[0], status=FOLDED) if known is None else _add_calls(known, one)
     return list(out.values())
 
 
-def _together(known: ModelCall, one: ModelCall) -> ModelCall:
+def _add_calls(known: ModelCall, one: ModelCall) -> ModelCall:
     return replace(
         known,
         prompt_tokens=known.prompt_tokens + one.prompt_tokens,

@@ -246,7 +246,7 @@ class RetrievalPlan(Record):
         read = Fields(given, known=[one.name for one in fields(cls)])
         message = read.text("message")
         queries = _queries(read) or (SubQuery(message),)
-        modes, kinds, filters = _narrowing(read)
+        modes, kinds, filters = _parse_modes_and_kinds(read)
         asks = read.flag("resources_needed", default=read.get("resources") is not None)
         whole = {"queries": queries, "modes": modes, "kinds": kinds, "filters": filters}
         plan = cls(
@@ -270,7 +270,7 @@ class RetrievalPlan(Record):
             valid_at=read.moment("valid_at"),
             reasons=read.texts("reasons", most=MAX_REASONS),
             made_by=read.text("made_by", CALLER),
-            degraded=_degraded(read),
+            degraded=_parse_degraded(read),
         )
         if plan.resources is not None and not asks:
             raise read.wrong("resources_needed", "is false, and resources is given: leave one of them out")
@@ -288,7 +288,7 @@ def _queries(read: Fields) -> tuple[SubQuery, ...]:
     )
 
 
-def _narrowing(read: Fields) -> tuple[tuple[Mode, ...], tuple[str, ...] | None, Mapping[str, Any] | None]:
+def _parse_modes_and_kinds(read: Fields) -> tuple[tuple[Mode, ...], tuple[str, ...] | None, Mapping[str, Any] | None]:
     found = read.texts("modes", most=len(MODES), known=MODES)
     modes: tuple[Mode, ...] = tuple(mode for mode in MODES if mode in found) if found else MODES
     kinds = read.texts("kinds", most=len(KINDS), known=KINDS) if read.get("kinds") is not None else None
@@ -314,7 +314,7 @@ def _sub_plan(read: Fields, store: Store, whole: Mapping[str, Any], *, asked: bo
     inner = read.inner(store, [one.name for one in fields(SubPlan)])
     if inner is None:
         return None
-    modes, kinds, filters = _narrowing(inner)
+    modes, kinds, filters = _parse_modes_and_kinds(inner)
     return SubPlan(
         inner.word("store", (store,), store),
         _queries(inner) or whole["queries"],
@@ -336,7 +336,7 @@ def _scope(read: Fields) -> Scope:
     )
 
 
-def _degraded(read: Fields) -> tuple[Degraded, ...]:
+def _parse_degraded(read: Fields) -> tuple[Degraded, ...]:
     names = [one.name for one in fields(Degraded)]
     return tuple(Degraded(**{name: row.text(name) for name in names}) for row in read.each("degraded", names, most=8))
 

@@ -147,7 +147,7 @@ class _Format:
 
 
 @cache
-def _compiled(kind: str, literal: str, pattern: str) -> _Format:
+def _compile_format(kind: str, literal: str, pattern: str) -> _Format:
     return _Format(kind, literal, re.compile(pattern))
 
 
@@ -184,7 +184,7 @@ def find_formats(text: str, low: str) -> list[Span]:
     for kind, literal, pattern in _ROWS:
         if literal not in low:
             continue
-        form = _compiled(kind, literal, pattern)
+        form = _compile_format(kind, literal, pattern)
         for at in places(low, literal):
             match = form.pattern.match(text, at)
             if match is None:

@@ -95,7 +95,7 @@ class ComparedTexts:
 
     def repeated_by(self, part: str) -> list[str]:
         """Return the ids of the texts that together contain a part; none when it says something new."""
-        words = _framed(words_of(part))
+        words = _strip_frame(words_of(part))
         runs = set(_runs(words))
         if not runs:
             return []
@@ -137,26 +137,26 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def words_of(text: str) -> list[str]:
     """Return a text's words in compared form: Chinese by character, persons unified, inflections removed."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    return [word for token in _TOKEN.findall(plain) for word in _compared(token)]
+    return [word for token in _TOKEN.findall(plain) for word in _comparable_terms(token)]
 
 
-def _compared(token: str) -> list[str]:
+def _comparable_terms(token: str) -> list[str]:
     if token in _DROPPED:
         return []
     if token in _PERSONS:
         return [SOMEBODY]
     if token.endswith("n't"):
-        return [*_compared(token[:-3]), "not"]
+        return [*_comparable_terms(token[:-3]), "not"]
     stem, mark, ending = token.partition("'")
     if mark:
-        return [*_compared(stem), *([_SAME[f"'{ending}"]] if f"'{ending}" in _SAME else [])]
+        return [*_comparable_terms(stem), *([_SAME[f"'{ending}"]] if f"'{ending}" in _SAME else [])]
     if token in _SAME:
         return [_SAME[token]]
     plural = token.isascii() and len(token) > RUN and token.endswith("s") and not token.endswith("ss")
     return [token[:-1] if plural else token]
 
 
-def _framed(words: Sequence[str]) -> Sequence[str]:
+def _strip_frame(words: Sequence[str]) -> Sequence[str]:
     """Return a part's words without introduction ("as you told me, …") and closing, but with possessives."""
     telling = [n for n, word in enumerate(words) if word not in _SMALL and word != SOMEBODY]
     if not telling:

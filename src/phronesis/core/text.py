@@ -178,7 +178,7 @@ def without_citations(text: str) -> str:
     """Return cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` likewise, so that text cannot cite."""
     if text.isascii() and "[" not in text:
         return text
-    return _ALIAS.sub(_quoted_alias, _CITATION.sub(_quoted, text))
+    return _ALIAS.sub(_quoted_alias, _CITATION.sub(_quote_alias, text))
 
 
 def label(text: str) -> str:
@@ -242,7 +242,7 @@ def _without_square(found: re.Match[str]) -> str:
     return "&#91;" if _read(found[1]).lstrip("/⁄∕").startswith(_TEMPLATE_WORDS) else found[0]
 
 
-def _quoted(found: re.Match[str]) -> str:
+def _quote_alias(found: re.Match[str]) -> str:
     return "[quoted mem:" if _read(found[1]) == "mem" else found[0]
 
 

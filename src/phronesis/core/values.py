@@ -275,14 +275,14 @@ def normal_value(form: str, value: str, *, at: datetime | None = None) -> str:
     return NORMALISERS[form](value)
 
 
-def _folded(value: str) -> str:
+def _fold_value(value: str) -> str:
     """Return a value normalised in width, case, spaces and surrounding punctuation."""
     wide = unicodedata.normalize("NFKC", value[:MAX_VALUE])
     text = unicodedata.normalize("NFKC", wide.casefold())
     return " ".join(text.split())[:MAX_VALUE].strip(_ENDS)
 
 
-def _settled(value: str, step: Callable[[str], str]) -> str:
+def _repeat_until_stable(value: str, step: Callable[[str], str]) -> str:
     """Repeat a shortening step until the text no longer changes."""
     while (shorter := step(value)) != value:
         value = shorter
@@ -293,27 +293,27 @@ def normal_text(value: str) -> str:
     """Return a text without its case, width, end punctuation, leading article and closing particle."""
 
     def step(text: str) -> str:
-        text = _folded(text)
+        text = _fold_value(text)
         text = _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
-        return _folded(_PARTICLE.sub("", text))
+        return _fold_value(_PARTICLE.sub("", text))
 
-    return _settled(value, step)
+    return _repeat_until_stable(value, step)
 
 
 def _name(value: str) -> str:
-    return _settled(value, _folded)
+    return _repeat_until_stable(value, _fold_value)
 
 
 def _place(value: str) -> str:
     def step(text: str) -> str:
-        text = _folded(text)
+        text = _fold_value(text)
         return _CITY.sub("", text.removeprefix("the ").removeprefix("city of "))
 
-    return _settled(value, step)
+    return _repeat_until_stable(value, step)
 
 
 def _number(value: str) -> str:
-    text = _AGE.sub("", _folded(value))
+    text = _AGE.sub("", _fold_value(value))
     if _NUMBER.fullmatch(text) is None:
         return normal_text(value)
     number = parse_number(text.removesuffix("k").strip())
@@ -334,7 +334,7 @@ def _email(value: str) -> str:
 
 def _phone(value: str) -> str:
     """Keep the digits, and the plus of an international number; 00 before it is a plus."""
-    text = _folded(value)
+    text = _fold_value(value)
     digits = "".join(char for char in text if char.isdecimal())
     if not digits:
         return normal_text(value)
@@ -346,28 +346,28 @@ def _url(value: str) -> str:
     text = unicodedata.normalize("NFKC", value[:MAX_VALUE]).strip(_ENDS + "<>").rstrip("/")
     scheme, _, rest = text.partition("://")
     if not rest:
-        return _settled(value, lambda one: _folded(one).rstrip("/"))
+        return _repeat_until_stable(value, lambda one: _fold_value(one).rstrip("/"))
     host, slash, path = rest.partition("/")
     return f"{scheme.casefold()}://{host.casefold()}{slash}{path}"
 
 
 def _date(value: str, at: datetime | None) -> str:
     """Return 2023-05-04, 2023-05, 2023, or --05-04 for a day of every year; a text where there is no date."""
-    text = _folded(value)
+    text = _fold_value(value)
     if _DATE.fullmatch(text):
         return text
     one, other = (find_times(text, anchor) for anchor in _ANCHORS)
     if len(one) != 1 or len(other) != 1:
         return normal_text(value)
     if not one[0].relative:
-        return _dated(one[0])
+        return _format_date(one[0])
     day = one[0].first.isoformat()[5:]
     if one[0].precision == "day" and day == other[0].first.isoformat()[5:]:
         return f"--{day}"
-    return normal_text(value) if at is None else _dated(find_times(text, at)[0])
+    return normal_text(value) if at is None else _format_date(find_times(text, at)[0])
 
 
-def _dated(time: TimeSpan) -> str:
+def _format_date(time: TimeSpan) -> str:
     return time.first.isoformat()[: {"year": 4, "month": 7}.get(time.precision, 10)]
 
 

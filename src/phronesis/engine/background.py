@@ -104,7 +104,7 @@ class Background:
 
     def _loop(self) -> None:
         while not self._stop.is_set():
-            if not self._wake.wait(IDLE_SECONDS) and self._ended():
+            if not self._wake.wait(IDLE_SECONDS) and self._try_to_end():
                 return
             self._wait_for_pause(MAX_PAUSES)
             self._pressing = False
@@ -122,7 +122,7 @@ class Background:
                 self._again = False
                 self._wake.set()
 
-    def _ended(self) -> bool:
+    def _try_to_end(self) -> bool:
         """End the thread unless new work arrived: a later ``wake`` finds it running or starts another."""
         with self._starting:
             if not self._wake.is_set():
@@ -155,7 +155,7 @@ def failed_entries(unit: Unit) -> list[Entry]:
 
 def failed_jobs(unit: Unit) -> list[Job]:
     """Return a job with the last error for each failed entry."""
-    return [_failed(unit, entry) for entry in failed_entries(unit)]
+    return [_failed_job(unit, entry) for entry in failed_entries(unit)]
 
 
 def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
@@ -190,7 +190,7 @@ def without_vector(unit: Unit, embedders: "embedders.Embedders") -> int:
     return count_without_vector(unit, model) if model is not None else 0
 
 
-def _failed(unit: Unit, entry: Entry) -> Job:
+def _failed_job(unit: Unit, entry: Entry) -> Job:
     tried = find_failure(unit, entry.id) or {}
     lane: Lane = get_lane(unit, entry.lane_id)
     return Job(

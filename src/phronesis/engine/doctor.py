@@ -81,7 +81,7 @@ def _psql(statement: str) -> str:
     return f"psql -c {shlex.quote(statement)}"
 
 
-def _told(said: Check) -> Check:
+def _reported_check(said: Check) -> Check:
     """Return a check in its reported form: without remedy where it is ok, with level and code otherwise."""
     if said.ok:
         return Check(said.name, ok=True, detail=said.detail)
@@ -134,7 +134,7 @@ class Doctor:
         found: list[Check] = []
         for check in checks:
             try:
-                found += (_told(said) for said in check(tenant))
+                found += (_reported_check(said) for said in check(tenant))
             except PhronesisError as error:
                 found.append(check_of(error, check.__name__.strip("_")))
         return DoctorReport(tuple(found), tuple(self.policy))
@@ -255,7 +255,7 @@ class Doctor:
     def _pending(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
             behind = list_behind(unit)
-            stuck = [reason for lane in behind if (reason := self._stuck(unit, lane)) is not None]
+            stuck = [reason for lane in behind if (reason := self._blocking_reason(unit, lane)) is not None]
         count = sum(lane.head_seq - lane.applied_seq for lane in behind)
         detail = f"{count} entries in {len(behind)} lanes wait for their interpretation"
         if stuck:
@@ -264,7 +264,7 @@ class Doctor:
         remedy = "call flush(), or let a worker do it"
         yield Check("pending", not count, detail, remedy, level="warning", code="entries.pending", command=WORK)
 
-    def _stuck(self, unit: Unit, lane: Lane) -> str | None:
+    def _blocking_reason(self, unit: Unit, lane: Lane) -> str | None:
         """Return why a lane's next entry cannot be interpreted here, or None; a retry is judged by its original."""
         entry = load_entries(unit, lane, after=lane.applied_seq, until=lane.head_seq, limit=1)[0]
         try:
@@ -352,9 +352,9 @@ class Doctor:
             if one.by == RULES:
                 yield Check(name, ok=True, detail="by rules")
             else:
-                yield self._tried(name, one, tenant)
+                yield self._try_role(name, one, tenant)
 
-    def _tried(self, name: str, one: EffectiveRole, tenant: str) -> Check:
+    def _try_role(self, name: str, one: EffectiveRole, tenant: str) -> Check:
         try:
             try_role(self.roster, one.role, tenant)
         except (ModelError, MissingExtra) as error:

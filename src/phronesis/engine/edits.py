@@ -51,13 +51,13 @@ remaining items count fewer versions afterwards, and the decision must stand."""
 
 def apply_edit(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Set the fields of a simple edit."""
-    return _patched(view, entry, outcomes, SIMPLE[entry.verb])
+    return _patch_item(view, entry, outcomes, SIMPLE[entry.verb])
 
 
 def apply_retract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """End an item because it was wrong. It stays readable by id and in history."""
     fields = {"ended": "retracted", "ended_by": entry.id, "valid_to": entry.recorded_at}
-    return _patched(view, entry, outcomes, fields)
+    return _patch_item(view, entry, outcomes, fields)
 
 
 def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -68,11 +68,11 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | renamed_field(view, item, payload) | _restated(item, payload)
+    fields = edited_fields(item, payload) | renamed_field(view, item, payload) | _restated_fields(item, payload)
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
 
 
-def _restated(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
+def _restated_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the new content and value of an item, where they are given."""
     fields = {"content": payload["content"]} if payload.get("content") not in (None, item.content) else {}
     return fields | ({"value": payload["value"]} if "value" in payload else {})
@@ -107,7 +107,7 @@ def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Chan
     return Changes(patches=[Patch(item.id, {"status": "archived"}, reason) for item in matching])
 
 
-def _patched(view: LaneView, entry: Entry, outcomes: Outcomes, fields: Mapping[str, Any]) -> Changes:
+def _patch_item(view: LaneView, entry: Entry, outcomes: Outcomes, fields: Mapping[str, Any]) -> Changes:
     payload = payload_of(entry, EditPayload)
     if is_erased(entry.payload):
         return Changes()
@@ -197,7 +197,7 @@ class ItemEditor:
         if expected is not None and not result.items:  # nothing changed: it was so already, or it had moved on
             then = ReadConditions(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)
-            if item.version != expected or self._was_stale(call.tenant, written.entry.id):
+            if item.version != expected or self._had_no_effect(call.tenant, written.entry.id):
                 raise moved_on(item, expected)
         return result
 
@@ -219,7 +219,7 @@ class ItemEditor:
         if undo is None:
             raise NotFound(f"entry {target_id} changed nothing that could be rolled back", field="id")
         if undo.blockers and call.idempotency_key is None:
-            raise _blocked(target_id, undo.blockers)  # with a key, it may be the same call again: the log decides
+            raise _blocked_error(target_id, undo.blockers)  # with a key, it may be the same call again: the log decides
         written = self._write(call, lane.lane_id, ROLLBACK, {"target_id": target_id, "cascade": cascade})
         if written.pending:
             return EditResult(written.entry.id, pending=True)
@@ -228,10 +228,10 @@ class ItemEditor:
             changed = bool(deltas_of_entry(unit, lane.lane_id, written.entry.id))
             undo = find_undo(LaneView(unit, lane), target_id, cascade=cascade, folds=self.folds)
         if not changed and undo is not None and undo.blockers:
-            raise _blocked(target_id, undo.blockers)
+            raise _blocked_error(target_id, undo.blockers)
         return EditResult(written.entry.id, tuple(self.browser.made_by(call.tenant, written.entry)))
 
-    def _was_stale(self, tenant: str, entry_id: str) -> bool:
+    def _had_no_effect(self, tenant: str, entry_id: str) -> bool:
         """Return whether an erasure recorded that an edit had changed nothing; versions count differently since."""
         with self.database.transaction(tenant, "read") as unit:
             return any(
@@ -289,7 +289,7 @@ def moved_on(item: Item, expected: int) -> VersionConflict:
     )
 
 
-def _blocked(target_id: str, blockers: Any) -> RollbackConflict:
+def _blocked_error(target_id: str, blockers: Any) -> RollbackConflict:
     later: list[Delta] = list(blockers)
     return RollbackConflict(
         f"{len(later)} later changes stand on {target_id}; roll them back first, or use cascade=True to take them too",
@@ -311,16 +311,16 @@ def in_quarantine(item: Item) -> bool:
 
 def apply_release(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Make an item visible to ordinary reads. Nothing is learned from it by that."""
-    return _decided(view, entry, {"quarantine": None})
+    return _decide_quarantine(view, entry, {"quarantine": None})
 
 
 def apply_reject(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """End a quarantined item for good: archived, retracted and quarantined, so that no single edit restores it."""
     fields = {"status": "archived", "ended": "retracted", "ended_by": entry.id, "valid_to": entry.recorded_at}
-    return _decided(view, entry, fields)
+    return _decide_quarantine(view, entry, fields)
 
 
-def _decided(view: LaneView, entry: Entry, fields: Mapping[str, Any]) -> Changes:
+def _decide_quarantine(view: LaneView, entry: Entry, fields: Mapping[str, Any]) -> Changes:
     payload = payload_of(entry, EditPayload)
     item = None if is_erased(entry.payload) else view.item(payload["item_id"])
     if item is None or not in_quarantine(item):

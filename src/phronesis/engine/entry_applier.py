@@ -58,9 +58,9 @@ class EntryApplier:
         payload = fit(entry.payload)
         clean = entry if payload is entry.payload else replace(entry, payload=payload)
         changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
-        held = _held(view, changes)
+        held = _held_items(view, changes)
         if changes.patches:
-            changes, held = self._followed(view, clean, changes, held)
+            changes, held = self._add_consequences(view, clean, changes, held)
         touched = changes.touched
         existing = CurrentState(items=held)
         folded = any(item.kind in self.registry.folds for item in existing.items.values())
@@ -93,18 +93,18 @@ class EntryApplier:
             outcomes=roles,
         )
 
-    def _followed(
+    def _add_consequences(
         self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]
     ) -> tuple[Changes, Mapping[str, Item]]:
         """Return the changes with their consequences, and the items that both touch."""
         for follow in self.registry.consequences:
             followed = follow(view, entry, changes, held)
             if followed is not changes:
-                changes, held = followed, _held(view, followed)
+                changes, held = followed, _held_items(view, followed)
         return changes, held
 
 
-def _held(view: LaneView, changes: Changes) -> Mapping[str, Item]:
+def _held_items(view: LaneView, changes: Changes) -> Mapping[str, Item]:
     """Return the lane's items that some changes touch or would create."""
     touched = changes.touched
     return view.items([*touched, *(item.id for item in changes.items)]) if touched else {}

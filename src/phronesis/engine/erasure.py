@@ -144,17 +144,17 @@ class Eraser:
         NotFound without such a target, StorageBusy when others keep writing, EntryFailed when the text could not be
         removed. Anything else that could not be done is listed as outstanding.
         """
-        order = self._ordered(call, target, reason)
-        rows = self._carried_out(call.tenant, order.rows, words=True)
+        order = self._record_order(call, target, reason)
+        rows = self._carry_out(call.tenant, order.rows, words=True)
         for _ in range(MAX_SWEEPS):
-            rows += self._carried_out(call.tenant, self._late(call, order))
+            rows += self._carry_out(call.tenant, self._record_late_order(call, order))
         for row in rows:
             self.indexes.drop(call.tenant, row.lane_id)
         clear_caches()
         outside = self.outside(call.tenant, sorted({row.lane_id for row in rows}))
         return self._certificate(call.tenant, order, rows, outside)
 
-    def _carried_out(self, tenant: str, rows: dict[int, EntryRow], *, words: bool = False) -> list[EntryRow]:
+    def _carry_out(self, tenant: str, rows: dict[int, EntryRow], *, words: bool = False) -> list[EntryRow]:
         """Carry out the recorded entries and the preparations that follow; the first entry removes the ``words``."""
         for n, (lane_id, row) in enumerate(rows.items()):
             if words and n == 0:
@@ -166,7 +166,7 @@ class Eraser:
                 logger.warning("erase entry %s is not carried out to its end: %s", row.entry_id, error.code)
         return list(rows.values())
 
-    def _ordered(self, call: Call, target: Target, reason: str | None) -> _Order:
+    def _record_order(self, call: Call, target: Target, reason: str | None) -> _Order:
         """Record all entries of the erasure in one transaction, in a lane with nothing pending."""
         for _ in range(MAX_TRIES):
             with self.database.transaction(call.tenant, "read") as unit:
@@ -212,7 +212,7 @@ class Eraser:
         anew = set[str]().union(*(lean.anew for lean in found.values()))
         return _Order(plan, probes, rows, items, anew, lane.lane_id)
 
-    def _late(self, call: Call, order: _Order) -> dict[int, EntryRow]:
+    def _record_late_order(self, call: Call, order: _Order) -> dict[int, EntryRow]:
         """Record a further erasure where lanes came to depend on erased items after the plan was made."""
         registry = self.interpreter.stepper.registry
         with self.database.transaction(call.tenant, "read") as unit:

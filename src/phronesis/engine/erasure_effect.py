@@ -148,7 +148,7 @@ class Preparation:
                     return older, outcomes
                 place = _Place(bench.database, bench.tenant, bench.lane_id, scratch=scratch, log=view.unit)
                 fresh = check_outcomes(prepare(place, older))
-                found.extend([_enclosed(older.id, made, len(found) + n) for n, made in enumerate(fresh)])
+                found.extend([_enclose_outcome(older.id, made, len(found) + n) for n, made in enumerate(fresh)])
                 return older, [*fresh, *(outcome for outcome in outcomes if outcome.role in _KEPT)]
 
             with replay_lane(view.unit, view.lane, stepper, until=entry.seq - 1, instead=instead):
@@ -159,7 +159,7 @@ class Preparation:
         by_entry: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes:
             if outcome.role == PREPARE_AGAIN:
-                entry_id, made = _opened(outcome)
+                entry_id, made = _open_outcome(outcome)
                 by_entry.setdefault(entry_id, []).append(outcome_row(made))
         drop_outcomes(unit, payload_of(entry, ErasePayload)["entries"], keep=_KEPT)
         for entry_id, rows in by_entry.items():
@@ -167,7 +167,7 @@ class Preparation:
         self.replayer.replace(unit, lane)
 
 
-def _enclosed(entry_id: str, outcome: Outcome, n: int) -> Outcome:
+def _enclose_outcome(entry_id: str, outcome: Outcome, n: int) -> Outcome:
     body = {
         "entry_id": entry_id,
         "role": outcome.role,
@@ -178,6 +178,6 @@ def _enclosed(entry_id: str, outcome: Outcome, n: int) -> Outcome:
     return Outcome(role=PREPARE_AGAIN, made_by=MADE_BY, n=n, body=body)
 
 
-def _opened(outcome: Outcome) -> tuple[str, Outcome]:
+def _open_outcome(outcome: Outcome) -> tuple[str, Outcome]:
     body = outcome.body
     return body["entry_id"], Outcome(role=body["role"], n=body["n"], made_by=body["made_by"], body=body["body"])

@@ -90,14 +90,14 @@ def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
         above = {source for source, _ in sources if source is not None} - items
         items |= above
         waiting += read_items(unit, lane, sorted(above)).values()
-    return _closed(unit, lane, logged, items, whole)
+    return _close_plan(unit, lane, logged, items, whole)
 
 
 def plan_session(unit: Unit, lane: Lane, session_id: str) -> Plan:
     """Plan the erasure of a session: its turns and additions, what was learned from it, and every edit of that."""
     logged = list(read_logged(unit, lane))
     whole = {entry.entry_id for entry in logged if _session_of(entry) == session_id and entry.left}
-    return _closed(unit, lane, logged, items_of_session(unit, lane.lane_id, session_id), whole)
+    return _close_plan(unit, lane, logged, items_of_session(unit, lane.lane_id, session_id), whole)
 
 
 def plan_lane(unit: Unit, lane: Lane) -> Plan:
@@ -112,7 +112,7 @@ def _session_of(entry: LoggedEntry) -> Any:
     return entry.envelope.get("session_id", named)
 
 
-def _closed(unit: Unit, lane: Lane, logged: list[LoggedEntry], items: set[str], whole: set[str]) -> Plan:
+def _close_plan(unit: Unit, lane: Lane, logged: list[LoggedEntry], items: set[str], whole: set[str]) -> Plan:
     """Return the closure: items of entries, entries about items, and items derived from items."""
     known = {entry.entry_id: entry for entry in logged}
     said = {item: (entry, n) for entry in logged for item, n in entry.members().items()}
@@ -122,7 +122,7 @@ def _closed(unit: Unit, lane: Lane, logged: list[LoggedEntry], items: set[str], 
         found_items = items | items_of_entries(unit, lane.lane_id, whole) | taken_from(unit, lane.lane_id, items)
         found_items |= {item for item, (entry, _) in said.items() if entry.entry_id in whole}
         found_whole = whole | {entry_id for entry_id, going in parts.items() if going == known[entry_id].left}
-        found_whole |= {entry.entry_id for entry in logged if entry.left and _about(entry, found_items, found_whole)}
+        found_whole |= {entry.entry_id for entry in logged if entry.left and _is_about(entry, found_items, found_whole)}
         if (found_items, found_whole) == (items, whole):
             break
         items, whole = found_items, found_whole
@@ -144,7 +144,7 @@ def _message_parts(
     return {entry_id: known[entry_id].with_last_member(going) for entry_id, going in numbers.items()}
 
 
-def _about(entry: LoggedEntry, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
+def _is_about(entry: LoggedEntry, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
     """Return whether an entry is about a removed item (its text, its reason), or stands for a removed entry."""
     if entry.verb in _KEPT:
         return False
@@ -164,7 +164,7 @@ def find_dependents(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry
         here = row.lane_id == lane.lane_id
         if row.entry_id in plan.cut or (here and plan.everything):
             continue
-        if not _leans(unit, row, plan, probes):
+        if not _depends_on_plan(unit, row, plan, probes):
             if b'"stands_on"' in row.body:
                 standing.append((row, frozenset(decode(row.body).get("stands_on", ()))))
             continue
@@ -201,7 +201,7 @@ def cut_but_not_through(unit: Unit, lane: Lane, plan: Plan, registry: Registry) 
     return out
 
 
-def _leans(unit: Unit, row: OutcomeRow, plan: Plan, probes: Probes) -> bool:
+def _depends_on_plan(unit: Unit, row: OutcomeRow, plan: Plan, probes: Probes) -> bool:
     if any(found.decode() in plan.items or found.decode() in plan.whole for found in _IDS.findall(row.body)):
         return True
     quoted = {piece for _, piece in probes.find(row.body)}

@@ -34,7 +34,7 @@ BATCH: Final = 64
 logger = logging.getLogger(__name__)
 
 
-def _never() -> bool:
+def _never_cancelled() -> bool:
     return False
 
 
@@ -69,7 +69,7 @@ class Interpreter:
         *,
         until: int | None = None,
         known: tuple[Lane, Entry] | None = None,
-        give_way: Callable[[], bool] = _never,
+        give_way: Callable[[], bool] = _never_cancelled,
     ) -> AppliedEntry | None:
         """Apply a lane's pending entries, oldest first, up to entry ``until`` (default: the head).
 
@@ -107,7 +107,7 @@ class Interpreter:
                     continue
                 if isinstance(error, HandlerMissing):
                     raise
-                self._failed(tenant, lane, entry, error, last=entry.seq == until)
+                self._record_failure(tenant, lane, entry, error, last=entry.seq == until)
                 continue
             if entry.verb in self.effects:
                 self.database.checkpoint()  # what an erasure removed leaves SQLite's write-ahead log too
@@ -163,7 +163,7 @@ class Interpreter:
         Returns the result of entry ``end``; None when another process was faster or ``end`` was not reached.
         """
         prepare = self._prepare_of(entry, stored)
-        following = self._following(tenant, lane, entry, end)
+        following = self._prepare_following(tenant, lane, entry, end)
         outcomes = stored
         for turn in range(MAX_PREPARES + 1):
             if prepare is not None and turn < MAX_PREPARES:
@@ -188,7 +188,7 @@ class Interpreter:
                 return applied if entry.seq == end else None
         return None
 
-    def _following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_FollowingEntry]:
+    def _prepare_following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_FollowingEntry]:
         """Prepare the entries after ``entry`` that one transaction can apply with it, before that transaction.
 
         Stops at the first entry that may be slow, fails, or reads the lane, which has not reached it yet.
@@ -245,7 +245,7 @@ class Interpreter:
             self.recorder.write(unit, head, draft)
         return applied
 
-    def _failed(self, tenant: str, lane: Lane, entry: Entry, error: Exception, *, last: bool) -> None:
+    def _record_failure(self, tenant: str, lane: Lane, entry: Entry, error: Exception, *, last: bool) -> None:
         """Count a failed attempt; after the last one, set the entry aside."""
         code = error.code if isinstance(error, PhronesisError) else f"exception.{type(error).__name__}"
         # The message of a stranger's exception may quote what was remembered: the log of failures keeps no text.

@@ -15,7 +15,8 @@ from phronesis.core.lazy_loading import LazyMapping, LazyMembers, lazy_module
 from phronesis.errors import PluginBroken
 
 if TYPE_CHECKING:
-    from phronesis.config import Policy, Settings
+    from phronesis.config import Part as PolicyPart
+    from phronesis.config import Policy, Settings, policy
     from phronesis.core.changes import Changes, Fold
     from phronesis.core.items import Item
     from phronesis.core.results import Check
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from phronesis.engine.edits import Form
     from phronesis.engine.handler import Consequence, Handler, Registry
     from phronesis.index import projections
+    from phronesis.index.external_index import OutsideIndex
     from phronesis.index.projections import Projection, Projector
+    from phronesis.index.vectorizer import Vectorizer
     from phronesis.log.redaction import Redactor
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from phronesis.store.usage import Usage
 else:
     edits = lazy_module("phronesis.engine.edits")
+    policy = lazy_module("phronesis.config.policy")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     erasure_effect = lazy_module("phronesis.engine.erasure_effect")
     handler = lazy_module("phronesis.engine.handler")
@@ -55,6 +59,9 @@ class Platform(LazyMembers):
     indexes: "ScopeIndexes"
     redactor: "Redactor"
     usage: "Usage"
+    vectorizer: "Vectorizer"
+    index: "OutsideIndex | None"
+    """An index of claims that overrides the policy's."""
 
     @property
     def policy(self) -> "Policy":
@@ -94,13 +101,27 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A web page of an engine, which has an entry in the menu.
+
+    ``render`` takes the visitor's `Memory`, the scope looked at (as arguments of its verbs) and the address's query. It
+    returns the content: HTML if it is a ``markupsafe.Markup``, else text.
+    """
+
+    path: str
+    title: str
+    render: Callable[[Any, Mapping[str, Any], Mapping[str, str]], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
     """An engine, as a distribution registers it under the entry-point group ``phronesis.engines``.
 
     ``parts`` are opened when they are needed; what ``open`` returns is opened with the store. ``folds``,
     ``projections`` and ``forms`` (the update rules of its items) are by kind of item (`by_kind` loads them when they
-    are needed); ``indexed_members`` are those of `Projector`. The consequences of the engines named in ``after`` run
-    before its own.
+    are needed); ``indexed_members`` are those of `Projector`. ``policy`` returns a model whose fields are the engine's
+    sections of brain.yml, which its parts read by ``platform.policy.of(model)``. The consequences of the engines named
+    in ``after`` run before its own.
     """
 
     name: str
@@ -110,6 +131,8 @@ class Engine:
     projections: "Mapping[str, Projection]" = field(default_factory=dict)
     indexed_members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     forms: "Mapping[str, Form]" = field(default_factory=dict)
+    policy: "Callable[[], type[PolicyPart]] | None" = None
+    pages: Sequence[Page] = ()
     consequences: "Sequence[Consequence]" = ()
     after: Sequence[str] = ()
 
@@ -122,14 +145,14 @@ class OpenPart(LazyMembers):
     opened: OpenEngine
 
     def __init__(self, engine: str, part: Part, platform: Platform) -> None:
-        super().__init__({"engine": engine, "part": part}, {"opened": partial(_opened, engine, part, platform)})
+        super().__init__({"engine": engine, "part": part}, {"opened": partial(_open_part, engine, part, platform)})
 
     def component(self, name: str) -> Any:
         """Return a component."""
         return self.opened.components[name]
 
 
-def _opened(engine: str, part: Part, platform: Platform) -> OpenEngine:
+def _open_part(engine: str, part: Part, platform: Platform) -> OpenEngine:
     opened = part.open(platform)
     brought = ({one.verb for one in opened.handlers}, {*opened.decorations}, {*opened.components})
     named = ({*part.verbs}, {*part.decorated}, {*part.components})
@@ -141,7 +164,7 @@ def _opened(engine: str, part: Part, platform: Platform) -> OpenEngine:
     return opened
 
 
-def _all_at_once(engine: Engine, platform: Platform) -> list[Part]:
+def _part_of_open(engine: Engine, platform: Platform) -> list[Part]:
     """Return what an engine opens with the store, as a part."""
     if engine.open is None:
         return []
@@ -170,6 +193,19 @@ class EngineSet:
         return iter(self.engines)
 
     @cached_property
+    def policy(self) -> "type[Policy]":
+        """The policy with the sections of all engines; PluginBroken if two bring the same."""
+        found = {one.name: one.policy() for one in self if one.policy is not None}
+        fields = {"spine": policy.Policy.model_fields, **{name: part.model_fields for name, part in found.items()}}
+        merge_parts(fields.items())
+        return policy.compose_policy(found.values())
+
+    @cached_property
+    def pages(self) -> Sequence[Page]:
+        """The web pages of all engines."""
+        return [page for one in self for page in one.pages]
+
+    @cached_property
     def folds(self) -> "Mapping[str, Fold]":
         """The folds by kind."""
         return merge_parts((one.name, one.folds) for one in self)
@@ -195,7 +231,7 @@ class EngineSet:
     def opened_on(self, platform: Platform) -> list[OpenPart]:
         """Return the engines' parts over a store; PluginBroken if two engines bring the same verb or component."""
         parts = [
-            OpenPart(one.name, part, platform) for one in self for part in (*one.parts, *_all_at_once(one, platform))
+            OpenPart(one.name, part, platform) for one in self for part in (*one.parts, *_part_of_open(one, platform))
         ]
         merge_parts((one.engine, dict.fromkeys(one.part.verbs)) for one in parts)
         merge_parts((one.engine, dict.fromkeys(one.part.components)) for one in parts)
@@ -212,21 +248,21 @@ class EngineSet:
             ]
         )
         decorating = [one for one in parts if one.part.decorated]
-        return LazyMapping({verb: partial(_decorated, verb, found, decorating) for verb in found})
+        return LazyMapping({verb: partial(_decorate_handler, verb, found, decorating) for verb in found})
 
     def registry(self, handlers: "Mapping[str, Handler]") -> "Registry":
         """Return a registry of ``handlers`` and of the verbs that are made of them: rollback, retry and rederive."""
-        undoing = _and_one(handlers, rollback.undo_handler(self.folds))
-        retrying = _and_one(undoing, rollback.retry_handler(handler.Registry(undoing, self.folds)))
+        undoing = _add_handler(handlers, rollback.undo_handler(self.folds))
+        retrying = _add_handler(undoing, rollback.retry_handler(handler.Registry(undoing, self.folds)))
         again = entry_applier.EntryApplier(handler.Registry(retrying, self.folds, self.consequences), self.projector)
-        return handler.Registry(_and_one(retrying, replay.rederive_handler(again)), self.folds, self.consequences)
+        return handler.Registry(_add_handler(retrying, replay.rederive_handler(again)), self.folds, self.consequences)
 
 
 def _handlers(part: OpenPart) -> "Mapping[str, Handler]":
     return {one.verb: one for one in part.opened.handlers}
 
 
-def _decorated(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
+def _decorate_handler(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
     decorated = found[verb]
     for one in decorating:
         if verb in one.part.decorated:
@@ -234,7 +270,7 @@ def _decorated(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[O
     return decorated
 
 
-def _and_one(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":
+def _add_handler(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":
     return merge_parts([("an installed distribution", handlers), ("spine", {one.verb: one})])
 
 
@@ -256,10 +292,10 @@ def merge_parts(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> Mapping[str, _
 
 def by_kind(load: Callable[[], Mapping[str, _T]], *kinds: str) -> Mapping[str, _T]:
     """Return a mapping with the names ``kinds``, whose values ``load`` gives at the first use of one."""
-    return LazyMapping({kind: partial(_loaded, load, kind) for kind in kinds})
+    return LazyMapping({kind: partial(_load_member, load, kind) for kind in kinds})
 
 
-def _loaded(load: Callable[[], Mapping[str, _T]], name: str) -> _T:
+def _load_member(load: Callable[[], Mapping[str, _T]], name: str) -> _T:
     return load()[name]
 
 

@@ -124,15 +124,15 @@ def find_order(text: str) -> Suspicion | None:
     if openly is not None:
         return openly
     for said in apart(text):
-        order = _said_openly(said)
+        order = _find_open_order(said)
         if order is not None or _hides_order(said):
             return Suspicion(HIDDEN if order is None else order.rule, said[:MAX_QUOTE])
-    return next(filter(None, map(_said_openly, letter_variants(text))), None)
+    return next(filter(None, map(_find_open_order, letter_variants(text))), None)
 
 
 def _decoded_order(text: str, layers: int) -> Suspicion | None:
     """Return an order in the plain text, or in up to the maximum number of nested encodings."""
-    order = _said_openly(text)
+    order = _find_open_order(text)
     if order is None and layers:
         order = next(filter(None, (_decoded_order(said, layers - 1) for said in decode_parts(text))), None)
     return order
@@ -140,7 +140,7 @@ def _decoded_order(text: str, layers: int) -> Suspicion | None:
 
 def _hides_order(joined: str) -> bool:
     """Return whether joined letters that were spaced out contain the words of an order."""
-    folded = _folded(joined, load_rules().folding)[0].replace(" ", "")
+    folded = _fold_text(joined, load_rules().folding)[0].replace(" ", "")
     return any(
         all(any(word.replace(" ", "") in folded for word in group) for group in rule.groups)
         and any(len(word) >= _LEAST_HIDDEN and word.replace(" ", "") in folded for word in rule.groups[0])
@@ -148,13 +148,13 @@ def _hides_order(joined: str) -> bool:
     )
 
 
-def _said_openly(text: str) -> Suspicion | None:
+def _find_open_order(text: str) -> Suspicion | None:
     scanned = text[:MAX_SCANNED]
     hidden = _hidden(scanned)
     if hidden is not None:
         return Suspicion(HIDDEN, hidden)
     rules = load_rules()
-    folded, dropped = _folded(scanned, rules.folding)
+    folded, dropped = _fold_text(scanned, rules.folding)
     held = " ".join(folded.split())
     for rule in rules.ascii_rules if folded.isascii() else rules.rules:
         if not rule.may_hold(held):
@@ -165,7 +165,7 @@ def _said_openly(text: str) -> Suspicion | None:
             spoken_of = rules.denied.search(before) or rules.mentioned.search(before)
             if not spoken_of and (rule.unless is None or rule.unless.search(behind) is None):
                 start, end = (_place(position, dropped) for position in match.span())
-                return Suspicion(rule.name, _quoted(scanned, start, end))
+                return Suspicion(rule.name, _quote_match(scanned, start, end))
     return None
 
 
@@ -202,7 +202,7 @@ def load_rules() -> Rules:
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
-    marks = [_mark(name, _listed(given)) for name, given in table["marks"].items()]
+    marks = [_mark(name, _split_words(given)) for name, given in table["marks"].items()]
     rules = (*marks, *map(_rule, table["rule"]))
     return Rules(
         version=table["version"],
@@ -210,29 +210,29 @@ def load_rules() -> Rules:
         rules=rules,
         ascii_rules=tuple(rule for rule in rules if not all(map(_HAS_HAN.search, rule.groups[0]))),
         mentioned=re.compile(
-            rf"{_any(_listed(table['words']['mentioned']))}[^.!?\"'`\n]{{0,60}}[\"'「『`][^\"」』`\n]{{0,40}}$"
+            rf"{_any_of(_split_words(table['words']['mentioned']))}[^.!?\"'`\n]{{0,60}}[\"'「『`][^\"」』`\n]{{0,40}}$"
         ),
-        denied=re.compile(rf"{_any(_listed(table['words']['denied']))}\s*$"),
+        denied=re.compile(rf"{_any_of(_split_words(table['words']['denied']))}\s*$"),
     )
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
-    listed = [_listed(group) for group in row["near"]]
+    listed = [_split_words(group) for group in row["near"]]
     unless = row.get("unless")
-    pattern = re.compile(_GAP.join(map(_any, listed)), re.MULTILINE)
+    pattern = re.compile(_GAP.join(map(_any_of, listed)), re.MULTILINE)
     groups = [[word.strip("^*") for word in group] for group in listed]
-    return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any(_listed(unless))))
+    return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any_of(_split_words(unless))))
 
 
 def _mark(name: str, marks: Sequence[str]) -> Rule:
     return Rule(name, [marks], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, marks))})"), None)
 
 
-def _listed(given: str) -> list[str]:
+def _split_words(given: str) -> list[str]:
     return [word for part in given.split(",") if (word := " ".join(part.split()))]
 
 
-def _any(words: Iterable[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     """Return an expression for any of these words: ``^`` begins a line, ``*`` stands for an ending."""
     return f"(?:{'|'.join(map(_word, words))})"
 
@@ -259,7 +259,7 @@ class _Folding(dict[int, str]):
         return self[code]
 
 
-def _folded(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int, int]]]:
+def _fold_text(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int, int]]]:
     """Return the folded text, and for each removed part its position there and the total length removed so far."""
     if text.isascii():
         same_length = text.lower()
@@ -292,7 +292,7 @@ def _hidden(text: str) -> str | None:
     return None if bits is None else f"{len(bits[0])} invisible characters"
 
 
-def _quoted(text: str, start: int, end: int) -> str:
+def _quote_match(text: str, start: int, end: int) -> str:
     """Return the match with the rest of its sentence, up to the maximum length."""
     room = max(0, MAX_QUOTE - (end - start))
     ends = _SENTENCE_END.search(text, end, end + room)

@@ -183,7 +183,7 @@ def _items(found: Found, before: Mapping[str, Item], after: Mapping[str, Item], 
             _note(found, item.entry_id, "created", item.to_row())
             continue
         folded = folds[item.kind].fields if item.kind in folds else frozenset()
-        fields = _changed(old, item, _LEARNING | folded)
+        fields = _changed_fields(old, item, _LEARNING | folded)
         if fields:
             _note(found, item.entry_id, "changed", [item.id, fields])
     for item in before.values():
@@ -191,7 +191,7 @@ def _items(found: Found, before: Mapping[str, Item], after: Mapping[str, Item], 
             _note(found, item.entry_id, "vanished", item.id)
 
 
-def _changed(old: Item, new: Item, skipped: Iterable[str]) -> dict[str, Any]:
+def _changed_fields(old: Item, new: Item, skipped: Iterable[str]) -> dict[str, Any]:
     was, now = (plain(flat_row(item.to_row()), field="item") for item in (old, new))
     names = sorted((was.keys() | now.keys()) - set(skipped))
     return {name: now.get(name) for name in names if was.get(name) != now.get(name)}
@@ -231,7 +231,7 @@ def rederive_handler(stepper: EntryApplier) -> Handler:
     folds = stepper.registry.folds
 
     def prepare(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
-        fresh = {again.id: outcomes for again, outcomes in _prepared(bench, entry, stepper.registry)}
+        fresh = {again.id: outcomes for again, outcomes in _prepare_entries(bench, entry, stepper.registry)}
         with bench.view() as view:
             today = _Today(view.unit, fresh)
             with replay_lane(view.unit, view.lane, stepper, until=entry.seq - 1, instead=today) as scratch:
@@ -244,7 +244,7 @@ def rederive_handler(stepper: EntryApplier) -> Handler:
     return Handler(verb=VERB, apply=apply, prepare=prepare, separable=True)
 
 
-def _prepared(bench: PrepareContext, entry: Entry, registry: Registry) -> Iterator[tuple[Entry, list[Outcome]]]:
+def _prepare_entries(bench: PrepareContext, entry: Entry, registry: Registry) -> Iterator[tuple[Entry, list[Outcome]]]:
     """Prepare every older entry of the lane again that has a ``prepare``; failed entries stay failed."""
     after = 0
     while after < entry.seq - 1:
@@ -298,7 +298,7 @@ def _changes(view: LaneView, entry: Entry, bodies: Sequence[Mapping[str, Any]]) 
         for row in rows("created")
     ]
     patches = [
-        Patch(item_id, {name: _typed(name, value) for name, value in fields.items()}, "derived anew")
+        Patch(item_id, {name: _typed_value(name, value) for name, value in fields.items()}, "derived anew")
         for item_id, fields in rows("changed")
     ]
     patches += [
@@ -320,7 +320,7 @@ def _changes(view: LaneView, entry: Entry, bodies: Sequence[Mapping[str, Any]]) 
     )
 
 
-def _typed(name: str, value: Any) -> Any:
+def _typed_value(name: str, value: Any) -> Any:
     if name in TIME_FIELDS:
         return optional_moment(value)
     return Trust(value) if name == "trust" else value

@@ -39,7 +39,7 @@ def find_undo(view: LaneView, target_id: str, *, cascade: bool, folds: Mapping[s
     if not targets:
         return None
     histories = view.deltas([target.item_id for target in targets])
-    folded = {item.id: _folded(item, folds) for item in view.items(histories).values()}
+    folded = {item.id: _folded_fields(item, folds) for item in view.items(histories).values()}
     return plan_undo(targets, histories, folded=folded, cascade=cascade)
 
 
@@ -74,12 +74,12 @@ def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold])
         if item_id not in present:
             continue
         item = present[item_id]
-        fields: dict[str, Any] = restored_fields(item, deltas, folded=_folded(item, folds))
+        fields: dict[str, Any] = restored_fields(item, deltas, folded=_folded_fields(item, folds))
         if deltas[-1].op == "create":
             # What was never there cannot be restored: the item ends, and stays readable by id and in history.
             fields.update(status="archived", ended="retracted", ended_by=entry.id)
         patches.append(Patch(item_id, fields, f"rolled back {payload_of(entry, RollbackPayload)['target_id']}"))
-    evidence = _before(
+    evidence = _undo_steps(
         [
             (
                 [EvidenceRow.from_row(row) for row in delta.evidence_added],
@@ -88,7 +88,7 @@ def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold])
             for delta in undo.deltas
         ]
     )
-    edges = _before(
+    edges = _undo_steps(
         [
             ([Edge(**row) for row in delta.edges_added], [Edge(**row) for row in delta.edges_removed])
             for delta in undo.deltas
@@ -99,7 +99,7 @@ def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold])
     )
 
 
-def _folded(item: Item, folds: Mapping[str, Fold]) -> frozenset[str]:
+def _folded_fields(item: Item, folds: Mapping[str, Fold]) -> frozenset[str]:
     fold = folds.get(item.kind)
     return fold.fields if fold is not None else frozenset()
 
@@ -107,7 +107,7 @@ def _folded(item: Item, folds: Mapping[str, Fold]) -> frozenset[str]:
 _Row = TypeVar("_Row", EvidenceRow, Edge)
 
 
-def _before(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple[list[_Row], list[_Row]]:
+def _undo_steps(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple[list[_Row], list[_Row]]:
     """Return what is restored and what is removed when (added, removed) of each delta, newest first, are undone.
 
     Whatever is in a changed place is removed, so that what was replaced is restored exactly.

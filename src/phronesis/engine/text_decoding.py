@@ -108,7 +108,7 @@ def _of_codes(run: str) -> str | None:
     return _text_of(bytes(codes)) if max(codes) < 256 else None  # noqa: PLR2004 - a byte
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPES.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), text)
 
 
@@ -120,7 +120,7 @@ _RUNS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str | None]], ...]] = 
     (_CODES, _of_codes),
 )
 _WHOLE: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
-    (_ESCAPES, _unescaped),
+    (_ESCAPES, _unescape),
     (_PERCENT, unquote),
     (_ENTITY, html.unescape),
 )

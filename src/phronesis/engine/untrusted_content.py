@@ -81,7 +81,7 @@ def guard_prepare(prepare: Prepare) -> Prepare:
 
     def both(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
-        texts = _spoken_for(entry)
+        texts = _untrusted_texts(entry)
         answers = _answers(entry)
         if not texts and not answers:
             return outcomes
@@ -116,7 +116,7 @@ def refuse_uncovered(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[i
 
     Only messages from which something is proposed are checked.
     """
-    proposed, messages = _proposed(outcomes), payload_of(entry, TurnPayload).get("messages", ())
+    proposed, messages = _proposal_spans(outcomes), payload_of(entry, TurnPayload).get("messages", ())
     found = [n for n, text in texts.items() if n in proposed and messages[n]["role"] == "tool" and not is_judged(text)]
     if not found:
         return []
@@ -147,7 +147,7 @@ def repetitions(
     """
     payload = payload_of(entry, TurnPayload)
     session_id = payload.get("session_id")
-    proposed = _proposed(outcomes)
+    proposed = _proposal_spans(outcomes)
     if session_id is None or not proposed.keys() & texts.keys():
         return []
     with bench.view() as view:
@@ -167,7 +167,7 @@ def repetitions(
     return [Outcome(role=ECHOES, made_by=ECHO_VERSION, body={"echoes": rows})] if rows else []
 
 
-def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
+def _proposal_spans(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
     """Return the positions of the words behind each proposal, by message."""
     out: dict[int, list[tuple[int, int]]] = {}
     for outcome in outcomes:
@@ -198,7 +198,7 @@ def words_in(value: Any) -> Iterator[str]:
             yield from words_in(inner)
 
 
-def _spoken_for(entry: Entry) -> dict[int, str]:
+def _untrusted_texts(entry: Entry) -> dict[int, str]:
     """Return the texts of messages that are trusted less than the user's."""
     messages = payload_of(entry, TurnPayload).get("messages", ())
     if not any(not is_erased(message) and message["role"] in SPOKEN_FOR for message in messages):

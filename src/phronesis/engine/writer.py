@@ -80,7 +80,7 @@ class Writer:
         new = NewEntry(verb, version, payload, actor, idempotency_key)
         done: list[AppliedEntry | None] = []
         try:
-            ready = self._prepared(tenant, lane, new) if wait else None
+            ready = self._prepare_entry(tenant, lane, new) if wait else None
         except NotAtOnce:
             ready = None
 
@@ -95,12 +95,12 @@ class Writer:
             done.clear()
             recorded = self.recorder.append(tenant, lane, new)
         try:
-            written = self._interpreted(tenant, recorded, done[0] if done else None, wait=wait)
+            written = self._interpret_entry(tenant, recorded, done[0] if done else None, wait=wait)
             return replace(written, redacted=redacted) if redacted else written
         finally:
             self.written.note(tenant, recorded.entry.lane_id)
 
-    def _prepared(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _PreparedEntry | None:
+    def _prepare_entry(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _PreparedEntry | None:
         """Prepare an entry before the transaction that records it; None when it must be recorded first.
 
         While that transaction is open, nobody else can write, and the first entry of a process loads its extractors.
@@ -112,7 +112,7 @@ class Writer:
         foreseen = self.recorder.foresee(tenant, lane, new)
         return None if foreseen is None else _PreparedEntry(foreseen, self.interpreter.prepared(tenant, foreseen.entry))
 
-    def _interpreted(
+    def _interpret_entry(
         self, tenant: str, recorded: RecordedEntry, at_once: AppliedEntry | None, *, wait: bool
     ) -> WriteResult:
         entry = recorded.entry
@@ -123,7 +123,7 @@ class Writer:
         try:
             applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq, known=(recorded.lane, entry))
         except LATER as error:
-            _left_pending(entry, error)
+            _log_pending(entry, error)
             return WriteResult(entry, None, recorded.repeated, pending=True)
         return WriteResult(entry, applied, recorded.repeated, pending=False)
 
@@ -132,10 +132,10 @@ class Writer:
         try:
             self.interpreter.drain(tenant, written.entry.lane_id)
         except LATER as error:
-            _left_pending(written.entry, error)
+            _log_pending(written.entry, error)
         finally:
             self.written.note(tenant, written.entry.lane_id)
 
 
-def _left_pending(entry: Entry, error: PhronesisError) -> None:
+def _log_pending(entry: Entry, error: PhronesisError) -> None:
     logger.warning("entry %s is recorded; its lane will be interpreted later: %s", entry.id, error.code)

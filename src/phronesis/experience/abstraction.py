@@ -169,7 +169,7 @@ class WordingResult:
 
 def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[int, PrincipleDraft]) -> WordingResult:
     """Ask the model to word principles, by their places. Raises nothing that a model or server causes."""
-    data, shown = _shown(entry.id, drawn)
+    data, shown = _prompt_text(entry.id, drawn)
     answer: Answer[AbstractionAnswer] = asker.ask(tenant, Task(prompt("abstract"), data, AbstractionAnswer))
     outcomes = [
         Outcome(
@@ -193,21 +193,21 @@ def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[in
         return WordingResult(
             made_by=made_by, outcomes=[*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=body)]
         )
-    words = {one.n: one.wording for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
+    words = {one.n: one.wording for one in reversed(answer.value.principles) if one.n in shown and _is_allowed(one)}
     return WordingResult(words, made_by, outcomes)
 
 
-def _lawful(one: WordedForm) -> bool:
+def _is_allowed(one: WordedForm) -> bool:
     """Return whether a model's wording is not empty and contains no prompt injection."""
     whole = f"{one.condition}\n{one.action}\n{one.because}\n{one.watch_out}"
     return bool(one.condition.strip() and one.action.strip()) and find_order(whole) is None
 
 
-def _shown(entry_id: str, drawn: Mapping[int, PrincipleDraft]) -> tuple[str, frozenset[int]]:
+def _prompt_text(entry_id: str, drawn: Mapping[int, PrincipleDraft]) -> tuple[str, frozenset[int]]:
     texts: dict[int, str] = {}
     room = MAX_SHOWN
     for n, one in drawn.items():
-        text = _told(n, one)
+        text = _draft_text(n, one)
         room -= len(text) + 1
         if room < 0:
             break
@@ -217,7 +217,7 @@ def _shown(entry_id: str, drawn: Mapping[int, PrincipleDraft]) -> tuple[str, fro
     return "\n".join(lines), frozenset(texts)
 
 
-def _told(n: int, drawn: PrincipleDraft) -> str:
+def _draft_text(n: int, drawn: PrincipleDraft) -> str:
     head = {
         "n": n,
         "language": "Chinese" if speaks_chinese(drawn) else "English",
@@ -277,7 +277,7 @@ class AbstractionPreparer:
         with bench.view() as view:
             seen = see(view, entry)
         with self._lock:
-            topics = self._likeness.topics(bench, seen.patterns, _joined(seen))
+            topics = self._likeness.topics(bench, seen.patterns, _related_patterns(seen))
         plan = plan_of(seen, topics, self.worth)
         said = WordingResult()
         if self.asker is not None and plan.anew:
@@ -297,7 +297,7 @@ class AbstractionPlan:
 
 def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: PrincipleThresholds) -> AbstractionPlan:
     """Return the changes to principles: a draft continues the one that most of its supporting patterns belong to."""
-    drawn = _drawn(seen, topics)
+    drawn = _draw_drafts(seen, topics)
     held = {one: {row.source_key for row in rows if row.polarity == "support"} for one, rows in seen.evidence.items()}
     matched = match_by_overlap([{one.id for one in each.support} for each in drawn], held)
     kept: set[int] = set()
@@ -314,7 +314,7 @@ def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: Principl
     )
 
 
-def _drawn(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[PrincipleDraft]:
+def _draw_drafts(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[PrincipleDraft]:
     out: list[PrincipleDraft] = []
     for topic in topics:
         patterns = [seen.patterns[n] for n in topic]
@@ -324,7 +324,7 @@ def _drawn(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[Principl
     return out
 
 
-def _joined(seen: LanePatterns) -> list[list[str]]:
+def _related_patterns(seen: LanePatterns) -> list[list[str]]:
     """Return, for each principle, the patterns that support or contradict it."""
     return [[row.source_key for row in rows if row.polarity in OWN] for rows in seen.evidence.values()]
 

@@ -96,12 +96,12 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
         for name in one.views:
             wanted[name] |= {table.ids[row] for row in one.rows[:_WEIGHED]}
     views = reader.of(events, wanted)
-    made = _found(table, part, views, rows)
+    made = _find_groups(table, part, views, rows)
     clusters, groups = [], []
     for found in made:
         pattern = part.stays(found)
         if pattern is None:
-            members = _weighted(table, part.bonds, views, found)
+            members = _weigh_members(table, part.bonds, views, found)
             groups.append([table.row_of[one] for one, _ in members])
             clusters.append(
                 {
@@ -113,7 +113,9 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
         else:
             groups.append(list(part.known[pattern].rows))
             clusters.append({STAYS: pattern})
-    _tell(reader, events, [(body, group) for body, group in zip(clusters, groups, strict=True) if STAYS not in body])
+    _describe_groups(
+        reader, events, [(body, group) for body, group in zip(clusters, groups, strict=True) if STAYS not in body]
+    )
     for body, others in zip(clusters, similar_groups(table, groups), strict=True):
         body["similar"] = [list(one) for one in others]
     touched = {*part.touched, *part.opposed} - {body.get(STAYS) for body in clusters}
@@ -125,7 +127,7 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
     }
 
 
-def _tell(
+def _describe_groups(
     reader: ViewReader, events: Mapping[str, Item], groups: Sequence[tuple[dict[str, Any], Sequence[int]]]
 ) -> None:
     """Add a description and counterexamples to each group; its rows are ordered by typicality."""
@@ -136,11 +138,11 @@ def _tell(
     for (body, rows), counter in zip(groups, counters, strict=True):
         held = [events[table.ids[row]] for row in rows]
         cohesions = views.cohesions([item.id for item in held])
-        body |= {"view": view_of(cohesions), "cohesion": cohesions, **_said(held, table.rarity)}
+        body |= {"view": view_of(cohesions), "cohesion": cohesions, **_description_of(held, table.rarity)}
         body["counter"] = [[one, round(alike, WEIGHT_DIGITS)] for one, alike in counter]
 
 
-def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any]:
+def _description_of(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any]:
     outcome = outcome_of(item.label for item in held)
     described = describe([event_of(item) for item in held], outcome, terms_of=readable, rarity=rarity)
     return {
@@ -152,7 +154,9 @@ def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any
     }
 
 
-def _found(table: EventTable, part: AggregationScope, views: ViewTable, held: AbstractSet[int]) -> list[EventGroup]:
+def _find_groups(
+    table: EventTable, part: AggregationScope, views: ViewTable, held: AbstractSet[int]
+) -> list[EventGroup]:
     """Return the groups by overall similarity, then by one view, then by two crossed views (EMB-08).
 
     ``held`` are the rows whose events are present. Unchanged patterns come last.
@@ -178,7 +182,7 @@ def _found(table: EventTable, part: AggregationScope, views: ViewTable, held: Ab
     return out + [EventGroup([row for row in one.rows if row in held], one.views) for one in part.standing]
 
 
-def _weighted(
+def _weigh_members(
     table: EventTable, bonds: PairConstraints, views: ViewTable, found: EventGroup
 ) -> list[tuple[str, float]]:
     """Return the ids of a group's events with their weights, the most typical first."""
@@ -250,13 +254,13 @@ class AggregationPreparer:
             if bench.overtaken(view):
                 return []
             if view.lane.applied_seq >= entry.seq:
-                return self._prepared(bench, view, entry)
+                return self._prepare_outcomes(bench, view, entry)
             key = (bench.tenant, entry.id, view.lane.applied_seq)
             if self._last is None or self._last[0] != key:
-                self._last = (key, self._prepared(bench, view, entry))
+                self._last = (key, self._prepare_outcomes(bench, view, entry))
             return self._last[1]
 
-    def _prepared(self, bench: PrepareContext, view: LaneView, entry: Entry) -> list[Outcome]:
+    def _prepare_outcomes(self, bench: PrepareContext, view: LaneView, entry: Entry) -> list[Outcome]:
         before = to_micros(entry.recorded_at)
         again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
         if entry.payload.get("full"):
@@ -266,7 +270,7 @@ class AggregationPreparer:
         encoders = [one for one in (own, beside) if one is not None]
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
         reader = ViewReader(view, table, own if table.model is not None else None)
-        part = _everything(view, table, again=True) if again else self._part(reader, entry)
+        part = _whole_scope(view, table, again=True) if again else self._part(reader, entry)
         if part is None:
             return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=clusters_of(reader, part))]
@@ -278,13 +282,18 @@ class AggregationPreparer:
         news, back = table.changed_since(view, last), unmerged_patterns(view, last)
         if not news and not entry.payload.get("full"):
             return None
-        if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive) or _grown(table, len(news)):
+        if (
+            entry.payload.get("full")
+            or last == 0
+            or len(news) > FULLY * len(table.alive)
+            or _has_outgrown(table, len(news))
+        ):
             self.tables.renew(table)
-            return _everything(view, table, back=back)
-        return _near(reader, news, back)
+            return _whole_scope(view, table, back=back)
+        return _affected_scope(reader, news, back)
 
 
-def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
+def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
     """Return the part of a lane that some events may affect."""
     view, table = reader.view, reader.table
     reached = reach_of(view, table, near_to(reader, news))
@@ -309,7 +318,7 @@ def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Aggre
     )
 
 
-def _grown(table: EventTable, news: int) -> bool:
+def _has_outgrown(table: EventTable, news: int) -> bool:
     """Return whether a lane passed a size at which everything is regrouped."""
     now = len(table.alive)
     beyond, small = (BY_WORDS, WORDED) if table.model is None else (GROWTH, SMALL)
@@ -317,7 +326,7 @@ def _grown(table: EventTable, news: int) -> bool:
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
 
 
-def _everything(
+def _whole_scope(
     view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()
 ) -> AggregationScope:
     """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""

@@ -11,13 +11,21 @@ if TYPE_CHECKING:
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
-    from phronesis.experience import event_embeddings, event_handlers, maintenance_schedule, query, query_answer
+    from phronesis.experience import (
+        event_embeddings,
+        event_handlers,
+        maintenance_schedule,
+        policy_section,
+        query,
+        query_answer,
+    )
     from phronesis.experience.laws import evidence_fold
     from phronesis.experience.sources import port
     from phronesis.index import projections
     from phronesis.index.projections import Projection
     from phronesis.store.lane_view import LaneView
 else:
+    policy_section = lazy_module("phronesis.experience.policy_section")
     event_embeddings = lazy_module("phronesis.experience.event_embeddings")
     event_handlers = lazy_module("phronesis.experience.event_handlers")
     evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
@@ -65,6 +73,7 @@ def _without_unheld(view: "LaneView", entry: "Entry", changes: "Changes", held: 
 
 ENGINE: Final = Engine(
     name="experience",
+    policy=lambda: policy_section.ExperiencePolicy,
     parts=(
         Part(
             open=_open_learning,

@@ -40,7 +40,7 @@ from phronesis.store.lane_view import LaneView
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes, with removals of evidence whose pattern or event, among ``held``, is no longer held."""
-    gone = _gone(changes, held)
+    gone = _ended_ids(changes, held)
     if not gone:
         return changes
     rows = [row for row in view.evidence_from(sorted(gone)) if row.source_key in gone]
@@ -55,7 +55,7 @@ def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mappin
     )
 
 
-def _gone(changes: Changes, held: Mapping[str, Item]) -> set[str]:
+def _ended_ids(changes: Changes, held: Mapping[str, Item]) -> set[str]:
     """Return the patterns and events that were live before the changes and are not after them."""
     fields: dict[str, dict[str, object]] = {}
     for patch in changes.patches:
@@ -94,7 +94,7 @@ class SourcedDraft:
 
 def prepare_experience(_bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """Return an outcome that marks prompt injections in what a machine reports."""
-    told = {one.n: _content(one.draft) for one in _given(entry) if not one.human}
+    told = {one.n: _content(one.draft) for one in _given_drafts(entry) if not one.human}
     return suspicions(told)
 
 
@@ -102,7 +102,7 @@ def apply_experience(
     view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION, long_errors: bool = True
 ) -> Changes:
     """Create the events of an entry, by a version of the artifact rules; ``long_errors`` as in `label_of`."""
-    return _made(view, entry, outcomes, _given(entry, long_errors=long_errors), version)
+    return _make_changes(view, entry, outcomes, _given_drafts(entry, long_errors=long_errors), version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,10 @@ def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: i
     """Create the events that an adapter parsed; ``version`` is that of the artifact rules."""
     if is_erased(entry.payload):
         return Changes()
-    return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
+    return _make_changes(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
 
 
-def _given(entry: Entry, *, long_errors: bool = True) -> list[SourcedDraft]:
+def _given_drafts(entry: Entry, *, long_errors: bool = True) -> list[SourcedDraft]:
     """Return the experiences of an entry that are not erased."""
     out = []
     for n, nei in enumerate(payload_of(entry, SourcePayload).get(EVENTS) or ()):
@@ -184,7 +184,9 @@ def _lines(draft: Draft) -> str:
     return f"#L{first}" if first == last else f"#L{first}-L{last}"
 
 
-def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[SourcedDraft], version: int) -> Changes:
+def _make_changes(
+    view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[SourcedDraft], version: int
+) -> Changes:
     held = suspected_texts(outcomes)
     items, edges = [], []
     for one in told:

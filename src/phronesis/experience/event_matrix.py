@@ -128,7 +128,7 @@ class EventTable:
 
     def bag_of(self, text: str) -> Bag:
         """Return the terms of a text, by their numbers in this table."""
-        return self._bag(pack_terms(tokenize(text)))
+        return self._make_bag(pack_terms(tokenize(text)))
 
     def background(self) -> TermBags:
         """Return the terms of the unrelated texts."""
@@ -148,10 +148,10 @@ class EventTable:
         fresh = self._documents_changed(view, before)
         self.meaning.take(read_vectors_of(view, self.meaning, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
-        added = [self._append(document.item_id, document.id, self._bag(document.terms)) for document in fresh]
+        added = [self._append(document.item_id, document.id, self._make_bag(document.terms)) for document in fresh]
         self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
         successes = self._successful(view, seen, held.values())
-        added += self._relabelled(successes)
+        added += self._replace_relabelled(successes)
         known = len(self._groups)
         joining = [SUCCESS if one in successes else OTHER for one in self.ids[known:]]
         groups = np.concatenate((self._groups, np.array(joining, dtype=np.int64)))
@@ -200,8 +200,8 @@ class EventTable:
         self._dead |= self.alive.intersection(rows)
         self.alive.difference_update(rows)
 
-    def _bag(self, terms: bytes) -> Bag:
-        passed = _passed_over()
+    def _make_bag(self, terms: bytes) -> Bag:
+        passed = _skipped_terms()
         kept = [(int(term), int(count)) for term, count in unpack_terms(terms).tolist() if term not in passed]
         numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in kept]
         return np.array(numbers, np.int32), np.array([count for _, count in kept], np.float32)
@@ -215,7 +215,7 @@ class EventTable:
         self.alive.add(row)
         return row
 
-    def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
+    def _replace_relabelled(self, successes: AbstractSet[str]) -> list[int]:
         """Give each event whose label changed group a new row, and exclude the old one; return the events."""
         other, self._successes = successes ^ self._successes, successes
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
@@ -262,7 +262,7 @@ def _marks_of(item: Item | None) -> frozenset[str]:
 
 
 @load_once
-def _passed_over() -> frozenset[int]:
+def _skipped_terms() -> frozenset[int]:
     """Return the hashes of terms without content: bare numbers and single Latin letters."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     return frozenset(map(term_hash, [*map(str, range(_NUMBERS)), *letters]))

@@ -218,7 +218,7 @@ class ViewReader:
                 self._worded = ViewTable(places, metrics, having, BY_WORDS)
             return self._worded
         asked = {name: [n for n in sorted(having[name]) if ids[n] in wanted.get(name, ())] for name in VIEWS}
-        self._take_in(self.encoder, {(ids[n], name): texts[n] for name, there in asked.items() for n in there})
+        self._read_views(self.encoder, {(ids[n], name): texts[n] for name, there in asked.items() for n in there})
         seen = {name: self._by_meaning(ids, name, there) for name, there in asked.items()}
         return ViewTable(places, seen, having, BY_MEANING)
 
@@ -238,7 +238,7 @@ class ViewReader:
             vectors[there] = centre.centred(read.astype(np.float32))
         return WeightedSum([Term(Cosine(vectors), 1.0 / centre.spread)])
 
-    def _take_in(self, encoder: Embedder, asked: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
+    def _read_views(self, encoder: Embedder, asked: Mapping[tuple[str, str], Mapping[str, str]]) -> None:
         """Read the vectors of events' views, given with the event's texts, that are not cached yet."""
         missing = asked.keys() - self._read.keys()
         parts = views_of(self.view.unit, self.view.lane_id, {one for one, _ in missing})

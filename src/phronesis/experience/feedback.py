@@ -59,11 +59,11 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
     if target is None:
         return Changes()
     if payload["kind"] in (MERGE, SPLIT):
-        return _drawn(view, entry, target)
-    return _judged(view, entry, target)
+        return _make_links(view, entry, target)
+    return _add_judgement(view, entry, target)
 
 
-def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
+def _add_judgement(view: LaneView, entry: Entry, target: Item) -> Changes:
     payload = payload_of(entry, FeedbackPayload)
     kind = payload["kind"]
     row = EvidenceRow(
@@ -76,11 +76,11 @@ def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
         grade=payload["value"] if kind == LABEL else None,
         origin=origin_of(entry.actor),
     )
-    rows = [row, *_above(view, target, row)]
+    rows = [row, *_rows_above(view, target, row)]
     held = view.evidence(one.item_id for one in rows)
     coming, going = list[EvidenceRow](), list[EvidenceRow]()
     for one in rows:
-        before = [old for old in held.get(one.item_id, ()) if _same_voice(old, one)]
+        before = [old for old in held.get(one.item_id, ()) if _is_same_voice(old, one)]
         if [(old.polarity, old.grade, old.weight) for old in before] != [(one.polarity, one.grade, one.weight)]:
             coming.append(one)
             going += before
@@ -91,13 +91,13 @@ def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
     return Changes(patches=patches, evidence=coming, dropped_evidence=going)
 
 
-def _same_voice(old: EvidenceRow, new: EvidenceRow) -> bool:
+def _is_same_voice(old: EvidenceRow, new: EvidenceRow) -> bool:
     """Return whether two rows are judgements of one actor on one matter: the later replaces the earlier."""
     same = (old.part, old.source_key, matter_of(old.polarity)) == (new.part, new.source_key, matter_of(new.polarity))
     return same and (not new.part or old.source_item_id == new.source_item_id)
 
 
-def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
+def _rows_above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
     """Return the rows that the patterns and principles above receive, on the part that the item is to them."""
     if matter_of(row.polarity) == "use":
         return []
@@ -111,11 +111,11 @@ def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
     patterns = _live(view, [target.id], PATTERN, MEMBER_OF, CONTRADICTS)
     out = [echo for one in patterns for echo in echoes(row, one)]
     for pattern, rows in view.evidence(patterns).items():
-        out += _on_principles(view, patterns[pattern], rows, row)
+        out += _principle_rows(view, patterns[pattern], rows, row)
     return out + direct
 
 
-def _on_principles(
+def _principle_rows(
     view: LaneView, pattern: Item, rows: Sequence[EvidenceRow], row: EvidenceRow
 ) -> Iterable[EvidenceRow]:
     """Return the rows that principles receive for a judgement on a member, weighted by its share of the pattern."""
@@ -149,7 +149,7 @@ def _reason(entry: Entry) -> str:
     return f"{payload['kind']}: {told}" if told else str(payload["kind"])
 
 
-def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
+def _make_links(view: LaneView, entry: Entry, target: Item) -> Changes:
     """Return the must-link and cannot-link edges of a merge or split; edges that it contradicts are removed."""
     payload = payload_of(entry, FeedbackPayload)
     events = {one for one, item in view.items(payload[SPOKEN]).items() if item.kind == L1}
@@ -267,14 +267,14 @@ def _pattern(target: Item, kind: str, again: Mapping[str, Any] | None) -> Item:
     return target
 
 
-def _listed(value: object, field: str, what: str) -> list[Any]:
+def _check_list(value: object, field: str, what: str) -> list[Any]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence) or not value:
         raise InputError(f"{field} must be {what}", field=field)
     return list(value)
 
 
 def _merge(view: LaneView, target: Item, value: object, again: Mapping[str, Any] | None) -> dict[str, Any]:
-    given = _listed(value, "value", "a list of the ids of the patterns to be merged into the target")
+    given = _check_list(value, "value", "a list of the ids of the patterns to be merged into the target")
     if len(given) > MAX_MERGED:
         raise InputError(f"value names {len(given):,} patterns; merge up to {MAX_MERGED} at a time", field="value")
     ids = list(dict.fromkeys(parse_id(one, field=f"value[{n}]") for n, one in enumerate(given)))
@@ -299,7 +299,7 @@ def _merge(view: LaneView, target: Item, value: object, again: Mapping[str, Any]
 
 def _split(view: LaneView, target: Item, value: object, again: Mapping[str, Any] | None) -> dict[str, Any]:
     what = "a list of lists of event ids, one for each part"
-    given = [_listed(part, f"value[{n}]", what) for n, part in enumerate(_listed(value, "value", what))]
+    given = [_check_list(part, f"value[{n}]", what) for n, part in enumerate(_check_list(value, "value", what))]
     if len(given) == 1:
         raise InputError("value has one part; a split needs two or more", field="value")
     if len(given) > MAX_PARTS:

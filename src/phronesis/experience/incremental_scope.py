@@ -96,8 +96,8 @@ def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> Regroupin
     Overall, they are grouped with the members of their patterns and what must be together with these, and so on; by a
     view, with the members of their own patterns of it and with neighbours in none.
     """
-    events, of_event, members = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
-    alike = _crossing(table, near.by_view, of_event)
+    events, of_event, members = _overall_scope(view, table, set(near.on_the_whole).union(*near.by_view.values()))
+    alike = _near_by_view(table, near.by_view, of_event)
     own = {
         name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)} for name in ALONE
     }
@@ -108,10 +108,10 @@ def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> Regroupin
             event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
         }
         by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
-    return RegroupingScope(events, by_view, members, _opposed(view, table, near.opposed, members))
+    return RegroupingScope(events, by_view, members, _known_counterexamples(view, table, near.opposed, members))
 
 
-def _opposed(
+def _known_counterexamples(
     view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, Sequence[str]]:
     """Return the events of some patterns, and note in the table how these were made."""
@@ -120,7 +120,7 @@ def _opposed(
     return {one: known[one] if one in known else read[one] for one in patterns}
 
 
-def _crossing(
+def _near_by_view(
     table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
 ) -> dict[str, set[str]]:
     """Return the near events by view; an event in a pattern of a view and in a crossed one is near by both views."""
@@ -135,7 +135,7 @@ def _crossing(
     return out
 
 
-def _on_the_whole(
+def _overall_scope(
     view: LaneView, table: EventTable, near: AbstractSet[str]
 ) -> tuple[set[str], dict[str, AbstractSet[str]], dict[str, list[str]]]:
     """Return the events to be grouped overall with some, the patterns of each, and the events of those patterns."""

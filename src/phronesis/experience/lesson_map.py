@@ -148,9 +148,9 @@ def model_of(encoder: str) -> str:
 def map_for(encoders: Sequence[str]) -> LessonMap | None:
     """Return the map fitted to these encoders, by name, the tenant's own first; None if there is none."""
     name = SHIPPED.get(tuple(map(model_of, encoders)))
-    return None if name is None else _shipped(name)
+    return None if name is None else _load_shipped(name)
 
 
 @load_once
-def _shipped(name: str) -> LessonMap:
+def _load_shipped(name: str) -> LessonMap:
     return map_from(files(__package__).joinpath(name).read_bytes())

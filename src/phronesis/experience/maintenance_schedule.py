@@ -14,6 +14,7 @@ from phronesis.experience.abstraction import ABSTRACT, AbstractionPreparer
 from phronesis.experience.aggregation import AGGREGATE, AggregationPreparer
 from phronesis.experience.laws.records import L1, PATTERN
 from phronesis.experience.laws.topics import PrincipleThresholds
+from phronesis.experience.policy_section import ExperiencePolicy
 from phronesis.experience.sources.port import SOURCES
 from phronesis.experience.watermarks import last_processed, spoken_of
 from phronesis.index.projections import ALIKE
@@ -49,7 +50,7 @@ class MaintenanceScheduler:
         if grouping:
             writer.write(tenant, name, verb=AGGREGATE, payload={}, actor=ACTOR)
         with self.database.transaction(tenant, "read") as unit:
-            drawing = self._moved(LaneView(unit, lane), now)
+            drawing = self._has_moved(LaneView(unit, lane), now)
         if drawing:
             writer.write(tenant, name, verb=ABSTRACT, payload={}, actor=ACTOR)
         return grouping or drawing
@@ -63,7 +64,7 @@ class MaintenanceScheduler:
         since = _last(view, AGGREGATE) or min((from_micros(row.recorded_at) for row in changed), default=now)
         return bool(events) and now - since >= timedelta(hours=self.hours)
 
-    def _moved(self, view: LaneView, now: datetime) -> bool:
+    def _has_moved(self, view: LaneView, now: datetime) -> bool:
         last = _last(view, ABSTRACT)
         if last is not None and now - last < timedelta(hours=self.abstract_hours):
             return False
@@ -76,17 +77,16 @@ def _last(view: LaneView, verb: str) -> datetime | None:
 
 def open_learning(platform: Platform) -> OpenEngine:
     """Open what learns from experience: its verbs, and what schedules them."""
-    embedders, policy = platform.embedders, platform.policy
+    embedders, own = platform.embedders, platform.policy.of(ExperiencePolicy).experience
     abstracting = AbstractionPreparer(
         embedders,
         platform.models.asker("abstract"),
         PrincipleThresholds(
-            min_members=policy.experience.abstract.min_members,
-            min_patterns=policy.experience.abstract.min_patterns,
-            change=policy.experience.abstract.change,
+            min_members=own.abstract.min_members,
+            min_patterns=own.abstract.min_patterns,
+            change=own.abstract.change,
         ),
     )
-    own = policy.experience
     return OpenEngine(
         handlers=(
             *event_handlers.handlers(event_handlers.SourcePreparer(SOURCES)),

@@ -179,15 +179,15 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     clusters = said.body["clusters"]
     groups = _groups(view, clusters)
     work = _AggregationChanges(view, entry, view.evidence(patterns))
-    ids = _continued(groups, _memberships(view, patterns, work.before), patterns)
+    ids = _continued_patterns(groups, _memberships(view, patterns, work.before), patterns)
     work.said = view.evidence(one for group in groups for one in group.events)
-    work.placed |= _staying(view, clusters)
+    work.placed |= _unchanged_patterns(view, clusters)
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
     for one, item in patterns.items():
         if item.live and one not in set(ids.values()):
             work.end(one, "retired", RETIRED, membership(work.before.get(one, ())))
-    resembling = _resembling(clusters, work.placed)
+    resembling = _similar_pairs(clusters, work.placed)
     drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), resembling)
     marks, moved = mark(view, entry)
     work.items += marks
@@ -212,14 +212,14 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
     return out
 
 
-def _staying(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+def _unchanged_patterns(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> dict[int, str]:
     """Return the unchanged patterns, by their places among the groups."""
     named = {number: body[STAYS] for number, body in enumerate(clusters) if STAYS in body}
     live = {one for one, item in view.items(named.values()).items() if item.live}
     return {number: one for number, one in named.items() if one in live}
 
 
-def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]) -> dict[tuple[str, str], float]:
+def _similar_pairs(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]) -> dict[tuple[str, str], float]:
     """Return the similarity of the pairs of similar patterns in the outcome, the smaller id first."""
     out = {}
     for number, body in enumerate(clusters):
@@ -254,7 +254,7 @@ def _memberships(
     return out
 
 
-def _continued(
+def _continued_patterns(
     groups: Sequence[Group], members: Mapping[str, AbstractSet[str]], patterns: Mapping[str, Item]
 ) -> dict[int, str]:
     """Return the pattern that each group continues, of the same outcome and method."""
@@ -307,9 +307,9 @@ class _AggregationChanges(LearnedChanges):
                 if old is None or returns or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
                     self.support(row, old)
             self.drop(gone)
-        self._hear(pattern, group.events, before)
+        self._copy_judgements(pattern, group.events, before)
 
-    def _hear(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
+    def _copy_judgements(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
         """Copy the earlier judgements on newly joined events to a pattern, and remove withdrawn ones."""
         said = [row for one in events for row in self.said.get(one, ())]
         echoed = {echo.identity: echo for row in said for echo in echoes(row, pattern)}

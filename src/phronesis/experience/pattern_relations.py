@@ -62,7 +62,7 @@ def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[Pattern
         return list(patterns)
     metric = TermCosine(
         TermBags.of(
-            _background([*(_summed(one, terms) for one in patterns), *(_counted([terms[one]]) for one in loose)])
+            _background([*(_sum_terms(one, terms) for one in patterns), *(_count_terms([terms[one]]) for one in loose)])
         )
     )
     others = np.arange(len(loose), dtype=np.int64) + len(patterns)
@@ -129,14 +129,14 @@ def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
 
 def bags_of(patterns: Sequence[PatternInput], terms: Mapping[str, bytes]) -> TermBags:
     """Return the terms of patterns followed by those of unrelated texts, so that what two patterns share is rare."""
-    return TermBags.of(_background([_summed(one, terms) for one in patterns]))
+    return TermBags.of(_background([_sum_terms(one, terms) for one in patterns]))
 
 
-def _summed(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
-    return _counted(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
+def _sum_terms(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
+    return _count_terms(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
 
 
-def _counted(blobs: Iterable[bytes]) -> Counter[int]:
+def _count_terms(blobs: Iterable[bytes]) -> Counter[int]:
     counts: Counter[int] = Counter()
     for blob in blobs:
         for term, count in unpack_terms(blob).tolist():
@@ -275,7 +275,7 @@ class TopicLikeness:
         same = outcomes[:, None] == outcomes[None, :]
         alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
         place = {one.id: n for n, one in enumerate(patterns)}
-        shared = similar_pairs({one.id: _named(one) for one in patterns}, threshold=1e-9)
+        shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
         for (first, second), share in shared.items():
             alike[place[first], place[second]] += NAMED * share
             alike[place[second], place[first]] += NAMED * share
@@ -311,7 +311,7 @@ class TopicLikeness:
         return terms, Cosine(centre.centred(means)).matrix(np.arange(len(means))) / (MEANT_UNIT * centre.spread)
 
 
-def _named(pattern: PatternInput) -> frozenset[str]:
+def _names_of(pattern: PatternInput) -> frozenset[str]:
     episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
     return frozenset({*pattern.artifacts, *pattern.families, *episodes})
 

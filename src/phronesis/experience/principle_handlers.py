@@ -51,7 +51,9 @@ class _AbstractionChanges(LearnedChanges):
         named += [one for one, _ in body["ended"]]
         self._principles = {one: item for one, item in view.items(named).items() if item.kind == PRINCIPLE}
         evidence = view.evidence(self._principles)
-        self._before = {one: [row for row in evidence.get(one, ()) if _own(row)] for one in self._principles}
+        self._before = {
+            one: [row for row in evidence.get(one, ()) if _is_own_evidence(row)] for one in self._principles
+        }
         known = sorted(self._principles)
         self._refining = [*view.edges_from(known, REFINES), *view.edges_to(known, REFINES)]
         sources = view.items(source for one in body["principles"] for source, _, _ in one["evidence"])
@@ -101,7 +103,7 @@ class _AbstractionChanges(LearnedChanges):
         return round(row.weight / (row.weight + 1.0), 4)
 
 
-def _own(row: EvidenceRow) -> bool:
+def _is_own_evidence(row: EvidenceRow) -> bool:
     """Return whether a row is evidence by a pattern or an event; a judgement names no item."""
     return row.polarity in OWN and row.source_item_id is not None and row.origin != "human"
 

@@ -98,18 +98,18 @@ def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]
 
 def _of_event(unit: Unit, event: Item) -> EventSource:
     """Return the source of an event, with its own lines or its payload."""
-    entry = _loaded(unit, event.entry_id)
+    entry = _load_entry(unit, event.entry_id)
     if entry.verb == SOURCE:
         lines = event.data.get("lines")
         found = _of_text(entry, None if lines is None else (lines[0], lines[1]))
     else:
-        found = _of_told(entry, event)
+        found = _source_of_given(entry, event)
     return replace(found, event_id=event.id, source_ref=event.source_ref or "", source_type=event.source_type or "")
 
 
 def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> EventSource:
     """Return the text of an entry, and some lines of it."""
-    entry = _loaded(unit, entry_id) if is_id(entry_id) and find_entry(unit, entry_id) is not None else None
+    entry = _load_entry(unit, entry_id) if is_id(entry_id) and find_entry(unit, entry_id) is not None else None
     if entry is None or entry.verb not in (SOURCE, EXPERIENCE):
         raise NotFound(f"there is no entry {entry_id!r:.60} in this tenant that took in a source", field="id")
     if entry.verb == EXPERIENCE:
@@ -117,7 +117,7 @@ def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> Event
     return _of_text(entry, lines)
 
 
-def _loaded(unit: Unit, entry_id: str) -> Entry:
+def _load_entry(unit: Unit, entry_id: str) -> Entry:
     """Return an entry as it was interpreted: without characters that a database or terminal cannot handle."""
     entry = load_entry(unit, entry_id)
     return replace(entry, payload=fit(entry.payload))
@@ -126,10 +126,10 @@ def _loaded(unit: Unit, entry_id: str) -> Entry:
 def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
     payload = payload_of(entry, SourcePayload)
     if is_erased(payload):
-        return _bare(entry, erased=True)
+        return _bare_source(entry, erased=True)
     excerpt = "" if lines is None else _excerpt(payload["text"], *lines)
     return replace(
-        _bare(entry),
+        _bare_source(entry),
         source_type=payload["source_type"],
         source_ref=payload.get("source_ref") or f"{ENTRY}{entry.id}",
         name=payload.get("name", ""),
@@ -147,17 +147,20 @@ def _excerpt(text: str, first: int, last: int) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-def _of_told(entry: Entry, event: Item) -> EventSource:
+def _source_of_given(entry: Entry, event: Item) -> EventSource:
     told: list[Any] = payload_of(entry, SourcePayload).get(EVENTS) or []
     own = next((one for n, one in enumerate(told) if item_id(entry.id, L1, str(n)) == event.id), None)
     if own is None or is_erased(own):
-        return _bare(entry, erased=True)
+        return _bare_source(entry, erased=True)
     return replace(
-        _bare(entry), payload=own.get("payload"), observations=own.get("observations"), hints=own.get("hints") or {}
+        _bare_source(entry),
+        payload=own.get("payload"),
+        observations=own.get("observations"),
+        hints=own.get("hints") or {},
     )
 
 
-def _bare(entry: Entry, *, erased: bool = False) -> EventSource:
+def _bare_source(entry: Entry, *, erased: bool = False) -> EventSource:
     return EventSource(
         entry_id=entry.id, recorded_at=entry.recorded_at, actor=entry.actor, source_ref="", erased=erased
     )
@@ -243,13 +246,13 @@ class EvidenceChains:
             ids = [item.id for item in items if item.id not in self._sides and self.graph.lane_of(item.id) == lane]
             found = evidence_at(self.graph.unit, lane.lane_id, ids, moment) if ids else {}
             self._sides.update((one, _Sides.of(found.get(one, ()))) for one in ids)
-        named = [_first(side) for item in items for side in self._sides[item.id].both]
+        named = [_typical_rows(side) for item in items for side in self._sides[item.id].both]
         self.graph.heads([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
 
     def _pattern(self, item: Item) -> EvidenceChain:
         sides = self._sides[item.id]
         record = pattern_of(item, [(row.source_key, row.weight) for row in sides.supporting])
-        members, opposing = self._standing(sides.support), self._standing(sides.contra)
+        members, opposing = self._held_rows(sides.support), self._held_rows(sides.contra)
         heads = self.graph.heads([row.source_key for row in (*members, *opposing)])
         # An event's label may have been given anew since it came to be for or against the pattern.
         agree = {one for one, head in heads.items() if (head.label == "success") == (item.label == "success")}
@@ -271,24 +274,24 @@ class EvidenceChains:
         sides = self._sides[item.id]
         support, counter = ([row.source_key for row in side] for side in sides.both)
         record = principle_of(item, patterns=support, counter=counter)
-        direct = self._standing([row for row in sides.support if row.source_key not in known])
-        stands = _each_in_turn(
-            [direct, *(self._standing(self._sides[one].support) for one in support if one in known)]
-        )[:SHOWN_SOURCES]
+        direct = self._held_rows([row for row in sides.support if row.source_key not in known])
+        stands = _interleave([direct, *(self._held_rows(self._sides[one].support) for one in support if one in known)])[
+            :SHOWN_SOURCES
+        ]
         opposing = [row for row in sides.contra if row.source_key not in known]
-        against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._standing(opposing))]
+        against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._held_rows(opposing))]
         against += [
-            _reference(row) for one in counter if one in known for row in self._standing(self._sides[one].support)[:2]
+            _reference(row) for one in counter if one in known for row in self._held_rows(self._sides[one].support)[:2]
         ]
         return EvidenceChain(
             record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides)
         )
 
-    def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+    def _held_rows(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         """Return the rows whose events are held, archived ones included: the most typical, and the latest."""
-        return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
+        return self._live_rows(_typical_rows(rows)) or self._live_rows(rows)[:SHOWN_SOURCES]
 
-    def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+    def _live_rows(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         found = self.graph.heads([row.source_key for row in rows])
         stands = {one for one, head in found.items() if head.kind == L1 and head.ended is None}
         return [row for row in rows if row.source_key in stands and row.source_ref]
@@ -298,7 +301,7 @@ def _latest(row: EvidenceRow) -> tuple[datetime, str]:
     return (row.occurred_at or row.recorded_at, row.source_key)
 
 
-def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+def _typical_rows(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
     """Return the most typical rows, and the latest."""
     latest = max(rows, key=_latest, default=None)
     first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
@@ -319,7 +322,7 @@ def _reference(row: EvidenceRow) -> Reference:
     return Reference(row.source_key, row.source_ref)
 
 
-def _each_in_turn(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
+def _interleave(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
     """Return the rows of several lists in round-robin order, each event once."""
     longest = max(map(len, lists), default=0)
     mixed = [one[n] for n in range(longest) for one in lists if n < len(one)]

@@ -113,7 +113,7 @@ class ExperienceSearch:
     def answer(self, tenant: str, asked: ExperienceQuestion) -> Answer:
         """Return the answer to a question."""
         while True:
-            encoded = self._encoded(tenant, asked)
+            encoded = self._encode_question(tenant, asked)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
                 seen, model = searched_lanes(unit, asked.scope)
                 if model is not None and self.embedders.moved(tenant, model[0]):
@@ -121,13 +121,13 @@ class ExperienceSearch:
                 found = [(lane, self.indexes.of(unit, lane, history=asked.wanted.past)) for lane in seen]
                 lanes = corners(unit, found, asked)
                 if not lanes:
-                    told = _explained(asked, lanes, encoded, None) if asked.explain else None
+                    told = _explain(asked, lanes, encoded, None) if asked.explain else None
                     return Answer(abstained=True, degraded=encoded.degraded, explain=told)
-                return self._answered(
+                return self._make_answer(
                     unit, asked, lanes, encoded, model if model is not None and encoded.fits(model) else None
                 )
 
-    def _answered(
+    def _make_answer(
         self,
         unit: Unit,
         asked: ExperienceQuestion,
@@ -143,17 +143,17 @@ class ExperienceSearch:
         graph = LaneGraph(unit, [one.lane for one in lanes], asked)
         pool = CandidatePool(asked, lanes, graph, EvidenceChains(graph), now)
         pool.gather(self.names)
-        meant = _look_closer(pool, encoded, model, spread)
+        meant = _compare_views(pool, encoded, model, spread)
         pool.walk()
         pool.like(meant)
         abstained = _abstains(pool)
         ranked = pool.settle(pool.ranked(), abstained=abstained)
         abstained = abstained or not ranked
         answer = best_per_layer(pool, ranked, abstained=abstained)
-        told = _explained(asked, lanes, encoded, answer.explain) if asked.explain else None
+        told = _explain(asked, lanes, encoded, answer.explain) if asked.explain else None
         return replace(answer, explain=told, degraded=encoded.degraded)
 
-    def _encoded(self, tenant: str, asked: ExperienceQuestion) -> _QueryVectors:
+    def _encode_question(self, tenant: str, asked: ExperienceQuestion) -> _QueryVectors:
         """Return the question's vectors; without vectors, and marked as degraded, if the encoder is unavailable."""
         encoder = self.embedders.serving(tenant)
         if encoder is None or not asked.text:
@@ -165,7 +165,7 @@ class ExperienceSearch:
             return _QueryVectors(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
 
 
-def _look_closer(
+def _compare_views(
     pool: CandidatePool, encoded: _QueryVectors, model: ActiveModel | None, spread: Spread | None
 ) -> Mapping[str, float]:
     """Compare the best events by their views; return how far they match the preferences, by embeddings."""
@@ -191,7 +191,7 @@ def _abstains(pool: CandidatePool) -> bool:
     return words < WEAK and meaning < CLEAR
 
 
-def _explained(
+def _explain(
     asked: ExperienceQuestion, lanes: Sequence[QueryLane], encoded: _QueryVectors, rest: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     dense = any(one.meaning is not None for one in lanes)

@@ -107,14 +107,14 @@ def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -
         return [_record(item, ()) for item in items]
     rows = evidence_at(unit, lane_id, learned, as_of)
     against = read_items(unit, get_lane(unit, lane_id), [one["id"] for item in items for one in _counter(item)])
-    return [_record(_quoting(item, against), rows.get(item.id, ())) for item in items]
+    return [_record(_quote_counterexamples(item, against), rows.get(item.id, ())) for item in items]
 
 
 def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
     return item.data.get("counterexamples", ()) if item.kind == PATTERN else ()
 
 
-def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
+def _quote_counterexamples(item: Item, against: Mapping[str, Item]) -> Item:
     """Return a pattern whose counterexamples quote their attempts."""
     told = [
         {**one, "attempt": first_sentences(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
@@ -146,7 +146,7 @@ Shares = Mapping[str, float]
 def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Answer:
     """Return the best of each layer, at most ``limit``; equal statements of several events are listed once."""
     limit = pool.asked.limit
-    events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
+    events, repeated = _drop_repetitions(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
     learned = [one for one in ranked if one[0] in pool.chain_of]
     patterns = [one for one in learned if pool.items[one[0]].kind == PATTERN][:limit]
     principles = [one for one in learned if pool.items[one[0]].kind != PATTERN][:limit]
@@ -156,7 +156,7 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
     advised = (
         Recommendations()
         if abstained
-        else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
+        else _make_recommendations(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
     )
     reached = {
         one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
@@ -164,8 +164,8 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
     }
     return Answer(
         l1_evidence=_events(pool, events[:limit], records, beside),
-        l2_patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
-        l3_principles=[_learned(pool, one, shares, beside) for one, shares in principles],
+        l2_patterns=[_learned_evidence(pool, one, shares, beside) for one, shares in patterns],
+        l3_principles=[_learned_evidence(pool, one, shares, beside) for one, shares in principles],
         recommended_attempts=advised.recommended,
         avoid=advised.avoid,
         excluded=advised.excluded,
@@ -175,7 +175,7 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
     )
 
 
-def _once(
+def _drop_repetitions(
     pool: CandidatePool, events: Sequence[tuple[str, Shares]]
 ) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
     """Return events without those that have the text and outcome of a better one."""
@@ -207,39 +207,41 @@ def _events(
         Evidence(
             records[one],
             round(pool.score(shares), DIGITS),
-            _matched(pool, records[one], ALIKE),
+            _matches_of(pool, records[one], ALIKE),
             tuple(sources[one]),
             tuple(beside.get(one, ())),
-            _why(pool, shares),
+            _shares_of(pool, shares),
         )
         for one, shares in events
     ]
 
 
-def _learned(pool: CandidatePool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
+def _learned_evidence(
+    pool: CandidatePool, one: str, shares: Shares, beside: Mapping[str, list[str]]
+) -> LearnedEvidence:
     chain = pool.chain_of[one]
     return LearnedEvidence(
         chain.record,
         round(pool.score(shares), DIGITS),
-        _matched(pool, chain.record, PROSE),
+        _matches_of(pool, chain.record, PROSE),
         tuple(chain.sources),
         tuple(beside.get(one, ())),
-        _why(pool, shares),
+        _shares_of(pool, shares),
         needs_validation=chain.needs_validation,
     )
 
 
-def _matched(pool: CandidatePool, item: Item, part: str) -> tuple[Match, ...]:
+def _matches_of(pool: CandidatePool, item: Item, part: str) -> tuple[Match, ...]:
     words, meaning = pool.met.get(item.id, (0.0, None))
     told = snippet(item.content, [word for word in pool.terms if len(word) > 1])
     return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
 
 
-def _why(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
+def _shares_of(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
     return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
 
 
-def _advised(
+def _make_recommendations(
     pool: CandidatePool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
 ) -> Recommendations:
     found = []

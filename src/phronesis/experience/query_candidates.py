@@ -73,7 +73,7 @@ class CandidatePool:
             for name in sorted(asked):
                 found += names.events(self.graph.unit, lane.lane, name)
         named = self.graph.items(found)
-        self.exact = _latest_first([item for item in named.values() if any(is_called(item, name) for name in asked)])
+        self.exact = _rank_events([item for item in named.values() if any(is_called(item, name) for name in asked)])
         self.artifacts = named_artifacts(self.asked)
         ids = [*self.exact, *about(self.graph.unit, self.lanes, self.artifacts)]
         counts = taken_up(self.asked)
@@ -97,14 +97,14 @@ class CandidatePool:
         found = walk(self.graph, seeds)
         self.reached = {one: step for one, step in found.items() if step.hops and step.node.layer != ARTIFACT}
         self.take(self.reached)
-        self.chain_of = self.chains.of(self._followed())
+        self.chain_of = self.chains.of(self._ordered_parents())
         ends = [end for chain in self.chain_of.values() for end in (chain.typical, chain.latest) if end is not None]
         self.take(ends)
-        self.beside = self._beside()
+        self.beside = self._best_neighbours()
         for kind in (PATTERN, PRINCIPLE):  # principles rest on patterns, as these were weighed
-            self.under |= self._under(kind)
+            self.under |= self._best_members(kind)
 
-    def _followed(self) -> list[Item]:
+    def _ordered_parents(self) -> list[Item]:
         """Return the visible patterns and principles, ordered by the relevance known before they are followed."""
         out: list[Item] = []
         counts = taken_up(self.asked)
@@ -117,7 +117,7 @@ class CandidatePool:
             out += [self.items[one] for one, _ in self._best_first(held)[: counts[kind]]]
         return out
 
-    def _under(self, kind: str) -> dict[str, float]:
+    def _best_members(self, kind: str) -> dict[str, float]:
         """Return the relevance of the best evidence of each pattern or principle."""
         out = {}
         for one, chain in self.chain_of.items():
@@ -126,7 +126,7 @@ class CandidatePool:
                 out[one] = max(map(self.relevance, held), default=0.0)
         return out
 
-    def _beside(self) -> dict[str, float]:
+    def _best_neighbours(self) -> dict[str, float]:
         """Return, for each event of an episode, the relevance of the best other one with a different text."""
         episodes: dict[str, list[tuple[float, Item]]] = {}
         for one, item in self.items.items():
@@ -194,7 +194,7 @@ class CandidatePool:
         liking = self.asked.liking
         if liking is not None:
             self.liked = {
-                one: liking(clauses_of(_doing(item), tokenize)) or meant.get(one, 0.0)
+                one: liking(clauses_of(_action_words(item), tokenize)) or meant.get(one, 0.0)
                 for one, item in self.items.items()
             }
 
@@ -225,7 +225,7 @@ class CandidatePool:
         return [(one, shares) for _, one, shares in kept]
 
 
-def _doing(item: Item) -> str:
+def _action_words(item: Item) -> str:
     """Return the words of what is tried or advised."""
     if item.kind == L1:
         return str(item.data.get("attempt", ""))
@@ -238,7 +238,7 @@ def _place(item: Item) -> tuple[bool, int, int]:
     return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
 
 
-def _latest_first(events: Sequence[Item]) -> dict[str, int]:
+def _rank_events(events: Sequence[Item]) -> dict[str, int]:
     """Return the places of events of one name: those with lessons first, then by time and place in the episode."""
     episodes: dict[str, int] = {}
     for event in events:

@@ -192,7 +192,7 @@ class LaneGraph:
                 ends += [end._replace(weight=end.weight / sqrt(len(held))) for end in held]
             out += [
                 Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
-                for end in self._then(lane, ends)
+                for end in self._filter_ends(lane, ends)
                 if end.grade != APART
             ]
         for link in out:
@@ -211,12 +211,12 @@ class LaneGraph:
         for lane in self.lanes:
             own = [one for one in ids if self._lane_of.get(one) == lane]
             ends = strongest_edges(self.unit, lane.lane_id, own, (CONTRADICTS,), each=EACH) if own else []
-            for end in self._then(lane, ends):
+            for end in self._filter_ends(lane, ends):
                 if end.far in held:
                     out.setdefault(frozenset((end.near, end.far)), (end.near, end.far))
         return list(out.values())
 
-    def _then(self, lane: Lane, ends: Sequence[EdgeEnd]) -> Sequence[EdgeEnd]:
+    def _filter_ends(self, lane: Lane, ends: Sequence[EdgeEnd]) -> Sequence[EdgeEnd]:
         return drawn_by(self.unit, lane.lane_id, ends, self.asked.wanted.as_of)
 
 

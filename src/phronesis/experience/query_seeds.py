@@ -72,11 +72,11 @@ class TaskNames:
 
     def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
         """Return the ids of events that may have the name, newest first; `is_called` decides."""
-        known = self._of(unit, lane).ids.get(_number(name), ())
+        known = self._names_of(unit, lane).ids.get(_number(name), ())
         episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
         return sorted({*known, *episode}, reverse=True)[:MOST]
 
-    def _of(self, unit: Unit, lane: Lane) -> _Names:
+    def _names_of(self, unit: Unit, lane: Lane) -> _Names:
         key = (unit.tenant, lane.lane_id)
         names = self._kept.pop(key, None)
         if names is None or names.epoch != lane.epoch:
@@ -160,11 +160,11 @@ def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Experien
     for lane, index in found:
         rows = index.rows_of_kinds(KINDS, asked.wanted.as_of)
         if rows.any():
-            out.append(QueryLane(lane, index, rows, _shown(unit, lane, index, rows, asked)))
+            out.append(QueryLane(lane, index, rows, _visible_rows(unit, lane, index, rows, asked)))
     return out
 
 
-def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: ExperienceQuestion) -> Mask:
+def _visible_rows(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: ExperienceQuestion) -> Mask:
     """Filter the rows of events and patterns; past states are filtered item by item (`Asked.fits`)."""
     narrowed = np.ones(len(rows), np.bool_)
     days = days_of(asked)

@@ -8,23 +8,24 @@ from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, withdraw
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phronesis.config import conversation_sections
     from phronesis.conversation import forget_requests
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
-    from phronesis.forgetting import handler
+    from phronesis.experience import policy_section as experience
+    from phronesis.forgetting import handler, policy_section
     from phronesis.store.lane_view import LaneView
 else:
-    conversation_sections = lazy_module("phronesis.config.conversation_sections")
+    experience = lazy_module("phronesis.experience.policy_section")
+    policy_section = lazy_module("phronesis.forgetting.policy_section")
     forget_requests = lazy_module("phronesis.conversation.forget_requests")
     handler = lazy_module("phronesis.forgetting.handler")
 
 
 def _open(platform: Platform) -> OpenEngine:
     policy = platform.policy
-    own = policy.forgetting
-    law = conversation_sections.law_of(own, policy.experience.forget, pinned=policy.core.pin)
+    own = policy.of(policy_section.ForgettingPolicy).forgetting
+    law = policy_section.law_of(own, policy.of(experience.ExperiencePolicy).experience.forget, pinned=policy.core.pin)
     forgetter = handler.Forgetter(platform.database, platform.usage, law, background=own.background, hours=own.hours)
     return OpenEngine(handlers=handler.HANDLERS, components={"forgetter": forgetter})
 
@@ -35,6 +36,7 @@ def _with_requests_met(view: "LaneView", entry: "Entry", changes: "Changes", hel
 
 ENGINE: Final = Engine(
     name="forgetting",
+    policy=lambda: policy_section.ForgettingPolicy,
     parts=(Part(open=_open, verbs=("forget",), components=("forgetter",)),),
     consequences=(_with_requests_met,),
     after=("resources",),

@@ -86,33 +86,35 @@ def forgotten_row(item: Item | RetentionFields, patch: Mapping[str, Sequence[Any
         action,
         reason,
         {name: value for name, value in after.items() if name not in _ASIDE},
-        before={name: _told(name, values[0]) for name, values in sides.items()},
-        after={name: _told(name, values[1]) for name, values in sides.items()},
+        before={name: _plain_value(name, values[0]) for name, values in sides.items()},
+        after={name: _plain_value(name, values[1]) for name, values in sides.items()},
         why=after["why"],
         protected_by=after.get("protected_by"),
     )
 
 
-def _told(name: str, value: Any) -> Any:
+def _plain_value(name: str, value: Any) -> Any:
     return 1.0 if name == "weight" and value is None else value
 
 
 def preview_rows(view: LaneView, payload: ForgetPayload, at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
     """Return the rows of what forgetting would do at a time, and of faded items that it keeps."""
     plan = make_plan(view, payload, at)
-    return [row for step in plan.steps if (row := _foreseen(step)) is not None], [_kept(step) for step in plan.kept]
+    return [row for step in plan.steps if (row := _foreseen_change(step)) is not None], [
+        _kept_row(step) for step in plan.kept
+    ]
 
 
-def _foreseen(step: ForgettingStep) -> Forgotten | None:
-    patch = {name: [_before(step.item, name), value] for name, value in step.fields.items()}
+def _foreseen_change(step: ForgettingStep) -> Forgotten | None:
+    patch = {name: [_value_of(step.item, name), value] for name, value in step.fields.items()}
     if step.action == "delete":
         patch["ended"] = [None, "retired"]
     return forgotten_row(step.item, patch, step.reason)
 
 
-def _kept(step: ForgettingStep) -> Forgotten:
+def _kept_row(step: ForgettingStep) -> Forgotten:
     item = step.item
-    stands = {"status": item.status, "ended": None, "weight": _told("weight", item.data.get(WEIGHT))}
+    stands = {"status": item.status, "ended": None, "weight": _plain_value("weight", item.data.get(WEIGHT))}
     figures = {name: value for name, value in step.told.items() if name not in _ASIDE}
     return Forgotten(
         item.id,
@@ -127,7 +129,7 @@ def _kept(step: ForgettingStep) -> Forgotten:
     )
 
 
-def _before(item: Item | RetentionFields, name: str) -> Any:
+def _value_of(item: Item | RetentionFields, name: str) -> Any:
     return item.data.get(name.removeprefix("data.")) if name.startswith("data.") else getattr(item, name)
 
 
@@ -162,7 +164,7 @@ class Forgetter:
 
         InputError: no such kind.
         """
-        wanted = self._wanted(kinds)
+        wanted = self._check_kinds(kinds)
         self.usage.settle(tenant)
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
@@ -172,7 +174,7 @@ class Forgetter:
         narrowed: ForgetPayload = {} if narrowing is None else narrowing
         return {**narrowed, "kinds": wanted, "law": rules.to_payload(), "used": shown}
 
-    def _wanted(self, kinds: object) -> list[str]:
+    def _check_kinds(self, kinds: object) -> list[str]:
         known = self.kinds
         if kinds is None:
             return known

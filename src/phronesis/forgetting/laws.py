@@ -76,7 +76,7 @@ _MEMBERS: Final = (FORGETTING, USE, WEIGHT, USEFULNESS, DUE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The policy's parameters for one kind: days, and retentions from 0 to 1 (`config.conversation_sections`).
+    """The policy's parameters for one kind: days, and retentions from 0 to 1 (`forgetting.policy_section`).
 
     ``downweight_below`` 0: a kind that ranking does not weigh. ``usual``: the importance to which the half-life
     refers. ``expired_after_days``: how long after its end an intention is archived; None: never for that reason.

@@ -109,7 +109,7 @@ class RemainingSupport:
         if item.kind == MESSAGE:
             return self._evidence_of(item, ending=ending)
         for owner, part in sorted(self.above.get(item.id, ())):
-            kind = self._living(owner)
+            kind = self._live_kind(owner)
             if kind is None:
                 continue
             if kind == PRINCIPLE or self._bears_principle(owner):
@@ -128,13 +128,13 @@ class RemainingSupport:
                 return f"is evidence of {state.kind} {owner}"
         return None
 
-    def _living(self, owner: str) -> str | None:
+    def _live_kind(self, owner: str) -> str | None:
         """Return the kind of a live item; None otherwise."""
         state = self.owners.get(owner)
         return state.kind if state is not None and state.live and owner not in self.archived else None
 
     def _bears_principle(self, owner: str) -> bool:
-        return any(self._living(one) == PRINCIPLE for one, _ in self.above.get(owner, ()))
+        return any(self._live_kind(one) == PRINCIPLE for one, _ in self.above.get(owner, ()))
 
     def take(self, item: RetentionFields, *, ending: bool) -> None:
         """Remove an item from the support counts."""
@@ -192,15 +192,15 @@ def make_plan(view: LaneView, payload: ForgetPayload, at: datetime) -> Forgettin
     kinds = [kind for kind in FORGETTABLE if kind in law.rules and kind in (payload.get("kinds") or ())]
     judged = sorted(_RetentionAssessor(view, payload, law, at).of(kinds), key=_order)
     moved = {one.item.id: one.item.kind for one in judged if one.action in ("archive", "delete")}
-    plan = _carried(judged, law, RemainingSupport.of(view, moved), at)
-    return replace(plan, steps=[*plan.steps, *_evidence_back(view, plan.steps)])
+    plan = _make_plan(judged, law, RemainingSupport.of(view, moved), at)
+    return replace(plan, steps=[*plan.steps, *_restore_evidence(view, plan.steps)])
 
 
 def _order(one: _Assessment) -> tuple[int, float, str]:
     return FORGETTABLE.index(one.item.kind), one.kept, one.item.id
 
 
-def _carried(judged: Iterable[_Assessment], law: Law, standing: RemainingSupport, at: datetime) -> ForgettingPlan:
+def _make_plan(judged: Iterable[_Assessment], law: Law, standing: RemainingSupport, at: datetime) -> ForgettingPlan:
     steps, kept = list[ForgettingStep](), list[ForgettingStep]()
     for one in judged:
         if len(steps) >= law.most:
@@ -223,7 +223,7 @@ def _carried(judged: Iterable[_Assessment], law: Law, standing: RemainingSupport
     return ForgettingPlan(steps, kept)
 
 
-def _evidence_back(view: LaneView, steps: Iterable[ForgettingStep]) -> list[ForgettingStep]:
+def _restore_evidence(view: LaneView, steps: Iterable[ForgettingStep]) -> list[ForgettingStep]:
     """Restore the source messages of items that somebody restored."""
     back = {step.item.id: step for step in steps if step.action == "restore" and brought_back(step.item)}
     rows = [row for of in view.evidence(back).values() for row in of if row.polarity in ("source", "support")]
@@ -288,23 +288,23 @@ class _RetentionAssessor:
             return []
         known, against = spoken_of(self._view.unit, self._view.lane_id)
         out, spoken = list[_Assessment](), list[RetentionFields]()
-        for item in each_fading(self._view.unit, self._view.lane, self._wanted(kinds, against)):
+        for item in each_fading(self._view.unit, self._view.lane, self._due_conditions(kinds, against)):
             if item.id in known:
                 spoken.append(item)
-            elif (judged := self._judged(item, ())) is not None:
+            elif (judged := self._assess(item, ())) is not None:
                 out.append(judged)
         for batch in batches(spoken):
             rows = self._view.evidence(item.id for item in batch)
-            out += [one for item in batch if (one := self._judged(item, rows.get(item.id, ()))) is not None]
+            out += [one for item in batch if (one := self._assess(item, rows.get(item.id, ()))) is not None]
         return out
 
-    def _wanted(self, kinds: Sequence[str], against: Collection[str]) -> DueConditions:
+    def _due_conditions(self, kinds: Sequence[str], against: Collection[str]) -> DueConditions:
         rules, now = self._law.rules, to_micros(self._at)
         youngest = {kind: rules[kind].youngest_days for kind in kinds}
         learned = {kind: now - int(min(days, now / 86_400_000_000) * 86_400_000_000) for kind, days in youngest.items()}
         return DueConditions(learned_by=learned, over=now, also=against, **self._narrowed)
 
-    def _judged(self, item: RetentionFields, rows: Sequence[EvidenceRow]) -> _Assessment | None:
+    def _assess(self, item: RetentionFields, rows: Sequence[EvidenceRow]) -> _Assessment | None:
         rule = self._law.rules[item.kind]
         count, last = self._use(item)
         figures = self._figures(item, rows, count, last)
@@ -322,7 +322,7 @@ class _RetentionAssessor:
         self, item: RetentionFields, rows: Sequence[EvidenceRow], count: int, last: datetime | None
     ) -> RetentionFigures:
         since = last_moment(item, last)
-        since = max([since, *_reinforced(rows)]) if rows else since
+        since = max([since, *_reinforcement_times(rows)]) if rows else since
         since = self._at if brought_back(item) else since
         useful = item.data.get(USEFULNESS)
         if useful is None:
@@ -338,7 +338,7 @@ class _RetentionAssessor:
         )
 
 
-def _reinforced(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
+def _reinforcement_times(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
     return (row.recorded_at for row in rows if row.part == "" and row.polarity in _LIFTS)
 
 

@@ -109,7 +109,7 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
     if not isinstance(current, str) or current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
-        current = max(leaves, key=lambda name: _at(nodes[name]), default=None)
+        current = max(leaves, key=lambda name: _created_at(nodes[name]), default=None)
     branch: list[Mapping[str, Any]] = []
     seen: set[str] = set()
     while isinstance(current, str) and current in nodes and current not in seen:
@@ -119,7 +119,7 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     return branch[::-1]
 
 
-def _at(node: Mapping[str, Any]) -> float:
+def _created_at(node: Mapping[str, Any]) -> float:
     return _time(mapping_or_empty(node.get("message")).get("create_time")) or 0.0
 
 

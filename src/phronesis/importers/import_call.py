@@ -105,7 +105,7 @@ def read_members(path: Path, *, inside: str) -> Iterator[Member]:
     done = 0
     for name, size, stream in _streams(path, inside):
         with stream:
-            for piece in read_pieces(_unwrapped(stream), most=MAX_MEMBER_BYTES):
+            for piece in read_pieces(_skip_to_list(stream), most=MAX_MEMBER_BYTES):
                 if piece.fault is not None and _BEHIND in piece.fault:
                     continue
                 yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
@@ -141,7 +141,7 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
             yield info.filename, info.file_size, archive.open(info)  # type: ignore[misc]  # it reads bytes
 
 
-def _unwrapped(stream: BinaryIO) -> BinaryIO:
+def _skip_to_list(stream: BinaryIO) -> BinaryIO:
     """Skip the text before the list, if the file is an object that contains it."""
     found = _WRAPPED.match(stream.read(_HEAD))
     stream.seek(0 if found is None else found.end())

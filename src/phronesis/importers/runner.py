@@ -106,11 +106,11 @@ class ImportRunner:
             summary.skip(step)
             return
         try:
-            self._take(step, summary)
+            self._make_call(step, summary)
         except OF_ONE as error:
             summary.fail(step.ref, error)
 
-    def _take(self, given: ImportCall, summary: ImportSummary) -> None:
+    def _make_call(self, given: ImportCall, summary: ImportSummary) -> None:
         """Make the call, unless it was made before."""
         owner: dict[str, Any] = {
             "user_id": self.user_id or (None if self.namespace else given.owner),
@@ -142,7 +142,7 @@ class ImportRunner:
         if given.verb == "commit_turn":
             events = arguments["turn_events"]
             session_id = arguments["session_id"]
-            messages = [_freely_named(one, session_id, names) for one in events["messages"]]
+            messages = [_with_free_id(one, session_id, names) for one in events["messages"]]
             return {**arguments, "turn_events": {**events, "messages": messages}}
         if given.verb == "ingest":
             nei = arguments["nei"]
@@ -161,7 +161,7 @@ class ImportRunner:
         return arguments if held.content == arguments["content"] else {**arguments, SUPERSEDES: held.id}
 
 
-def _freely_named(message: Mapping[str, Any], session_id: str, names: NamedItems) -> dict[str, Any]:
+def _with_free_id(message: Mapping[str, Any], session_id: str, names: NamedItems) -> dict[str, Any]:
     """Return a message with an external id that no other item has, or without one."""
     plain = {name: value for name, value in message.items() if name != EXTERNAL_ID}
     for name in (message.get(EXTERNAL_ID), name_of(f"{session_id}#{message['id']}")):

@@ -46,7 +46,7 @@ def read_mem0(path: Path) -> Iterator[Step]:
         yield ImportCall(
             "add",
             ref,
-            _said(arguments),
+            _given_fields(arguments),
             None if owner is None else str(owner),
             member.done,
             {"mem0": {"id": given.get("id")}},
@@ -77,12 +77,12 @@ def read_langgraph(path: Path) -> Iterator[Step]:
             "kind": "fact",
             "occurred_at": given.get("created_at"),
             "external_id": None if given.get("key") is None else name_of(name),
-            "metadata": {"langgraph": _said(about)},
+            "metadata": {"langgraph": _given_fields(about)},
         }
         yield ImportCall(
             "add",
             f"langgraph:{'/'.join(namespace)}/{given.get('key')}",
-            _said(arguments),
+            _given_fields(arguments),
             done=member.done,
             identity={"langgraph": {"namespace": namespace, "key": given.get("key")}},
         )
@@ -106,7 +106,7 @@ def _namespace(given: Any) -> Sequence[str]:
     return [str(one) for one in given] if isinstance(given, list) else []
 
 
-def _said(given: Mapping[str, Any]) -> dict[str, Any]:
+def _given_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -65,7 +65,7 @@ class Chroma:
         if known is not None:
             return known
         with self.reaching():
-            found = self._connected().get_or_create_collection(
+            found = self._connect().get_or_create_collection(
                 name,
                 embedding_function=None,
                 configuration={"hnsw": {"space": "cosine"}},
@@ -78,7 +78,7 @@ class Chroma:
         """Return every collection with the configured prefix."""
         ours = re.compile(rf"{re.escape(self._collection)}-[0-9a-f]{{{_MARK}}}")
         with self.reaching():
-            listed = self._connected().list_collections()
+            listed = self._connect().list_collections()
         return [ChromaSpace(self, found) for found in listed if ours.fullmatch(found.name)]
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Chroma:
                 " may be written. What it is to be told waits"
             ) from error
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         with self._lock:
             if self._client is None:
                 self._client = self._folder() if self._url is None else self._server(self._url)

@@ -1,4 +1,8 @@
-"""The port of a vector index outside the database. It holds copies; the database is authoritative."""
+"""The port of a vector index outside the database. It holds copies; the database is authoritative.
+
+An entry point of the group ``phronesis.indexes`` names what makes one from ``path``, ``url``, ``collection``, ``token``
+and ``timeout`` (seconds), given by keyword. The policy chooses it by the entry point's name.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -129,16 +129,18 @@ class Projector:
         An update that changes neither parts nor boosts changes no document. An item that is already over when recorded
         gets documents that were never current, for searches at a past time.
         """
-        fresh = [row for item in settled.created for row in (self._past if _is_past(item) else self._rows)(item, seq)]
+        fresh = [
+            row for item in settled.created for row in (self._past_rows if _is_past(item) else self._rows)(item, seq)
+        ]
         closed: list[str] = []
         for item in settled.updated:
             old = before[item.id]
-            if not self._unmoved(old, item):
+            if not self._is_unchanged(old, item):
                 closed.append(item.id)
                 fresh += self._rows(item, seq)
         return fresh, closed
 
-    def _unmoved(self, old: Item, item: Item) -> bool:
+    def _is_unchanged(self, old: Item, item: Item) -> bool:
         """Return whether an update left all indexed text unchanged."""
         if (lifted_by(old), old.valid_from) != (lifted_by(item), item.valid_from):
             return False
@@ -150,7 +152,7 @@ class Projector:
         searched = item.content == old.content or all(part.text is not None for part in parts)
         return searched and parts == self.parts(old)
 
-    def _past(self, item: Item, seq: int) -> list[DocumentRow]:
+    def _past_rows(self, item: Item, seq: int) -> list[DocumentRow]:
         rows = self._rows(replace(item, ended=None), seq)
         return [row._replace(current_to=row.current_from) for row in rows]
 
@@ -180,7 +182,7 @@ def terms_of(item: Item, part: Part) -> bytes:
     """Return the packed terms of a part, including whole identifiers unless the part is only compared."""
     if part.part.startswith(ASIDE):
         return pack_terms([])
-    return pack_terms((tokenize if is_compared(part.part) else search_terms)(_searched(item, part)))
+    return pack_terms((tokenize if is_compared(part.part) else search_terms)(_indexed_text(item, part)))
 
 
 def _marks(item: Item, part: Part) -> Marks:
@@ -193,7 +195,7 @@ def _is_past(item: Item) -> bool:
     return item.ended in _HELD_ONCE and item.valid_to is not None
 
 
-def _searched(item: Item, part: Part) -> str:
+def _indexed_text(item: Item, part: Part) -> str:
     """Return the indexed text of a part: subject and key are indexed with the content."""
     text = item.content if part.text is None else part.text
     labels = " ".join(label for label in (item.subject, item.key) if label)

@@ -109,10 +109,10 @@ class Reindexer:
 
     def _of_item(self, item: Item, deltas: Sequence[Delta], seqs: Mapping[str, int]) -> list[DocumentRow]:
         first, later = (deltas[0].entry_id if deltas else item.entry_id), deltas[1:]
-        version = _before(item, later, item.recorded_at)
+        version = _item_before(item, later, item.recorded_at)
         rows, _ = self.projector.project(ResolvedChanges(created=(version,)), {}, seq=seqs[first])
         for n, delta in enumerate(later):
-            older, version = version, _before(item, later[n + 1 :], delta.recorded_at)
+            older, version = version, _item_before(item, later[n + 1 :], delta.recorded_at)
             fresh, closed = self.projector.project(
                 ResolvedChanges(updated=(version,)), {item.id: older}, seq=seqs[delta.entry_id]
             )
@@ -125,7 +125,7 @@ class Reindexer:
         return rows
 
 
-def _before(item: Item, later: Sequence[Delta], at: datetime) -> Item:
+def _item_before(item: Item, later: Sequence[Delta], at: datetime) -> Item:
     """Return an item as it was before some of its changes, last changed ``at``."""
     before = as_of(item, list(later)[::-1])
     return before if before.updated_at == at else replace(before, updated_at=at)

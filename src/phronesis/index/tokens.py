@@ -116,7 +116,7 @@ def tokenize(text: str) -> list[str]:
         short = max(map(len, words), default=0) <= _CACHED_WORD
         return [*filter(None, map(_cached_stem if short else _english, words))]
     tokens: list[str] = []
-    for run, word in _RUNS.findall("".join(map(_folded, _WINDOWS.findall(text)))):
+    for run, word in _RUNS.findall("".join(map(_fold, _WINDOWS.findall(text)))):
         if run:
             tokens.extend(_bigrams(run))
         elif not word.isascii():
@@ -152,8 +152,8 @@ def wholes(text: str) -> list[str]:
     login-fix.
     """
     plain = text.isascii()
-    folded = text.lower() if plain else "".join(map(_folded, _WINDOWS.findall(text)))
-    joined = _IDENTIFIERS.findall(folded) if plain else _joined(folded)
+    folded = text.lower() if plain else "".join(map(_fold, _WINDOWS.findall(text)))
+    joined = _IDENTIFIERS.findall(folded) if plain else _join_compounds(folded)
     out = [one for found in joined for one in _levels(found)] + _MARKED.findall(folded)
     return out if plain else out + _SYMBOLS.findall(folded)
 
@@ -167,7 +167,7 @@ def _levels(identifier: str) -> list[str]:
     return [whole, *(part for part in parts if part != whole and not part.isalnum() and part)]
 
 
-def _joined(folded: str) -> list[str]:
+def _join_compounds(folded: str) -> list[str]:
     """Return compounds joined by separators in a folded text, and numbers with the character after them."""
     out: list[str] = []
     begin = end = parts = 0
@@ -183,7 +183,7 @@ def _joined(folded: str) -> list[str]:
     return [*out, folded[begin:end]] if parts > 1 else out
 
 
-def _folded(window: str) -> str:
+def _fold(window: str) -> str:
     folded = unicodedata.normalize("NFKC", window).casefold()
     if _HAS_MARKS.search(folded):
         folded = unicodedata.normalize("NFD", folded).translate(_TRANSLITERATED)

@@ -54,18 +54,18 @@ def encode_documents(embedder: Embedder, todo: Sequence[PendingDocument]) -> Flo
     questions = [n for n, one in enumerate(todo) if is_compared(one.part)]
     passages = [n for n, one in enumerate(todo) if not is_compared(one.part)]
     for n in questions:
-        out[n] = _taken(embedder, lambda texts: embedder.embed_query(texts[0])[None], [todo[n].text])[0]
+        out[n] = _encode_accepted(embedder, lambda texts: embedder.embed_query(texts[0])[None], [todo[n].text])[0]
     if passages:
-        out[passages] = _taken(embedder, embedder.embed_documents, [todo[n].text for n in passages])
+        out[passages] = _encode_accepted(embedder, embedder.embed_documents, [todo[n].text for n in passages])
     return out
 
 
-def _taken(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
+def _encode_accepted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
     try:
         return encode(texts)
     except ModelError as error:
         _check_taken(embedder, error)
-    return _parted(embedder, encode, texts)
+    return _encode_halves(embedder, encode, texts)
 
 
 def _check_taken(embedder: Embedder, error: ModelError) -> None:
@@ -78,10 +78,10 @@ def _check_taken(embedder: Embedder, error: ModelError) -> None:
         raise error from None
 
 
-def _parted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
+def _encode_halves(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
     """Encode texts of which at least one was rejected, by bisection."""
     if len(texts) == 1:
-        return _shortened(embedder, encode, texts[0])
+        return _encode_beginning(embedder, encode, texts[0])
     out = []
     for half in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
         try:
@@ -89,11 +89,11 @@ def _parted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats
         except ModelError as error:
             if not may_be_the_text(error):
                 raise
-            out.append(_parted(embedder, encode, half))
+            out.append(_encode_halves(embedder, encode, half))
     return np.concatenate(out)
 
 
-def _shortened(embedder: Embedder, encode: _Encode, text: str) -> Floats:
+def _encode_beginning(embedder: Embedder, encode: _Encode, text: str) -> Floats:
     """Encode the longest accepted beginning of a rejected text; zeros where none is accepted."""
     for length in SHORTER:
         if length < len(text):
@@ -265,7 +265,7 @@ class Vectorizer:
             try:
                 made += self._lane(tenant, lane, embedder, stopped, start=start)
                 if comparing:
-                    made += self._compared(tenant, lane, embedder, stopped, start=start)
+                    made += self._make_second_vectors(tenant, lane, embedder, stopped, start=start)
                 failed = False
             finally:
                 (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
@@ -311,7 +311,7 @@ class Vectorizer:
                 made += more
         return made
 
-    def _compared(
+    def _make_second_vectors(
         self, tenant: str, lane: DocumentState, own: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
         """Make the vectors of `TWICE` by the second encoders."""
@@ -356,9 +356,9 @@ class Vectorizer:
             left = existing_documents(unit, job.lane_id, todo, home=job.home)
             if job.beside:
                 if not has_model(unit, embedder.name):
-                    _put(unit, embedder, active=False)
+                    _put_encoder(unit, embedder, active=False)
             elif active_model(unit) is None:
-                _put(unit, embedder, active=True)
+                _put_encoder(unit, embedder, active=True)
             elif not has_model(unit, embedder.name):
                 return False  # a reembed to another model went first and dropped this one
             rows = [(one.id, vectors[n]) for n, one in enumerate(todo) if one.id in left]
@@ -375,12 +375,12 @@ class Vectorizer:
         with self.database.transaction(tenant, "derive") as unit:
             active = active_model(unit)
             if active is None or active[0] != embedder.name:
-                _put(unit, embedder, active=active is None)
+                _put_encoder(unit, embedder, active=active is None)
         with self.database.transaction(tenant, "read") as unit:
             lanes = documented_lanes(unit)
         made = sum(self._lane(tenant, lane, embedder, lambda: False) for lane in lanes)
         with self.database.transaction(tenant, "derive") as unit:
-            _put(unit, embedder, active=True)
+            _put_encoder(unit, embedder, active=True)
             drop_other_models(unit, {one.name for one in [embedder, *self.embedders.all_beside(embedder)]})
         self.embedders.moved(tenant, embedder.name)
         return made
@@ -391,5 +391,5 @@ def _short(todo: list[PendingDocument]) -> list[PendingDocument]:
     return todo[: max(1, sum(length <= BATCH_CHARACTERS for length in lengths))]
 
 
-def _put(unit: Unit, embedder: Embedder, *, active: bool) -> None:
+def _put_encoder(unit: Unit, embedder: Embedder, *, active: bool) -> None:
     put_model(unit, embedder.name, dimension=embedder.dimension, prefix_scheme=embedder.prefix_scheme, active=active)

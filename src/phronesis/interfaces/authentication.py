@@ -101,7 +101,7 @@ class Authenticator:
         """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required."""
         caller = self.recent(token)
         if caller is None:
-            caller = self._looked_up(token)
+            caller = self._look_up(token)
             if self.seconds and token is not None:  # keyless access ends when the first key is made
                 self._remember(token, caller)
         return caller
@@ -124,7 +124,7 @@ class Authenticator:
                 self._recent.clear()
             self._recent[_mark(token)] = (caller, self.clock() + self.seconds)
 
-    def _looked_up(self, token: str | None) -> Caller:
+    def _look_up(self, token: str | None) -> Caller:
         if token is None:
             if self.open_to_anybody():
                 return Caller(self.memory, Role.ADMIN, ANYBODY)
@@ -138,13 +138,13 @@ class Authenticator:
                 "this API key is not known here or was revoked; an operator makes another: phronesis keys create",
                 field="Authorization",
             )
-        return Caller(self._of(key.tenant), key.role, key.actor, key)
+        return Caller(self._memory_of(key.tenant), key.role, key.actor, key)
 
     def open_to_anybody(self) -> bool:
         """Return whether callers without a token are accepted."""
         return not self.keys_required and not self.memory.admin.keys.any_made()
 
-    def _of(self, tenant: str) -> Memory:
+    def _memory_of(self, tenant: str) -> Memory:
         if tenant == self.memory.admin.tenant:
             return self.memory
         with self._lock:  # one Memory per tenant

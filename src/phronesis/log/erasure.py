@@ -79,11 +79,11 @@ def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator
     after, end = 0, lane.head_seq if until is None else until
     while page := read_entries(unit, lane.lane_id, after=after, until=end, limit=PAGE):
         parts = read_parts(unit, [row.entry_id for row in page])
-        yield from (_logged(unit, row, parts[row.entry_id]) for row in page)
+        yield from (_logged_entry(unit, row, parts[row.entry_id]) for row in page)
         after = page[-1].seq
 
 
-def _logged(unit: Unit, row: EntryRow, parts: list[PartRow]) -> LoggedEntry:
+def _logged_entry(unit: Unit, row: EntryRow, parts: list[PartRow]) -> LoggedEntry:
     body = next((_body_of(unit, part) for part in parts if part.n == ENVELOPE), None)
     envelope = decode(body) if body is not None else ERASED
     return LoggedEntry(row.entry_id, row.verb, row.parent_id, tuple(row.paths), frozenset(p.n for p in parts), envelope)

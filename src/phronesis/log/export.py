@@ -138,7 +138,7 @@ def _entries(unit: Unit, lane: Lane) -> Iterator[dict[str, Any]]:
                     {"n": part.n, "salt": base64.b64encode(part.salt).decode(), "body": body.decode()}
                     for part, body in bodies
                 ],
-                "outcomes": [_outcome(found) for found in outcomes[row.entry_id] or _nothing(row, lane)],
+                "outcomes": [_outcome(found) for found in outcomes[row.entry_id] or _empty_outcomes(row, lane)],
                 "failure": failed.get(row.entry_id),
             }
             after, previous = row.seq, row.hash
@@ -146,7 +146,7 @@ def _entries(unit: Unit, lane: Lane) -> Iterator[dict[str, Any]]:
             raise _broken(lane, None, f"seq {after + 1} is missing")
 
 
-def _nothing(row: EntryRow, lane: Lane) -> list[dict[str, Any]]:
+def _empty_outcomes(row: EntryRow, lane: Lane) -> list[dict[str, Any]]:
     if row.seq > lane.applied_seq:
         return []
     return [{"role": NOTHING.role, "n": NOTHING.n, "made_by": NOTHING.made_by, "body": encode(NOTHING.body)}]
@@ -218,7 +218,7 @@ def read_export(file: BinaryIO) -> Iterator[Record]:
     lane: LaneRecord | None = None
     seq, previous = 0, GENESIS
     for number, line in enumerate(file, start=2):
-        name, body = _parsed(line, number)
+        name, body = _parse_line(line, number)
         if name == "end":
             _check_finished(lane, seq, previous, number)
             _check_end(body, {**counts, "sha256": total.hexdigest()}, file, number)
@@ -264,21 +264,21 @@ def _check_finished(lane: LaneRecord | None, seq: int, head: str, number: int) -
 
 def _check_end(body: Mapping[str, Any], counted: Mapping[str, Any], file: BinaryIO, number: int) -> None:
     if any(body.get(name) != value for name, value in counted.items()):
-        raise _damaged(number, "the lines before it are not those that were written")
+        raise _damage_error(number, "the lines before it are not those that were written")
     if file.read(1):
-        raise _damaged(number + 1, "something follows the last line")
+        raise _damage_error(number + 1, "something follows the last line")
 
 
-def _parsed(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:
+def _parse_line(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise _damaged(number, "it is not JSON") from error
+        raise _damage_error(number, "it is not JSON") from error
     if not isinstance(value, dict) or len(value) != 1:
-        raise _damaged(number, "it is not one record")
+        raise _damage_error(number, "it is not one record")
     name, body = next(iter(value.items()))
     if name not in {"tenant", "lane", "entry", "end"} or not isinstance(body, dict):
-        raise _damaged(number, "it is no record of this format")
+        raise _damage_error(number, "it is no record of this format")
     return name, body
 
 
@@ -290,7 +290,7 @@ def _lane(body: Mapping[str, Any], number: int) -> LaneRecord:
         case "shared":
             kind = "shared"
         case _:
-            raise _damaged(number, "kind is neither user nor shared")
+            raise _damage_error(number, "kind is neither user nor shared")
     return LaneRecord(
         lane_id=_field(body, "lane_id", int, number),
         kind=kind,
@@ -303,14 +303,14 @@ def _lane(body: Mapping[str, Any], number: int) -> LaneRecord:
 
 def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> EntryRecord:
     if lane is None:
-        raise _damaged(number, "an entry stands before its lane")
+        raise _damage_error(number, "an entry stands before its lane")
     kinds: dict[str, type] = {"seq": int, "handler_version": int, "recorded_at": int, "paths": list}
     values: dict[str, Any] = {}
     for name in ENTRY_FIELDS:
         read: Callable[..., Any] = _optional if name in {"parent_id", "idempotency"} else _field
         values[name] = read(body, name, kinds.get(name, str), number)
     if not is_id(values["entry_id"]):  # the ids of what it makes are made of it
-        raise _damaged(number, "entry_id is no UUID")
+        raise _damage_error(number, "entry_id is no UUID")
     row = EntryRow(lane_id=lane.lane_id, commitments=_bytes(body, "commitments", number), **values)
     parts: list[tuple[PartRow, bytes]] = []
     for part in _mappings(body, "parts", number):
@@ -336,7 +336,7 @@ def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> Ent
 def _field(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T:
     value = body.get(name)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise _damaged(number, f"{name} is missing or no {kind.__name__}")
+        raise _damage_error(number, f"{name} is missing or no {kind.__name__}")
     return value
 
 
@@ -347,7 +347,7 @@ def _optional(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -
 def _mappings(body: Mapping[str, Any], name: str, number: int) -> list[Mapping[str, Any]]:
     members: list[Any] = _field(body, name, list, number)
     if not all(isinstance(member, dict) for member in members):
-        raise _damaged(number, f"{name} has a member that is no record")
+        raise _damage_error(number, f"{name} has a member that is no record")
     return members
 
 
@@ -355,10 +355,10 @@ def _bytes(body: Mapping[str, Any], name: str, number: int) -> bytes:
     try:
         return base64.b64decode(_field(body, name, str, number), validate=True)
     except ValueError as error:
-        raise _damaged(number, f"{name} is not base64") from error
+        raise _damage_error(number, f"{name} is not base64") from error
 
 
-def _damaged(number: int, problem: str) -> InputError:
+def _damage_error(number: int, problem: str) -> InputError:
     return InputError(f"path: line {number}: {problem}; {REMEDY}", field="path", details={"line": number})
 
 

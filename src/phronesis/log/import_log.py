@@ -57,10 +57,10 @@ class Importer:
 
     def run(self, path: str | os.PathLike[str]) -> ImportResult:
         """Import a file; see ``Memory.import_``. The lanes are not interpreted yet."""
-        with _opened(path) as file:
+        with _open_file(path) as file:
             self._check(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
             file.seek(0)
-            return self._take(file)
+            return self._read_records(file)
 
     def _check(self, file: BinaryIO) -> None:
         present = 0
@@ -72,7 +72,7 @@ class Importer:
                         self._foreign = find_secret(unit) not in (None, record.secret)
                 case LaneRecord():
                     with self.database.transaction(self.tenant, "read") as unit:
-                        _, present = _standing(unit, record)
+                        _, present = _stored_lane(unit, record)
                     self._stored = {}
                 case EntryRecord() if record.row.seq <= present:
                     self._compare(record.row, present)
@@ -88,7 +88,7 @@ class Importer:
             for row in fresh:
                 self._key_of(unit, row)
 
-    def _take(self, file: BinaryIO) -> ImportResult:
+    def _read_records(self, file: BinaryIO) -> ImportResult:
         lane: LaneRecord | None = None
         lanes = added = known = present = 0
         for record in read_export(file):
@@ -121,7 +121,7 @@ class Importer:
         """Find or create the lane; return the seq up to which its entries are stored."""
         self._stored = {}
         with self.database.transaction(self.tenant, "append") as unit:
-            held, present = _standing(unit, lane)
+            held, present = _stored_lane(unit, lane)
             if held is None:
                 stage_lane(unit, lane.lane_id, lane.kind, head_hash=GENESIS)
             return present
@@ -152,7 +152,7 @@ class Importer:
             first = self._batch[0].row
             lock_lane(unit, first.lane_id)
             if last_seq(unit, first.lane_id) != first.seq - 1:
-                raise _moved(first.lane_id)
+                raise _moved_error(first.lane_id)
             for record in self._batch:
                 self._store(unit, record)
         self._batch, self._size = [], 0
@@ -188,7 +188,7 @@ class Importer:
                 return  # an older file, or one that was imported before
             named = None if lane.lane_name is None else find_lane(unit, lane.lane_name)
             if (named is not None and named.lane_id != lane.lane_id) or last_seq(unit, lane.lane_id) != lane.head_seq:
-                raise _moved(lane.lane_id)
+                raise _moved_error(lane.lane_id)
             publish_lane(
                 unit,
                 lane.lane_id,
@@ -200,7 +200,7 @@ class Importer:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def _open_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         with Path(path).open("rb") as file:
             yield file
@@ -208,7 +208,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError(f"path: {path} cannot be read ({error.strerror})", field="path") from error
 
 
-def _standing(unit: Unit, lane: LaneRecord) -> tuple[Lane | None, int]:
+def _stored_lane(unit: Unit, lane: LaneRecord) -> tuple[Lane | None, int]:
     """Return the stored lane of an imported one (None if missing), and the seq up to which its entries are stored."""
     named = None if lane.lane_name is None else find_lane(unit, lane.lane_name)
     held = find_numbered(unit, lane.lane_id)
@@ -232,7 +232,7 @@ def _differs(lane: LaneRecord, how: str) -> Conflict:
     )
 
 
-def _moved(lane_id: int) -> Conflict:
+def _moved_error(lane_id: int) -> Conflict:
     return Conflict(
         f"somebody wrote to lane {lane_id} during the import; call again when nobody does",
         field="path",

@@ -216,7 +216,7 @@ def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for n, member in enumerate(_members(value, field="tool_calls")):
         where = f"tool_calls[{n}]"
-        call = _mapping(member, field=where)
+        call = _check_mapping(member, field=where)
         row = plain(_without_time(call), field=where)
         row["name"] = check_id(call.get("name"), field=f"{where}.name")
         if call.get("id") is not None:
@@ -235,7 +235,7 @@ def refs(value: object) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for n, member in enumerate(_members(value, field="refs", most=MAX_REFS)):
         where = f"refs[{n}]"
-        ref = _mapping(member, field=where)
+        ref = _check_mapping(member, field=where)
         if ref.get("type") not in REF_TYPES:
             raise InputError(f"{where}.type must be one of {', '.join(REF_TYPES)}", field=f"{where}.type")
         uri = check_text(ref.get("uri"), field=f"{where}.uri")
@@ -250,7 +250,7 @@ def refs(value: object) -> list[dict[str, Any]]:
 
 def turn(events: object, *, now: datetime) -> dict[str, Any]:
     """Return the payload of a turn from ``{messages, tool_calls?, refs?, session_metadata?}``."""
-    given = _mapping(events, field="turn_events")
+    given = _check_mapping(events, field="turn_events")
     unknown = set(given) - {"messages", "tool_calls", "refs", "session_metadata", "metadata"}
     if unknown:
         raise InputError(
@@ -277,7 +277,7 @@ def _turn_messages(value: object, *, now: datetime) -> list[dict[str, Any]]:
 
 
 def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
-    message = _mapping(member, field=field)
+    message = _check_mapping(member, field=field)
     role = message.get("role", "user")
     if role not in ROLES:
         raise InputError(f"{field}.role must be one of {', '.join(ROLES)}; got {role!r:.40}", field=f"{field}.role")
@@ -337,7 +337,7 @@ def _members(value: object, *, field: str, most: int = MAX_MESSAGES) -> Sequence
     return value
 
 
-def _mapping(value: object, *, field: str) -> Mapping[str, Any]:
+def _check_mapping(value: object, *, field: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{field} must be a mapping, not {type(value).__name__}", field=field)
     if is_erased(value):

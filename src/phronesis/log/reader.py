@@ -27,7 +27,7 @@ def body_of(unit: Unit, part: PartRow) -> bytes:
         ) from error
 
 
-def _left_of(unit: Unit, part: PartRow) -> bytes:
+def _remaining_body(unit: Unit, part: PartRow) -> bytes:
     try:
         return body_of(unit, part)
     except IntegrityError:
@@ -89,7 +89,7 @@ def check_chain(unit: Unit, lane: Lane) -> list[Break]:
         while page := read_entries(unit, lane.lane_id, after=after, until=1 << 62, limit=200):
             parts = read_parts(unit, [row.entry_id for row in page])
             for row in page:
-                yield row, [(part, _left_of(unit, part)) for part in parts[row.entry_id]]
+                yield row, [(part, _remaining_body(unit, part)) for part in parts[row.entry_id]]
             after = page[-1].seq
 
     return verify(lane, rows())
@@ -97,7 +97,7 @@ def check_chain(unit: Unit, lane: Lane) -> list[Break]:
 
 def fit(value: Any) -> Any:
     """Return payload data with every text made storable (no NUL, no lone surrogates); the same object if it is."""
-    return value if _fits(value) else _fitted(value)
+    return value if _fits(value) else _storable_value(value)
 
 
 def _fits(value: Any) -> bool:
@@ -110,13 +110,13 @@ def _fits(value: Any) -> bool:
     return True
 
 
-def _fitted(value: Any) -> Any:
+def _storable_value(value: Any) -> Any:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
-        return {storable(key): _fitted(inner) for key, inner in value.items()}
+        return {storable(key): _storable_value(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_fitted(inner) for inner in value]
+        return [_storable_value(inner) for inner in value]
     return value
 
 

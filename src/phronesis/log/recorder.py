@@ -103,7 +103,7 @@ class Recorder:
 
         None when its lane is new or has pending entries, or when its idempotency key is known.
         """
-        payload, _ = _checked(new.payload)
+        payload, _ = _check_payload(new.payload)
         with self.database.transaction(tenant, "read") as unit:
             found = find_lane(unit, lane) if isinstance(lane, LaneName) else get_lane(unit, lane)
             if found is None or found.applied_seq != found.head_seq:
@@ -145,7 +145,7 @@ class Recorder:
         ``foreseen`` is recorded unchanged if it still holds; otherwise the entry gets a new id and time. ``then`` is
         called with a new entry in the same transaction, and with its lane as it was before.
         """
-        payload, parts = _checked(new.payload)
+        payload, parts = _check_payload(new.payload)
         with self.database.transaction(tenant, "append") as unit:
             secret = self.tenant_secret(unit)
             locked = (
@@ -225,7 +225,7 @@ class Recorder:
         return max(to_micros(self.clock()), lane.last_recorded_at + 1)
 
 
-def _checked(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
+def _check_payload(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
     """Return a payload as it reads back, and its parts; InputError when it is too large."""
     payload, parts = as_read(payload)
     size = sum(len(part.body) for part in parts)

@@ -58,13 +58,13 @@ class Redactor:
                 continue
             under = str(payload.get("key") or name) if name == "value" else name
             looked_at = _without_external_ids(value) if name == "messages" else value
-            made = redact_value(looked_at, self._keeps, note, name=under, place=name)
+            made = redact_value(looked_at, self._is_kept, note, name=under, place=name)
             made = value if made is looked_at else _with_external_ids(made, value)
             if made is not value:
                 changed[name] = made
         if not found:
             return payload, ()
-        return {**payload, **changed}, tuple(_told(kind, place) for kind, place in list(found)[:MAX_TOLD])
+        return {**payload, **changed}, tuple(_gated_report(kind, place) for kind, place in list(found)[:MAX_TOLD])
 
     def places(self, payload: Mapping[str, Any]) -> tuple[Gated, ...]:
         """Return the parts of a recorded payload that the present policy would not record, including refused kinds."""
@@ -77,10 +77,12 @@ class Redactor:
 
     def document(self, found: ReadDocument) -> ReadDocument:
         """Return a parsed document with markers in its text, and its sections at their new positions."""
-        spans = [span for span in find_private(found.text) if not self._keeps(span.kind)]
+        spans = [span for span in find_private(found.text) if not self._is_kept(span.kind)]
         if not spans:
             return found
-        text, moved = _replaced(found.text, spans, [place for one in found.sections for place in (one.start, one.end)])
+        text, moved = _replace_spans(
+            found.text, spans, [place for one in found.sections for place in (one.start, one.end)]
+        )
         sections = tuple(
             Section(path=one.path, start=moved[2 * n], end=moved[2 * n + 1]) for n, one in enumerate(found.sections)
         )
@@ -88,7 +90,7 @@ class Redactor:
             title=found.title, media_type=found.media_type, text=text, sections=sections, made_by=found.made_by
         )
 
-    def _keeps(self, kind: str) -> bool:
+    def _is_kept(self, kind: str) -> bool:
         return self.actions.get(kind) == "keep"
 
 
@@ -112,7 +114,7 @@ def _section(kind: str) -> str:
     return f"privacy.{'personal_numbers' if kind in NUMBERS else 'secrets'}"
 
 
-def _told(kind: str, place: str) -> Gated:
+def _gated_report(kind: str, place: str) -> Gated:
     rule = PERSONAL_NUMBER if kind in NUMBERS else SECRET
     reason = (
         f"{kind.replace('_', ' ')} in {place}: replaced by this marker before it was stored; {_section(kind)}: keep"
@@ -121,7 +123,7 @@ def _told(kind: str, place: str) -> Gated:
     return Gated(marker(kind), rule, reason, place)
 
 
-def _replaced(text: str, spans: Sequence[Span], places: Sequence[int]) -> tuple[str, list[int]]:
+def _replace_spans(text: str, spans: Sequence[Span], places: Sequence[int]) -> tuple[str, list[int]]:
     """Return a text with redaction markers, and the new positions of given places.
 
     A place inside a redacted part moves behind its marker.

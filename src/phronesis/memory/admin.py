@@ -258,7 +258,7 @@ class Admin(Verbs):
             rows = migration_sources.rows_of(memories, scope=named, now=self._runtime.components.clock())
             sources = [migration.Source.of_row(row, lane) for row in rows]
         else:
-            sources = self._chosen(lane, ids, kinds, filters, named)
+            sources = self._select_sources(lane, ids, kinds, filters, named)
         done: list[records.MigratedSource] = []
         for n, source in enumerate(sources):
             if on_progress is not None:
@@ -273,7 +273,7 @@ class Admin(Verbs):
         self._runtime.wake(pending=any(one.status == "pending" for one in done))
         return records.MigrationResult(tuple(done), dry)
 
-    def _chosen(
+    def _select_sources(
         self,
         lane: LaneName,
         ids: Sequence[str] | None,

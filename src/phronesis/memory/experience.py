@@ -72,7 +72,7 @@ class ExperienceVerbs(Verbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         now = self._runtime.components.clock()
-        payload = {given_events.EVENTS: _checked(nei, now)}
+        payload = {given_events.EVENTS: _check_events(nei, now)}
         call = self._runtime.call(actor, idempotency_key, wait)
         if call.idempotency_key is None:
             self._refuse_taken_names(payload[given_events.EVENTS], lane)
@@ -321,7 +321,7 @@ def _artifacts(given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
+def _check_events(given: object, now: datetime) -> list[dict[str, Any]]:
     if isinstance(given, (given_events.NEI, Mapping, str)) or not isinstance(given, Sequence):
         return [given_events.checked_nei(given, now=now)]
     if not 1 <= len(given) <= given_events.MAX_EVENTS:

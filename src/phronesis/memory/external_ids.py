@@ -47,7 +47,7 @@ class Names:
     @property
     def texts(self) -> dict[str, str]:
         """The recorded text of each external id."""
-        if not self._given():
+        if not self._has_ids():
             return {}
         payload = self.components.writer.redactor.cleaned(self.payload)
         if EXTERNAL_ID in payload:
@@ -71,7 +71,7 @@ class Names:
                 raise entry_applier.name_taken(item)
         return [item for item in found if item.id not in self.payload.get(entry_applier.SUPERSEDES, ())]
 
-    def _given(self) -> bool:
+    def _has_ids(self) -> bool:
         messages = self.payload.get("messages") or ()
         return self.payload.get(EXTERNAL_ID) is not None or any(one.get(EXTERNAL_ID) is not None for one in messages)
 

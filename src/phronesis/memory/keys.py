@@ -68,7 +68,7 @@ class KeyRing:
         """
         given = parse_token(token)
         try:
-            tenant = self._checked(given.tenant)
+            tenant = self._check_tenant(given.tenant)
         except InputError:
             return None
         with self.database.transaction(tenant, "read") as unit:
@@ -87,7 +87,7 @@ class KeyRing:
         with self.database.transaction(self.tenant, "read") as unit:
             return api_keys.has_key(unit)
 
-    def _checked(self, tenant: str) -> str:
+    def _check_tenant(self, tenant: str) -> str:
         from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
 
         return check_tenant(tenant)

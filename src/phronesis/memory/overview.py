@@ -51,7 +51,7 @@ class OverviewBook:
             return Overview(
                 since=since,
                 counts=dict(sorted(counts.items())),
-                learned=_learned(unit, lanes, since, limit),
+                learned=_learned_items(unit, lanes, since, limit),
                 disputes=_disputes(unit, lanes, limit),
                 quarantined=sum(count_quarantined(unit, one) for one in asked),
                 unproven=_unproven(unit, proving, limit),
@@ -69,7 +69,7 @@ class OverviewBook:
         return sorted(found, key=lambda one: (one.last_recorded_at, one.user_id), reverse=True)
 
 
-def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> list[Item]:
+def _learned_items(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> list[Item]:
     """Return the items learned last.
 
     Lanes are read in the order of their last write, as far as needed.

@@ -40,7 +40,7 @@ class Quarantine(Verbs):
         Nothing is extracted from it by this. NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(self._held(id, call), edits.RELEASE, {}, reason, call)
+        return self._runtime.edit(self._quarantined_id(id, call), edits.RELEASE, {}, reason, call)
 
     def reject(
         self,
@@ -56,9 +56,9 @@ class Quarantine(Verbs):
         NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(self._held(id, call), edits.REJECT, {}, reason, call)
+        return self._runtime.edit(self._quarantined_id(id, call), edits.REJECT, {}, reason, call)
 
-    def _held(self, given: str, call: "edits.Call") -> str:
+    def _quarantined_id(self, given: str, call: "edits.Call") -> str:
         """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
         item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), ReadConditions())
         if not edits.in_quarantine(item) and call.idempotency_key is None:

@@ -99,7 +99,7 @@ class Resources(Verbs):
         if uri is not None:
             payload["uri"] = _uri(uri)
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._taken_in(self._runtime.write(call, scope.write_lane, handlers.RESOURCE, payload))
+        return self._ingested_result(self._runtime.write(call, scope.write_lane, handlers.RESOURCE, payload))
 
     def get(
         self,
@@ -130,11 +130,11 @@ class Resources(Verbs):
                     " raise the limit",
                     field="text",
                 )
-            payload = _holding(reader_port.RawDocument(media_type=media_type, text=words))
+            payload = _document_payload(reader_port.RawDocument(media_type=media_type, text=words))
         else:
             file = Path(path)
             body = _bytes_of(file, taking_in.max_bytes)
-            payload = _holding(reader_port.RawDocument(name=file.name, media_type=media_type, data=body))
+            payload = _document_payload(reader_port.RawDocument(name=file.name, media_type=media_type, data=body))
             payload["uri"] = file.absolute().as_uri()
         taking_in.reader(taking_in.raw(payload))
         return payload
@@ -152,9 +152,9 @@ class Resources(Verbs):
         if components.documents.urls == ingestion.SUMMARY:
             short = components.documents.summarise(found)
             return {"uri": url, "name": url, "media_type": short.media_type, "text": short.text, "title": short.title}
-        return {**_holding(page), "uri": url}
+        return {**_document_payload(page), "uri": url}
 
-    def _taken_in(self, written: "writer.WriteResult") -> "documents.IngestedResource":
+    def _ingested_result(self, written: "writer.WriteResult") -> "documents.IngestedResource":
         if written.pending:
             return documents.IngestedResource(written.entry.id, pending=True, gated=written.redacted)
         browser = self._runtime.components.browser
@@ -171,7 +171,7 @@ class Resources(Verbs):
             sections=tuple(made.values()),
             superseded=tuple(over),
             unchanged=sum(one not in made for one in listed),
-            gated=(*written.redacted, *(_gated(item) for item in made.values() if item.quarantine is not None)),
+            gated=(*written.redacted, *(_gated_report(item) for item in made.values() if item.quarantine is not None)),
         )
 
     def ingest_source(
@@ -272,7 +272,7 @@ class Resources(Verbs):
         return records.Episode.of(episode_id, sorted(found, key=_place))
 
 
-def _gated(item: Item) -> Gated:
+def _gated_report(item: Item) -> Gated:
     words = str(item.data.get(SUSPECT_WORDS, item.content))
     why = f"it reads like an order to a model ({item.quarantine}); it is in quarantine until somebody releases it"
     return Gated(words, untrusted_content.QUARANTINED, why)
@@ -285,7 +285,7 @@ def _uri(value: object, *, field: str = "uri") -> str:
     return uri
 
 
-def _holding(raw: "reader_port.RawDocument") -> "documents.ResourcePayload":
+def _document_payload(raw: "reader_port.RawDocument") -> "documents.ResourcePayload":
     """Return the payload members of a document: as text if possible, so that its lines can be cited."""
     payload: documents.ResourcePayload = {}
     if raw.name:

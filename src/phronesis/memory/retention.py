@@ -77,15 +77,15 @@ class StoreVerbs(Verbs):
             payload = {**payload, "law": again["law"], "used": again.get("used") or {}}
         if flag(dry_run, field="dry_run"):
             rows, kept = components.forgetter.would_do(self._runtime.tenant, lane, payload, components.clock())
-            return self._forgotten(None, rows, kept, dry_run=True)
+            return self._forget_result(None, rows, kept, dry_run=True)
         written = self._runtime.write(call, lane, handler.FORGET, payload)
         if written.pending:
             return records.ForgetResult(written.entry.id, pending=True)
-        return self._forgotten(
+        return self._forget_result(
             written.entry.id, components.forgetter.did(components.browser, self._runtime.tenant, written.entry)
         )
 
-    def _forgotten(
+    def _forget_result(
         self,
         entry_id: str | None,
         rows: "Sequence[records.Forgotten]",

@@ -72,7 +72,7 @@ class RetrievalVerbs(Verbs):
         asked = planning.PlanRequest(
             message=text,
             scope=scope,
-            recent=self._said_before(scope, session, wanted),
+            recent=self._recent_texts(scope, session, wanted),
             agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
@@ -81,7 +81,7 @@ class RetrievalVerbs(Verbs):
         )
         return components.planner.plan(self._runtime.tenant, asked)
 
-    def _said_before(self, scope: Scope, session_id: str | None, wanted: ReadConditions) -> tuple[str, ...]:
+    def _recent_texts(self, scope: Scope, session_id: str | None, wanted: ReadConditions) -> tuple[str, ...]:
         """Return the last texts of a session, oldest first."""
         if session_id is None:
             return ()

@@ -31,7 +31,7 @@ else:
 class _RunVerbs(Verbs):
     """What learn and the group share: finding a run."""
 
-    def _about(
+    def _identify_run(
         self, run_id: str, user_id: str | None, namespace: str | None, call: "edits.Call"
     ) -> "tuple[LaneName, edits.Call, dict[str, Any]]":
         """Return the lane of a run, the call, and the payload members that identify the run."""
@@ -68,7 +68,9 @@ class LearnVerbs(_RunVerbs):
         ``model`` replaces the model of the role ``learn`` for this call: ``gateway/model``, a model at the role's own
         gateway, or ``rules``. It judges claims that no test decides, and proposes; without an answer the rules do both.
         """
-        lane, call, payload = self._about(run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait))
+        lane, call, payload = self._identify_run(
+            run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait)
+        )
         components = self._runtime.components
         components.used.settle(self._runtime.tenant)
         read = components.runs.read_by(self._runtime.tenant, lane, payload["run_id"])
@@ -122,11 +124,11 @@ class Runs(_RunVerbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         payload = self._runtime.components.writer.redactor.cleaned(handlers.run_payload(run))
         given = payload.get("run_id")
-        if given is not None and idempotency_key is None and self._known(lane, given, payload):
+        if given is not None and idempotency_key is None and self._has_run(lane, given, payload):
             return str(given)
         written = self._runtime.write(call, lane, handlers.RUN, payload)
         if given is not None and not written.pending:
-            self._known(lane, given, payload)
+            self._has_run(lane, given, payload)
         run_id = handlers.run_id_of(written.entry)
         told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
         reviews = self._runtime.components.reviews
@@ -151,7 +153,9 @@ class Runs(_RunVerbs):
         the learn back and learn again. NotFound if there is no such run.
         """
         given = handlers.feedback_payload(feedback)
-        lane, call, payload = self._about(run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait))
+        lane, call, payload = self._identify_run(
+            run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait)
+        )
         written = self._runtime.write(call, lane, handlers.FEEDBACK, {**payload, "feedback": given})
         changed = (
             ()
@@ -169,7 +173,7 @@ class Runs(_RunVerbs):
         components = self._runtime.components
         record = components.runs.get(self._runtime.tenant, lane, check_id(run_id, field="run_id"))
         reviews = components.reviews
-        known = None if reviews is None else reviews.known(self._runtime.tenant, _as_run(record))
+        known = None if reviews is None else reviews.known(self._runtime.tenant, _to_run(record))
         return replace(record, review=known)
 
     def review(
@@ -200,7 +204,7 @@ class Runs(_RunVerbs):
             raise MissingExtra("no installed package reviews runs: install one that brings them")
         return components.reviews.review(self._runtime.tenant, lane, run, refresh=fresh, wait=waiting)
 
-    def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
+    def _has_run(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
         """Return whether the lane has this run; Conflict if it has another of the same id."""
         held = self._runtime.components.runs.find(self._runtime.tenant, lane, run_id)
         if held is not None and not handlers.same_run(held, payload):
@@ -224,5 +228,5 @@ class Runs(_RunVerbs):
         return self._runtime.components.runs.listed(self._runtime.tenant, lane, limit=count, cursor=after)
 
 
-def _as_run(record: "item_records.RunRecord") -> "records.Run":
+def _to_run(record: "item_records.RunRecord") -> "records.Run":
     return records.Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)

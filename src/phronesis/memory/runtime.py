@@ -205,7 +205,7 @@ class Runtime:
         made = [
             item
             for delta, item in changes
-            if delta.op == "create" or "content" in delta.patch or (stated and _said_again(delta))
+            if delta.op == "create" or "content" in delta.patch or (stated and _is_mention(delta))
         ]
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
@@ -332,7 +332,7 @@ class Verbs:
         self._runtime = runtime
 
 
-def _said_again(delta: "Delta") -> bool:
+def _is_mention(delta: "Delta") -> bool:
     """Return whether a change counts one more mention of an item."""
     return any(row["polarity"] == "support" for row in delta.evidence_added)
 

@@ -77,7 +77,7 @@ class TraitVerbs(Verbs):
             seen = components.reflector.said(self._runtime.tenant, again)
         payload = {**{name: value for name, value in asked.items() if value}, **seen}
         if not call.wait and components.runs.behind(self._runtime.tenant, lane) is not None:
-            return self._reflected(call, lane, payload)  # pending entries may hold new memories
+            return self._reflect_now(call, lane, payload)  # pending entries may hold new memories
         with components.reflector.alone(self._runtime.tenant, lane):
             self._catch_up(lane)
             found = components.reflector.due(self._runtime.tenant, lane, components.clock(), **asked)
@@ -86,7 +86,7 @@ class TraitVerbs(Verbs):
                 return done or replace(records.not_due(found.reason, found.value), user_id=user_id)
             if call.wait:
                 components.vectorizer.run(self._runtime.tenant)  # new memories are compared by similarity too
-            return self._reflected(call, lane, payload)
+            return self._reflect_now(call, lane, payload)
 
     def get_user_traits(
         self,
@@ -108,7 +108,7 @@ class TraitVerbs(Verbs):
         which = trait_search.Filter.of(min_stage, subtype, context)
         return self._runtime.components.traits.listed(self._runtime.tenant, _lane(user_id), wanted, which)
 
-    def _reflected(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> "records.ReflectionCycle":
+    def _reflect_now(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> "records.ReflectionCycle":
         written = self._runtime.write(call, lane, reflection.REFLECT, payload)
         if written.pending:
             return records.ReflectionCycle(

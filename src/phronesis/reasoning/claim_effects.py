@@ -67,7 +67,7 @@ class ClaimJudge:
         if test is None:
             return "irrelevant"
         versus = test.get("versus")
-        return verdict(test, self.run, self._among(versus) if versus is not None else ())
+        return verdict(test, self.run, self._runs_matching(versus) if versus is not None else ())
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
         """Return the result of `test_of`; a text is parsed once."""
@@ -79,7 +79,7 @@ class ClaimJudge:
         test: Mapping[str, Any] | None = self.kept[key]
         return test
 
-    def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
+    def _runs_matching(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
         """Return the earlier runs that have the names in ``versus``; its ratio is ignored here."""
         wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
         names = tuple(name for name, _ in wanted)
@@ -175,12 +175,12 @@ class ItemEffects:
         before = written_block(self.item.data)
         rows = self._rows(before, evidence)
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
-        gone = self._gone(proposed, ordered)
+        gone = self._deleted_claims(proposed, ordered)
         fields = {} if proposed is None else replaced_fields(self.item, self._with_kept(proposed, gone))
         block = written_block(self.item.with_fields(fields).data) if fields else before
         rows += self._rows(block, [*evidence, *rows])
         written = block
-        for claim_id in self._fallen(before, block, ordered):
+        for claim_id in self._demoted_claims(before, block, ordered):
             block = add_limitation(block, claim_id, self._limitations()[claim_id])
         block = replace(block, claims=tuple(claim for claim in block.claims if claim.claim_id not in gone))
         if block != written:
@@ -189,7 +189,7 @@ class ItemEffects:
             return Changes()
         return Changes(patches=[Patch(self.item.id, fields, self._reason)], edges=self._edges(rows), evidence=rows)
 
-    def _gone(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> set[str]:
+    def _deleted_claims(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> set[str]:
         """Return the claims to delete: judged wrong or left out by a proposal, and contradicted by enough runs.
 
         An erasure may have removed a run since prepare.
@@ -228,7 +228,9 @@ class ItemEffects:
             and self.run.run_id not in named[row["claim_id"]]
         ]
 
-    def _fallen(self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
+    def _demoted_claims(
+        self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]
+    ) -> list[str]:
         """Return the claims demoted from conclusion whose conditions and limitations the proposal left unchanged.
 
         ``written`` is the block as written before, ``block`` the present one.
@@ -264,24 +266,26 @@ class ItemEffects:
             source_item_id=self.run.id,
             source_ref=run_id,
             occurred_at=self.run.occurred_at,
-            origin="model" if claim_id in self._shown else "rule",
+            origin="model" if claim_id in self._model_verdicts else "rule",
         )
 
     def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
-        """Return one edge to the run per polarity, with the quotes and reasons of a model (`_shown`)."""
+        """Return one edge to the run per polarity, with the quotes and reasons of a model (`_model_verdicts`)."""
         out = []
         for polarity in dict.fromkeys(row.polarity for row in rows):
             edge = self._edge(EDGE_OF[polarity])
             known = self.edges.get((self.item.id, edge.type))
             before = {} if known is None else known.data.get("claims", {})
             said = before | {
-                row.part: self._shown[row.part] for row in rows if row.polarity == polarity and row.part in self._shown
+                row.part: self._model_verdicts[row.part]
+                for row in rows
+                if row.polarity == polarity and row.part in self._model_verdicts
             }
             out.append(replace(edge, data={"claims": said}, origin="model") if said else edge)
         return out
 
     @property
-    def _shown(self) -> dict[str, dict[str, str]]:
+    def _model_verdicts(self) -> dict[str, dict[str, str]]:
         """Return by claim the quote, the reason and the model of a model's verdict."""
         kept = ("model", "quote", "reason")
         return {

@@ -93,25 +93,25 @@ def load_wording() -> Wording:
     folds: dict[int, str] = {}
     for given, meant in table["folds"].items():
         folds.update(zip(map(ord, given), meant, strict=True))
-    alias, words = table["alias"], {name: _listed(given) for name, given in table["words"].items()}
+    alias, words = table["alias"], {name: _split_words(given) for name, given in table["words"].items()}
     return Wording(
         version=table["version"],
         alias=re.compile(alias["pattern"]),
         no_alias_before=re.compile(alias["not_before"]),
         no_alias_after=re.compile(alias["not_after"]),
-        words={name: re.compile("|".join(map(_whole, listed))) for name, listed in words.items()},
-        listed=re.compile(rf"(?:{'|'.join(map(_whole, words['lists']))}){_LIST}"),
+        words={name: re.compile("|".join(map(_whole_word, listed))) for name, listed in words.items()},
+        listed=re.compile(rf"(?:{'|'.join(map(_whole_word, words['lists']))}){_LIST}"),
         none=frozenset(words["none"]),
         quoted=re.compile(table["quoted"]["pattern"]),
         folds=folds,
     )
 
 
-def _listed(given: str) -> list[str]:
+def _split_words(given: str) -> list[str]:
     return [word for part in given.split(",") if (word := " ".join(part.split()))]
 
 
-def _whole(word: str) -> str:
+def _whole_word(word: str) -> str:
     """Return an expression for a word: whole in Latin letters, at the beginning of a sentence after ``^``."""
     plain = word.removeprefix("^")
     begun = r"(?:^|(?<=[.!?。;\n]))\s{0,3}" if word.startswith("^") else ""
@@ -284,7 +284,7 @@ def item_status(submission: Submission) -> Iterator[Violation]:
 def kb_alias(submission: Submission) -> Iterator[Violation]:
     """Forbid aliases such as ``[C12]`` that a knowledge base used in one run (RB-05)."""
     draft = submission.draft
-    for key, where, text, claim in _everything(draft):
+    for key, where, text, claim in _texts_of(draft):
         found = find_violation(KB_ALIAS, fold(text))
         if found is not None:
             yield _violation(draft, KB_ALIAS, key, f"{where} holds {found!r}, a name of one run; cite mem:<id>", claim)
@@ -331,7 +331,7 @@ RULES: Final = (
 _Claim = Mapping[str, Any] | None
 
 
-def _everything(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
+def _texts_of(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
     """Yield every text of a block: its key, the name of its place, the text, and its claim."""
     if draft.members is None or draft.loose:
         yield None, "the text", draft.text, None

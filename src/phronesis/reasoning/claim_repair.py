@@ -141,7 +141,7 @@ def _repaired_json(work: _RepairState, written: str) -> str | None:
 
 def _read(work: _RepairState, written: str) -> Any:
     """Return the value of a JSON text, repaired if necessary; None if it cannot be parsed."""
-    steps = (("", _as_it_is), ("curled_quotes", _straightened), ("trailing_comma", _without_last_commas))
+    steps = (("", _unchanged), ("curled_quotes", _straighten_quotes), ("trailing_comma", _without_last_commas))
     for name, step in steps:
         stepped = step(written)
         changed, written = stepped != written, stepped
@@ -156,11 +156,11 @@ def _read(work: _RepairState, written: str) -> Any:
     return None
 
 
-def _as_it_is(written: str) -> str:
+def _unchanged(written: str) -> str:
     return written
 
 
-def _straightened(written: str) -> str:
+def _straighten_quotes(written: str) -> str:
     return _outside_texts(lambda piece: _CLOSING.sub('"', _OPENING.sub(r'\1"', piece)), written)
 
 
@@ -206,14 +206,14 @@ def _repair_claim(work: _RepairState, claim: dict[str, Any]) -> None:
         claim["allow_positive"] = claim["allow_positive"] == "true"
         work.note("truth_as_text")
     for name in _LISTS:
-        _listed(work, claim, name)
+        _wrap_text(work, claim, name)
     if isinstance(claim.get("facts"), dict):
-        _listed(work, claim["facts"], SOURCES)
+        _wrap_text(work, claim["facts"], SOURCES)
     for name in _TALLIES:
         _repair_tally(work, claim, name)
 
 
-def _listed(work: _RepairState, owner: dict[str, Any], name: str) -> None:
+def _wrap_text(work: _RepairState, owner: dict[str, Any], name: str) -> None:
     text = owner.get(name)
     if isinstance(text, str):
         owner[name] = [text] if text.strip() else []

@@ -92,7 +92,7 @@ def load_words() -> Words:
     meanings: dict[str, dict[Kind, Any]] = {}
 
     def put(kind: Kind, given: str, value: Any = None) -> None:
-        for word in _listed(given):
+        for word in _split_words(given):
             meanings.setdefault(word.lower(), {}).setdefault(kind, word if value is None else value)
 
     for op, given in table["operators"].items():
@@ -102,7 +102,7 @@ def load_words() -> Words:
             put(kind, given, op)
     for metric, given in table["metrics"].items():
         put("metric", given, metric)
-    for pair in _listed(table["numbers"]["words"]):
+    for pair in _split_words(table["numbers"]["words"]):
         word, _, amount = pair.partition("=")
         put("number", word, Number(float(amount)))
     put("product", table["names"]["products"])
@@ -113,17 +113,17 @@ def load_words() -> Words:
     amount, end = r"(\d{1,3}(?:\.\d{1,4})?)?", r"(?![\w-]| ?[-/:] ?[A-Z])"
     return Words(
         meanings=meanings,
-        longest=re.compile("|".join(map(_whole, sorted(meanings, key=len, reverse=True))), re.IGNORECASE),
+        longest=re.compile("|".join(map(_whole_word, sorted(meanings, key=len, reverse=True))), re.IGNORECASE),
         role=re.compile(rf"M([12]) ?(?:=|:|is|was|为|是)? ?{metal}{end}", re.ASCII),
         pair=re.compile(rf"{metal}{amount} ?([-/:]|)(?(3)|(?!)) ?{metal}{amount}{end}", re.ASCII),
     )
 
 
-def _listed(given: str) -> Iterator[str]:
+def _split_words(given: str) -> Iterator[str]:
     return (word for part in given.split(",") if (word := " ".join(part.split())))
 
 
-def _whole(word: str) -> str:
+def _whole_word(word: str) -> str:
     """Return an expression for a word: no Latin word ends or begins within another."""
     last = r"(?![A-Za-z0-9_])" if word[-1].isascii() and word[-1].isalnum() else ""
     return re.escape(word) + last
@@ -241,7 +241,7 @@ def _join_neighbours(terms: Sequence[Term]) -> list[Term]:
     """Join what stands side by side: a negation or a number with its comparator, before it or behind it."""
     joined: list[Term] = []
     for term in terms:
-        both = _joined(joined[-1], term) if joined else None
+        both = _join_terms(joined[-1], term) if joined else None
         if both is None:
             joined.append(term)
         else:
@@ -249,7 +249,7 @@ def _join_neighbours(terms: Sequence[Term]) -> list[Term]:
     return joined
 
 
-def _joined(last: Term, term: Term) -> Term | None:
+def _join_terms(last: Term, term: Term) -> Term | None:
     match last.kind, term.kind:
         case "not", ("op" | "more"):
             return Term({term.kind: _TURNED[term.value]})

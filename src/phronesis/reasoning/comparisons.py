@@ -79,7 +79,7 @@ def _read(sentence: str) -> dict[str, Any] | None:
     rest = [term for term in terms if term.kind not in ("metric", "product")]
     bounds = [term.value for term in rest if term.kind == "bound"]
     if not bounds:
-        return _versus(said, rest)
+        return _run_comparison(said, rest)
     given = merge_givens([term.value for term in rest if term.kind == "given"])
     if given is None or len(bounds) > 1 or any(term.kind not in ("bound", "given") for term in rest):
         return None
@@ -89,7 +89,7 @@ def _read(sentence: str) -> dict[str, Any] | None:
     return {**said, "op": bound.op, "value": bound.number.value, "given": given}
 
 
-def _versus(said: Mapping[str, Any], terms: Sequence[Term]) -> dict[str, Any] | None:
+def _run_comparison(said: Mapping[str, Any], terms: Sequence[Term]) -> dict[str, Any] | None:
     """Return the comparison with other runs that the terms state; both sides must name the same fields."""
     kinds = [term.kind for term in terms]
     ops = [n for n, kind in enumerate(kinds) if kind in ("op", "more")]

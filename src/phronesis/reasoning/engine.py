@@ -6,13 +6,16 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, by_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from phronesis.core.results import Check
     from phronesis.index import projections
     from phronesis.index.projections import Projection
-    from phronesis.reasoning import documents, handlers, opening
+    from phronesis.reasoning import documents, external_mirror, handlers, opening, policy_section
 else:
+    policy_section = lazy_module("phronesis.reasoning.policy_section")
     documents = lazy_module("phronesis.reasoning.documents")
+    external_mirror = lazy_module("phronesis.reasoning.external_mirror")
     handlers = lazy_module("phronesis.reasoning.handlers")
     opening = lazy_module("phronesis.reasoning.opening")
     projections = lazy_module("phronesis.index.projections")
@@ -22,18 +25,31 @@ def _open(platform: Platform) -> OpenEngine:
     return opening.open_bank(platform)
 
 
+def _open_mirror(platform: Platform) -> OpenEngine:
+    backend = platform.policy.of(policy_section.ReasoningPolicy).reasoning.index.backend
+    is_native = platform.index is None and backend == policy_section.NATIVE
+    mirror = None if is_native else external_mirror.open_mirror(platform)
+
+    def index(tenant: str) -> "Iterable[Check]":
+        return external_mirror.check_index(mirror, tenant)
+
+    return OpenEngine(components={"mirror": mirror}, checks=(index,))
+
+
 def _projections() -> "Mapping[str, Projection]":
     return {"reasoning": documents.project_reasoning, "run": projections.no_parts}
 
 
 ENGINE: Final = Engine(
     name="reasoning",
+    policy=lambda: policy_section.ReasoningPolicy,
     parts=(
         Part(
             open=_open,
             verbs=("reasoning", "update_reasoning", "verdict", "run", "run_feedback", "learn", "migrate"),
             components=("runs", "migrator"),
         ),
+        Part(open=_open_mirror, components=("mirror",)),
     ),
     folds=by_kind(lambda: handlers.FOLDS, "reasoning"),
     projections=by_kind(_projections, "reasoning", "run"),

@@ -12,16 +12,19 @@ from typing import Final
 
 import numpy as np
 
+from phronesis.config import read_key
+from phronesis.config.plugins import INDEXES, find_plugins, load_plugin
 from phronesis.core.items import Item
 from phronesis.core.results import Check
 from phronesis.engine.doctor import WORK, check_of
 from phronesis.engine.erasure import OutsideErasure
-from phronesis.engine.plugin import DoctorCheck
+from phronesis.engine.plugin import Platform
 from phronesis.errors import IndexUnavailable, StorageError
 from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space, Where
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
 from phronesis.reasoning.laws.records import REASONING
+from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.store.database import Database, Unit
 from phronesis.store.index_marks import (
     Mark,
@@ -143,12 +146,12 @@ class Mirror:
             return 0
         for lane_id in lane_ids:
             self._follow(whose, lane_id)
-        return self._compared(whose, lane_ids).strange
+        return self._compare(whose, lane_ids).strange
 
     def standing(self, tenant: str) -> MirrorState:
         """Compare index and database without changing anything."""
         whose = self._tenant(tenant)
-        return MirrorState() if whose is None else self._compared(whose, None)
+        return MirrorState() if whose is None else self._compare(whose, None)
 
     def space_of(self, tenant: str, model: str) -> tuple[Space, str] | None:
         """Return the space of a model's vectors and the tenant's mark there.
@@ -174,16 +177,16 @@ class Mirror:
     def _is_seen(self, whose: _Tenant, lane: Lane) -> bool:
         return self._seen.get((whose.name, lane.lane_id)) == (whose.space.id, lane.epoch, lane.applied_seq)
 
-    def _see(self, whose: _Tenant, lane: Lane) -> None:
+    def _note_seen(self, whose: _Tenant, lane: Lane) -> None:
         self._seen[whose.name, lane.lane_id] = (whose.space.id, lane.epoch, lane.applied_seq)
 
-    def _compared(self, whose: _Tenant, lane_ids: Collection[int] | None) -> MirrorState:
+    def _compare(self, whose: _Tenant, lane_ids: Collection[int] | None) -> MirrorState:
         expected: dict[str, OutsideDocument] = {}
         behind = 0
         with self.database.transaction(whose.name, "read") as unit:
             lanes = list_lanes(unit) if lane_ids is None else [get_lane(unit, lane_id) for lane_id in lane_ids]
             for lane in lanes:
-                found = self._everything(unit, lane, whose)
+                found = self._expected_documents(unit, lane, whose)
                 expected.update({document.id: document for document in found.documents})
                 mark = read_mark(unit, whose.space.id, lane.lane_id)
                 late = mark.epoch != lane.epoch or bool(changed_items(unit, lane.lane_id, REASONING, after=mark.seq))
@@ -202,19 +205,19 @@ class Mirror:
         moved = 0
         again: set[str] = set()
         for _ in range(MAX_TRIES):
-            told = self._told(whose, lane_id, again, anew=anew)
+            told = self._changes_of(whose, lane_id, again, anew=anew)
             if told is None:
                 return moved
             whose.space.put(told.put)
             whose.space.remove(told.remove)
             moved += len(told.put) + len(told.remove)
             again |= set(told.touched)
-            if self._marked(whose, told):
+            if self._move_lane_mark(whose, told):
                 return moved
             anew = False
         return moved
 
-    def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _LaneChanges | None:
+    def _changes_of(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _LaneChanges | None:
         """Return the changes to send for a lane; None if it is up to date."""
         with self.database.transaction(whose.name, "read") as unit:
             lane = get_lane(unit, lane_id)
@@ -228,9 +231,9 @@ class Mirror:
                 )
                 kept = {document.id for document in found.documents}
                 return _LaneChanges(lane, mark, found.documents, sorted({*found.ids} - kept), ids, found.whole)
-            found = self._everything(unit, lane, whose)
+            found = self._expected_documents(unit, lane, whose)
         if mark.stamp == 0 and not found.ids and lane.epoch == 0 and not anew:
-            self._see(whose, lane)  # the lane was always empty
+            self._note_seen(whose, lane)  # the lane was always empty
             return None
         held = {document.id: document for document in whose.space.held(whose.of(lane_id), vectors=anew)}
         right = {document.id: document for document in found.documents}
@@ -238,7 +241,7 @@ class Mirror:
         gone = sorted(held.keys() - right.keys())
         return _LaneChanges(lane, mark, put, gone, {parent_of(one) for one in [*right, *gone]}, found.whole)
 
-    def _everything(self, unit: Unit, lane: Lane, whose: _Tenant) -> Mirrored:
+    def _expected_documents(self, unit: Unit, lane: Lane, whose: _Tenant) -> Mirrored:
         documents: list[OutsideDocument] = []
         ids: set[str] = set()
         whole = True
@@ -249,7 +252,7 @@ class Mirror:
             whole = whole and found.whole
         return Mirrored(documents, ids, whole)
 
-    def _marked(self, whose: _Tenant, told: _LaneChanges) -> bool:
+    def _move_lane_mark(self, whose: _Tenant, told: _LaneChanges) -> bool:
         """Move the lane's mark; return False if another process moved it, so that the changes must be sent again.
 
         While documents wait for their vectors the mark stays, and later changes are sent again. If nothing was sent, a
@@ -265,7 +268,7 @@ class Mirror:
         if sent and not moved:
             return False
         if told.whole:
-            self._see(whose, lane)
+            self._note_seen(whose, lane)
         return True
 
     def _sweep(self, tenant: str, whose: _Tenant | None) -> None:
@@ -330,45 +333,51 @@ def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, 
     return erase
 
 
-def index_check(mirror: Mirror | None) -> DoctorCheck:
-    """Return the check of where claims are searched."""
+def open_mirror(platform: Platform) -> Mirror:
+    """Return what keeps the index of the policy in step, or the one given; InputError if its key is not set."""
+    index = platform.index
+    if index is None:
+        own = platform.policy.of(ReasoningPolicy).reasoning.index
+        token = read_key(own.api_key_env, what="the index of claims", field="policy.reasoning.index.api_key_env")
+        make = load_plugin(find_plugins(INDEXES)[own.backend])
+        index = make(path=own.path, url=own.url, collection=own.collection, token=token, timeout=own.timeout)
+    return Mirror(platform.database, platform.vectorizer, index)
 
-    def index(tenant: str) -> Iterator[Check]:
-        """Report where claims are searched, and the lag and correctness of an external index."""
-        if mirror is None:
-            yield Check("index", ok=True, detail="claims are searched in the database itself")
-            return
-        name = mirror.index.name
-        try:
-            found = mirror.standing(tenant)
-        except IndexUnavailable as error:
-            remedy = "mend the cause; until then the database answers"
-            yield replace(check_of(error, "index", remedy), level="warning")
-            return
-        wrong = 0 if found.behind else found.missing + found.strange
-        detail = (
-            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
-            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
-        )
-        if found.behind:
-            yield Check(
-                "index",
-                ok=False,
-                detail=detail,
-                remedy="call flush()",
-                level="warning",
-                code="index.behind",
-                command=WORK,
-            )
-            return
+
+def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
+    """Report where claims are searched, and the lag and correctness of an external index."""
+    if mirror is None:
+        yield Check("index", ok=True, detail="claims are searched in the database itself")
+        return
+    name = mirror.index.name
+    try:
+        found = mirror.standing(tenant)
+    except IndexUnavailable as error:
+        remedy = "mend the cause; until then the database answers"
+        yield replace(check_of(error, "index", remedy), level="warning")
+        return
+    wrong = 0 if found.behind else found.missing + found.strange
+    detail = (
+        f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
+        f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
+    )
+    if found.behind:
         yield Check(
             "index",
-            not wrong,
-            detail,
-            "call reasoning.rebuild_index()",
+            ok=False,
+            detail=detail,
+            remedy="call flush()",
             level="warning",
-            code="index.differs",
-            command="phronesis rebuild-claim-index",
+            code="index.behind",
+            command=WORK,
         )
-
-    return index
+        return
+    yield Check(
+        "index",
+        not wrong,
+        detail,
+        "call reasoning.rebuild_index()",
+        level="warning",
+        code="index.differs",
+        command="phronesis rebuild-claim-index",
+    )

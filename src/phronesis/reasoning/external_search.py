@@ -143,16 +143,16 @@ class MirroredSearch:
         usual = float(np.mean([one.cosine for one in ranked])) if ranked else 0.0
         out = []
         for claims in best:
-            met = [claims[0], *(one for one in claims[1:] if _met(one, words, usual))]
+            met = [claims[0], *(one for one in claims[1:] if _is_match(one, words, usual))]
             matched = tuple(_match(one, words) for one in met)
             cosine = round(claims[0].cosine, 6)
             why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
             out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
         related = with_related(unit, lanes, out, EvidenceQuery(query.text, query.wanted, query.limit))
-        explained = self._explained() if query.explain else None
+        explained = self._explanation() if query.explain else None
         return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
 
-    def _explained(self) -> Mapping[str, object]:
+    def _explanation(self) -> Mapping[str, object]:
         return {"channels": ["dense"], "index": self.mirror.index.name}
 
 
@@ -180,7 +180,7 @@ def _cosine(one: Vector, other: Vector) -> float:
     return float(one @ other) / lengths if lengths else 0.0
 
 
-def _met(claim: _ClaimRow, words: Sequence[str], usual: float) -> bool:
+def _is_match(claim: _ClaimRow, words: Sequence[str], usual: float) -> bool:
     """Return whether a further claim of an item matches the query: by a word, or closer than a usual result."""
     return claim.cosine > usual or not set(words).isdisjoint(tokenize(claim.row.text or ""))
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from phronesis.config.plugins import FACTS, find_plugins, load_plugin
 from phronesis.core.lazy_loading import load_once
-from phronesis.errors import InputError
 from phronesis.reasoning.laws.facts import Facts, FactsBuilder, FactsView, GenericFacts
 from phronesis.reasoning.laws.records import Feedback, Run
 
@@ -34,16 +33,10 @@ class OwnFacts:
 
 
 def find_builder(name: str) -> FactsBuilder:
-    """Return the FACTS builder of a name in the policy; InputError if no installed package brings it."""
+    """Return the FACTS builder of a name in the policy."""
     for builder in (OwnFacts(), GenericFacts()):
         if builder.name == name:
             return builder
-    if name not in find_plugins(FACTS):
-        known = ", ".join(sorted(("auto", "generic", *find_plugins(FACTS))))
-        raise InputError(
-            f"policy.reasoning.facts: no installed package brings '{name}'; install it, or name one of {known}",
-            field="policy.reasoning.facts",
-        )
     return _load_builder(find_plugins(FACTS)[name])
 
 

@@ -89,7 +89,7 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
-    return _said(written_of(block_of(read_draft(str(content)))))
+    return _given_fields(written_of(block_of(read_draft(str(content)))))
 
 
 def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
     )
 
 
-def _said(written: Mapping[str, Any]) -> dict[str, Any]:
+def _given_fields(written: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in written.items() if value is not None}
 
 
@@ -246,7 +246,7 @@ def run_payload(run: object) -> dict[str, Any]:
     """
     checked = checked_run(run)
     extra = {name: value for name, value in checked.extra.items() if value is not None}
-    known = _filled(replace(checked, extra={}).to_json())
+    known = _filled_fields(replace(checked, extra={}).to_json())
     return {**known, _EXTRA: extra} if extra else known
 
 
@@ -342,7 +342,7 @@ def _run_fields(run: Run) -> dict[str, Any]:
     return {**run.to_json(), "extra": dict(run.extra)}
 
 
-def _filled(run: Mapping[str, Any]) -> dict[str, Any]:
+def _filled_fields(run: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in run.items() if value not in (None, "", {}, [])}
 
 

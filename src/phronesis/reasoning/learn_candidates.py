@@ -105,13 +105,13 @@ def propose_by_rules(feedback: Feedback, view: FactsView, known: Iterable[Claim]
     A sentence that a claim of ``known`` already states gives none. The claim is a hypothesis about runs of the same M1,
     M2 and modifier, unless the sentence says otherwise.
     """
-    said = {_folded(claim) for claim in known}
+    said = {_folded_claim(claim) for claim in known}
     proposals: list[Proposal] = []
-    for sentence in _said(feedback):
+    for sentence in _feedback_sentences(feedback):
         claim = _claim(sentence, view)
-        if claim is None or _folded(claim) in said:
+        if claim is None or _folded_claim(claim) in said:
             continue
-        said.add(_folded(claim))
+        said.add(_folded_claim(claim))
         block = ReasoningBlock(topic=_topic(view), claims=(claim,))
         proposals.append(Proposal(action="add", content=text_of(block), made_by=RULES))
         if len(proposals) == MAX_PROPOSED:
@@ -119,7 +119,7 @@ def propose_by_rules(feedback: Feedback, view: FactsView, known: Iterable[Claim]
     return proposals
 
 
-def _said(feedback: Feedback) -> Iterator[str]:
+def _feedback_sentences(feedback: Feedback) -> Iterator[str]:
     for text in (feedback.pros, feedback.cons, feedback.other):
         yield from sentences(without_aliases(text[: MAX_READ * 4]))
 
@@ -151,7 +151,7 @@ def _topic(view: FactsView) -> str:
     return excerpt(label or f"run {view.run_id}", MAX_TOPIC)
 
 
-def _folded(claim: Claim) -> tuple[str, ...]:
+def _folded_claim(claim: Claim) -> tuple[str, ...]:
     return tuple(folded_name(text) for text in (claim.inference, *claim.conditions))
 
 
@@ -224,7 +224,7 @@ def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
     said = run.fields().get("memory_ids")
     listed: list[Any] = [*run.memory_ids, *(said if isinstance(said, list) else ())]
     listed += [found[1] for found in _CITED.finditer(run.raw[:SEARCHED])]
-    texts = list(_first(_texts([run.output, run.trace]), SEARCHED))
+    texts = list(_cut_texts(_texts([run.output, run.trace]), SEARCHED))
     listed += [found[1] for text, _ in texts for found in _CITED.finditer(text)]
     listed += [row["item_id"] for row in read]
     listed += [found[1] for text, of_read in texts if of_read for found in _NAMED.finditer(text)]
@@ -236,7 +236,7 @@ def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
     if isinstance(value, str):
         yield value, of_read
     elif isinstance(value, Mapping):
-        inside = of_read or _reads(value)
+        inside = of_read or _is_memory_read(value)
         for name in sorted(value):  # sorted, as in the log
             yield from _texts(value[name], of_read=inside)
     elif isinstance(value, Sequence):
@@ -244,7 +244,7 @@ def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
             yield from _texts(one, of_read=of_read)
 
 
-def _reads(step: Mapping[str, Any]) -> bool:
+def _is_memory_read(step: Mapping[str, Any]) -> bool:
     """Return whether a mapping is a call of a tool that reads memories, or its result."""
     for member in _TOOL_MEMBERS:
         said = step.get(member)
@@ -254,7 +254,7 @@ def _reads(step: Mapping[str, Any]) -> bool:
     return False
 
 
-def _first(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple[str, bool]]:
+def _cut_texts(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple[str, bool]]:
     left = characters
     for text, of_read in texts:
         if left <= 0:

@@ -88,8 +88,8 @@ def listed_in_short(text: str) -> str:
 
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
     """Return whether a quote occurs in FACTS, in the shown or stored form, ignoring case and spaces."""
-    wanted = _folded(quote)
-    return wanted in _folded(told) or any(wanted in _folded(text) for text in _texts(facts))
+    wanted = _fold_text(quote)
+    return wanted in _fold_text(told) or any(wanted in _fold_text(text) for text in _texts(facts))
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
@@ -119,7 +119,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
@@ -186,7 +186,7 @@ class ProposedClaim(Form):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _without_what_code_writes(cls, given: Any) -> Any:
+    def _drop_code_fields(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
         return {name: value for name, value in given.items() if name not in _CODES_OWN}

@@ -134,16 +134,16 @@ class LearnPreparer:
             if item is None or item.kind != RUN:
                 return ()
             [run] = items_before(view, [item], entry)
-            used = self._used(view, entry, run)
-            seen = self._seen(view, entry, used, ())
+            used = self._used_ids(view, entry, run)
+            seen = self._candidate_set(view, entry, used, ())
         # Items the run used come first; if they suffice, no search is made.
         if len(seen.items) < self.candidates.cap:
             found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
             with bench.view() as view:
-                seen = self._seen(view, entry, used, found)
+                seen = self._candidate_set(view, entry, used, found)
         known = {item.id: current_block(item) for item in seen.items.values()}
         question = Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known)
-        taught = self._taught(bench, run, question)
+        taught = self._ask_model(bench, run, question)
         lesson = taught if taught is not None and taught.answered else None
         classes, asked = Classes(), [] if taught is None else taught.outcomes
         if lesson is not None:
@@ -154,16 +154,16 @@ class LearnPreparer:
         with bench.view() as view:
             return [*self._outcomes(view, run, seen, question, lesson=lesson, classes=classes), *asked]
 
-    def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
+    def _used_ids(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
         """Return the ids that the run used, and those that an earlier learn of it created."""
         made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
         return [*used_ids(run_of(run), payload_of(entry, LearnPayload).get("read", ())), *sorted(made)]
 
-    def _seen(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
+    def _candidate_set(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
         chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
         return CandidateSet({item.id: item for item in chosen}, ways)
 
-    def _taught(self, bench: PrepareContext, run: Item, question: Question) -> ModelVerdicts | None:
+    def _ask_model(self, bench: PrepareContext, run: Item, question: Question) -> ModelVerdicts | None:
         """Ask the model, if one is configured. A run without feedback gives no verdicts, so nothing is asked."""
         if feedback_of(run) is None:
             return None
@@ -216,7 +216,7 @@ class LearnPreparer:
         bodies: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
             (FACTS, RULES, [{"facts": question.facts}]),
             (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": seen.ways[one]} for one in seen.items]}]),
-            (PROPOSED, made_by, [_taken(one) for one in taken]),
+            (PROPOSED, made_by, [_accepted_row(one) for one in taken]),
             (DROPPED, made_by, [one.to_json() for one in dropped]),
             (VERDICTS, made_by, rows),
             (REFUSED, made_by, classes.refused),
@@ -277,7 +277,7 @@ def _rewrite(lesson: ModelVerdicts | None) -> Rewrite:
     return rewrite
 
 
-def _taken(one: AcceptedProposal) -> dict[str, Any]:
+def _accepted_row(one: AcceptedProposal) -> dict[str, Any]:
     written = {name: value for name, value in written_of(one.block).items() if value is not None}
     return {"action": one.proposal.action, "item_id": one.item_id, "written": written, "made_by": one.proposal.made_by}
 
@@ -304,7 +304,7 @@ def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             block = written_block(proposed["written"]) if proposed is not None else None
             parts.append(ItemEffects(entry, run, item, claims, edges).on_held(block, evidence.get(item_id, ())))
         elif item is None and proposed is not None and proposed["action"] == "add":
-            made = _made(view, entry, run, proposed)
+            made = _make_item(view, entry, run, proposed)
             parts.append(ItemEffects(entry, run, made, claims, edges).on_new())
     return Changes(
         items=[item for part in parts for item in part.items],
@@ -314,7 +314,7 @@ def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     )
 
 
-def _made(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, Any]) -> Item:
+def _make_item(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, Any]) -> Item:
     written = proposed["written"]
     return Item(
         id=proposed["item_id"],

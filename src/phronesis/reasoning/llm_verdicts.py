@@ -92,7 +92,7 @@ class ModelVerdicts:
 
 def unknown_model(reference: str) -> ModelVerdicts:
     """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
-    return ModelVerdicts(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
+    return ModelVerdicts(model=reference, outcomes=[_degraded_outcome(reference, ModelUnavailable.code, RULES, 0)])
 
 
 def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
@@ -101,9 +101,9 @@ def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerd
     answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
     body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
     outcomes = [Outcome(role=ASKED, made_by=f"{asker.name} {PROMPT_VERSION}", body=body)]
-    outcomes += _said(asker.name, answer.attempts, 0)
+    outcomes += _answer_outcomes(asker.name, answer.attempts, 0)
     if answer.value is None:
-        outcomes.append(_degraded(asker.name, _code(answer), RULES, 0))
+        outcomes.append(_degraded_outcome(asker.name, _code(answer), RULES, 0))
         return ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
     asking = _ProposalRetry(asker, tenant, question, outcomes)
     meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
@@ -149,16 +149,16 @@ class _ProposalRetry:
             return None
         data = shown_to_rewrite(self.question.entry.id, block, violations)
         answer: Answer[RewriteAnswer] = self.asker.ask(self.tenant, Task(prompt("learn_rewrite"), data, RewriteAnswer))
-        self.outcomes.extend(_said(self.asker.name, answer.attempts, _count(self.outcomes, ANSWERS)))
+        self.outcomes.extend(_answer_outcomes(self.asker.name, answer.attempts, _count(self.outcomes, ANSWERS)))
         if answer.value is None:
             n = _count(self.outcomes, DEGRADED_ROLE)
-            self.outcomes.append(_degraded(self.asker.name, _code(answer), REPAIR, n))
+            self.outcomes.append(_degraded_outcome(self.asker.name, _code(answer), REPAIR, n))
             return None
         right = rewritten_block(block, answer.value, [one.claim_id for one in violations])
         return None if right is None or gate(text_of(right)) else text_of(right)
 
 
-def _said(model: str, attempts: Sequence[Attempt], first: int) -> list[Outcome]:
+def _answer_outcomes(model: str, attempts: Sequence[Attempt], first: int) -> list[Outcome]:
     return [
         Outcome(
             role=ANSWERS,
@@ -176,7 +176,7 @@ def _said(model: str, attempts: Sequence[Attempt], first: int) -> list[Outcome]:
     ]
 
 
-def _degraded(model: str, reason: str, by: str, n: int) -> Outcome:
+def _degraded_outcome(model: str, reason: str, by: str, n: int) -> Outcome:
     body = {"role": ROLE, "reason": reason, "by": by, "instead_of": model}
     return Outcome(role=DEGRADED_ROLE, n=n, made_by=model, body=body)
 
@@ -293,7 +293,7 @@ def classes_of(taught: ModelVerdicts, facts: Mapping[str, Any], known: Mapping[s
         elif (item_id, one.claim_id) in classes.given:
             classes.refuse(item_id, claim_id, one.says, TWICE, "its first class counts")
         else:
-            _take(classes, one, item_id, facts, taught.told)
+            _add_class(classes, one, item_id, facts, taught.told)
     return classes
 
 
@@ -325,7 +325,7 @@ def decide_classes(decisions: Decisions, question: Question) -> Classes:
     return classes
 
 
-def _take(classes: Classes, one: ClaimClass, item_id: str, facts: Mapping[str, Any], told: str) -> None:
+def _add_class(classes: Classes, one: ClaimClass, item_id: str, facts: Mapping[str, Any], told: str) -> None:
     quote, reason = (" ".join(fit(text).split()) for text in (one.quote, one.reason))
     if quote and not stands_in(quote, facts, told):
         quote = ""

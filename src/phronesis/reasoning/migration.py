@@ -150,7 +150,7 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     old = kept[0] if kept else view.item(payload["item_id"])
     if old is None or not (kept or old.live):
         return Changes()
-    made = [_made(view, entry, old, outcome) for outcome in prepared]
+    made = [_make_item(view, entry, old, outcome) for outcome in prepared]
     return Changes(
         items=[*kept, *made],
         patches=[
@@ -161,7 +161,7 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             Edge(type="supersedes", from_kind="item", from_id=item.id, to_kind="item", to_id=old.id, entry_id=entry.id)
             for item in made
         ],
-        evidence=[_quoted(entry, item, old) for item in made],
+        evidence=[_quote_evidence(entry, item, old) for item in made],
     )
 
 
@@ -189,7 +189,7 @@ def _old(view: LaneView, entry: Entry) -> Item:
     )
 
 
-def _made(view: LaneView, entry: Entry, old: Item, outcome: Outcome) -> Item:
+def _make_item(view: LaneView, entry: Entry, old: Item, outcome: Outcome) -> Item:
     written = outcome.body["written"]
     by_model = outcome.made_by != RULES
     return Item(
@@ -213,7 +213,7 @@ def _made(view: LaneView, entry: Entry, old: Item, outcome: Outcome) -> Item:
     )
 
 
-def _quoted(entry: Entry, item: Item, old: Item) -> EvidenceRow:
+def _quote_evidence(entry: Entry, item: Item, old: Item) -> EvidenceRow:
     return EvidenceRow(
         item_id=item.id,
         polarity="source",
@@ -275,7 +275,7 @@ class Migrator:
     def preview(self, tenant: str, source: Source) -> MigratedSource:
         """Return what a memory would become. A model may be asked; nothing is written."""
         made, said = self.rewriter.rewrite(tenant, memory_of(source.payload, source.item, entry_id=""))
-        return self._told(
+        return self._source_result(
             source,
             "refused" if made.violations else "would_migrate",
             blocks=[text_of(block) for block in made.blocks],
@@ -292,11 +292,11 @@ class Migrator:
         was erased since is not.
         """
         try:
-            return self._migrated(writer, call, source)
+            return self._migrate_source(writer, call, source)
         except Erased:
-            return self._told(source, "erased", blocks=())
+            return self._source_result(source, "erased", blocks=())
 
-    def _migrated(self, writer: Writer, call: Call, source: Source) -> MigratedSource:
+    def _migrate_source(self, writer: Writer, call: Call, source: Source) -> MigratedSource:
         key = derived_id(MIGRATE, source.key)
         try:
             found, how = self._outcome(call, source, _write(writer, call, source, key))
@@ -330,19 +330,21 @@ class Migrator:
         elif written.repeated or not deltas:
             status = "already"
         made = [delta.item_id for delta in deltas if delta.op == "create" and delta.evidence_added]
-        told = self._told(
+        told = self._source_result(
             source,
             status,
             blocks=[text_of(written_block(row["written"])) for row in prepared],
             by=next((str(row["made_by"]) for row in (*prepared, *refused)), ""),
             taken_out=tuple(TakenOut(row["why"], row["text"]) for row in rows.get(TAKEN_OUT, ())),
             violations=tuple(_violation(row) for row in refused),
-            degraded=tuple(_degraded(row) for row in rows.get(DEGRADED_ROLE, ())),
+            degraded=tuple(_parse_degraded(row) for row in rows.get(DEGRADED_ROLE, ())),
         )
         how = next((str(row["how"]) for row in refused), None)
         return replace(told, entry_id=entry.id, item_ids=tuple(made)), how
 
-    def _told(self, source: Source, status: MigrationStatus, *, blocks: Sequence[str], **more: Any) -> MigratedSource:
+    def _source_result(
+        self, source: Source, status: MigrationStatus, *, blocks: Sequence[str], **more: Any
+    ) -> MigratedSource:
         return MigratedSource(source.name, status, blocks=tuple(blocks), diff=_diff(source, blocks), **more)
 
 
@@ -378,5 +380,5 @@ def _violation(row: Mapping[str, Any]) -> Violation:
     return Violation(**{name: value for name, value in row.items() if name not in ("made_by", "how")})
 
 
-def _degraded(row: Mapping[str, Any]) -> Degraded:
+def _parse_degraded(row: Mapping[str, Any]) -> Degraded:
     return Degraded(**{name: row[name] for name in ("role", "reason", "by", "instead_of")})

@@ -88,7 +88,9 @@ def runs_named(text: str, known: Sequence[str]) -> list[str]:
     """Return the runs that a statement names, by the word "run" or by a known run id."""
     looked = text[:MAX_LOOKED_AT]
     named = [one for found in _RUNS.finditer(looked) for one in _ONE_ID.findall(found["ids"])]
-    return list(dict.fromkeys([one.strip(".-_") for one in named] + [one for one in known if _stands(one, looked)]))
+    return list(
+        dict.fromkeys([one.strip(".-_") for one in named] + [one for one in known if _contains_id(one, looked)])
+    )
 
 
 def is_result(text: str) -> bool:
@@ -108,7 +110,7 @@ def as_report(text: str) -> str:
     return f'An earlier memory noted: "{plain}"'
 
 
-def _stands(run_id: str, text: str) -> bool:
+def _contains_id(run_id: str, text: str) -> bool:
     """Return whether an id occurs in a text as a whole word."""
     at = text.find(run_id)
     while at >= 0:

@@ -95,16 +95,16 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
     if refused is not None:
         return Rewriting(made_by=RULES, violations=[refused])
     if old.text.lstrip("\ufeff \t\n").startswith(HEADER):
-        return _as_it_is(old)
+        return _keep_block(old)
     told = read_statements(storable(old.text))
     making = _ClaimsBuilder(old)
     for statement in told.statements:
-        _take(making, statement)
-    claims = [_everywhere(claim, making.everywhere) for claim in making.claims]
+        _add_statement(making, statement)
+    claims = [_with_shared(claim, making.everywhere) for claim in making.claims]
     return lawful(old, told.title or old.title, claims, made_by=RULES, taken_out=making.taken_out)
 
 
-def _as_it_is(old: OldMemory) -> Rewriting:
+def _keep_block(old: OldMemory) -> Rewriting:
     """Return the rewriting of a memory that is a block of claims already, repaired in form if that suffices."""
     violations, text = gate(old.text), old.text
     repaired = repair(text) if violations else None
@@ -163,7 +163,7 @@ def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
     return f"Migrated memory {old.origin}"
 
 
-def _take(making: _ClaimsBuilder, statement: Statement) -> None:
+def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
     """Add one statement: as a claim, as a condition or limitation of others, or to the statements left out."""
     text = without_aliases(statement.text)
     if text != statement.text:
@@ -175,7 +175,7 @@ def _take(making: _ClaimsBuilder, statement: Statement) -> None:
     if text.endswith(("?", "？")):
         making.taken_out.append(TakenOut(QUESTION, text))
     elif label in ("conditions", "limitations"):
-        making.everywhere[label] += _lawful_pieces(making, text)
+        making.everywhere[label] += _allowed_pieces(making, text)
     elif fold(text) in making.said:
         making.taken_out.append(TakenOut(REPEATED, text))
     else:
@@ -186,7 +186,7 @@ def _take(making: _ClaimsBuilder, statement: Statement) -> None:
 def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
     avoided = migration_patterns.to_avoid(text, under=label == "avoid")
     if avoided is not None:
-        constrained = _made(making.old, text, constraint=f"avoid[{avoided}]")
+        constrained = _make_claim(making.old, text, constraint=f"avoid[{avoided}]")
         for claim in (constrained, replace(constrained, inference="")):
             if not _breaks(claim):
                 making.claims.append(claim)
@@ -196,31 +196,31 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
     if label == "next" or ordered:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     elif find_violation(POSITIVE_CONSTRAINT, said) is not None:
-        making.claims.append(_made(making.old, migration_patterns.as_report(text)))
+        making.claims.append(_make_claim(making.old, migration_patterns.as_report(text)))
     else:
-        making.claims.append(_made(making.old, text))
+        making.claims.append(_make_claim(making.old, text))
 
 
-def _made(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:
+def _make_claim(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:
     facts, stated = facts_of(old, inference)
     status: ClaimStatus = "fact" if stated and not constraint else "hypothesis"
     return Claim(claim_id="c1", status=status, facts=facts, inference=inference, constraint=constraint)
 
 
-def _with(claim: Claim, name: str, text: str) -> Claim:
+def _with_text(claim: Claim, name: str, text: str) -> Claim:
     changed: dict[str, Any] = {name: (*getattr(claim, name), text)}
     return replace(claim, **changed)
 
 
-def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
+def _with_shared(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
     for name, texts in shared.items():
         for text in texts:
             if text not in getattr(claim, name):
-                claim = _with(claim, name, text)
+                claim = _with_text(claim, name, text)
     return claim
 
 
-def _lawful_pieces(making: _ClaimsBuilder, text: str) -> Iterator[str]:
+def _allowed_pieces(making: _ClaimsBuilder, text: str) -> Iterator[str]:
     """Yield the text under a heading of conditions or limitations, without orders."""
     if find_violation(NEXT_STEP, without_quotations(fold(text))) is not None:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
@@ -297,8 +297,8 @@ def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> RewriteResult:
     boundary = choose_boundary(old.origin, [old.text, old.title])
     shown = f"{old.title}\n{old.text}" if old.title else old.text
     answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(storable(shown)), RewrittenMemory))
-    outcomes = [_said(n, asker.name, attempt) for n, attempt in enumerate(answer.attempts)]
-    made = None if answer.value is None else _rewriting(asker.name, old, answer.value)
+    outcomes = [_answer_outcome(n, asker.name, attempt) for n, attempt in enumerate(answer.attempts)]
+    made = None if answer.value is None else _rewriting_of(asker.name, old, answer.value)
     if made is not None and not made.violations:
         return RewriteResult(made, outcomes)
     code = answer.error.code if answer.error is not None else "model.answer"
@@ -307,11 +307,11 @@ def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> RewriteResult:
     return RewriteResult(None, [*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=away)])
 
 
-def _rewriting(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:
+def _rewriting_of(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:
     claims = [_checked_claim(old, one) for one in answer.claims]
     made_by = f"{name} {PROMPT_VERSION}"
     made = lawful(old, old.title or _plain(answer.topic), claims, made_by=made_by)
-    found = [*made.violations, *_made_up(old, made)]
+    found = [*made.violations, *_invented_parts(old, made)]
     return made if not found else Rewriting(made_by=made_by, violations=found)
 
 
@@ -329,7 +329,7 @@ def _checked_claim(old: OldMemory, one: ProposedClaim) -> Claim:
     )
 
 
-def _made_up(old: OldMemory, made: Rewriting) -> list[Violation]:
+def _invented_parts(old: OldMemory, made: Rewriting) -> list[Violation]:
     """Return violations that the gate cannot see: numbers absent from the memory, and orders to a model."""
     known = set(_NUMBER.findall(f"{old.title} {old.text}"))
     out = []
@@ -349,7 +349,7 @@ def _plain(text: str) -> str:
     return " ".join(fit(text).split())
 
 
-def _said(n: int, made_by: str, attempt: Attempt) -> Outcome:
+def _answer_outcome(n: int, made_by: str, attempt: Attempt) -> Outcome:
     body: dict[str, Any] = {
         "role": ROLE,
         "constraint": attempt.constraint,

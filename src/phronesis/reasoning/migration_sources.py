@@ -78,7 +78,7 @@ def selected_items(unit: Unit, name: LaneName, wanted: ReadConditions) -> list[I
 
 def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
     place = f"memories[{n - 1}]"
-    row: Mapping[str, Any] = {"content": member} if isinstance(member, str) else _mapping(member, place)
+    row: Mapping[str, Any] = {"content": member} if isinstance(member, str) else _check_mapping(member, place)
     text = check_text(next((row[name] for name in _TEXTS if row.get(name) is not None), None), field=f"{place}.content")
     given = next((row[name] for name in _IDS if row.get(name) is not None), None)
     name = f"memory-{digest(text)[:16]}" if given is None else _name(given, f"{place}.id")
@@ -101,7 +101,7 @@ def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
     return OldRow(name if given is not None else f"number {n}", {key: value for key, value in payload.items() if value})
 
 
-def _mapping(member: object, place: str) -> Mapping[str, Any]:
+def _check_mapping(member: object, place: str) -> Mapping[str, Any]:
     if not isinstance(member, Mapping):
         raise InputError(f"{place} must be a text or a mapping, not {type(member).__name__}", field=place)
     return member
@@ -178,8 +178,8 @@ def read_statements(text: str) -> ParsedMemory:
     for raw in text.splitlines():
         line = _EMPHASIS.sub("", raw).strip()
         heading = _HEADING.match(line)
-        line = _unbulleted(heading[1] if heading else line)
-        label, rest = _labelled(line, loose=heading is not None)
+        line = _strip_bullet(heading[1] if heading else line)
+        label, rest = _split_label(line, loose=heading is not None)
         if heading is not None and label is None:
             under = None
             if not told.title:
@@ -196,8 +196,8 @@ def read_statements(text: str) -> ParsedMemory:
 
 def _statement(sentence: str, under: Label | None) -> Statement:
     """Return a sentence without a leading number or label."""
-    label, text = _labelled(_unbulleted(sentence))
-    return Statement(text, label) if label is not None and text else Statement(_unbulleted(sentence), under)
+    label, text = _split_label(_strip_bullet(sentence))
+    return Statement(text, label) if label is not None and text else Statement(_strip_bullet(sentence), under)
 
 
 def says_something(text: str) -> bool:
@@ -205,12 +205,12 @@ def says_something(text: str) -> bool:
     return _SAID.search(text) is not None
 
 
-def _unbulleted(line: str) -> str:
+def _strip_bullet(line: str) -> str:
     bullet = _BULLET.match(line)
     return line if bullet is None else line[bullet.end() :].strip()
 
 
-def _labelled(line: str, *, loose: bool = False) -> tuple[Label | None, str]:
+def _split_label(line: str, *, loose: bool = False) -> tuple[Label | None, str]:
     """Return the label at the start of a line and the rest; with ``loose`` no colon is needed."""
     found = _LABELLED.fullmatch(line)
     name, rest = (found[1], found[2]) if found is not None else (line, "")

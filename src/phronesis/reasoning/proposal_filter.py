@@ -56,9 +56,9 @@ def block_of_proposal(
     for said in one.claims:
         old = claims.get(said.claim_id) if said.claim_id is not None else None
         if old is not None:
-            claims[old.claim_id] = _worded(old, _whole(old, said))
+            claims[old.claim_id] = _with_wording(old, _restore_texts(old, said))
             continue
-        new = _worded(Claim(claim_id=f"c{free}", status=said.status, facts={"source_run_ids": [run_id]}), said)
+        new = _with_wording(Claim(claim_id=f"c{free}", status=said.status, facts={"source_run_ids": [run_id]}), said)
         if folded_words(new) not in map(folded_words, claims.values()):
             claims[new.claim_id] = new
             free += 1
@@ -81,9 +81,9 @@ def rewritten_block(
     claims = []
     for n, claim in enumerate(block.claims):
         one = given.get(n) if claim.claim_id in wrong else None
-        if one is not None and not _is_form(_said(claim), _said(one)):
+        if one is not None and not _is_form(_texts_of(claim), _texts_of(one)):
             return None
-        claims.append(claim if one is None else _worded(claim, one))
+        claims.append(claim if one is None else _with_wording(claim, one))
     topic = " ".join(fit(answer.topic).split()) if None in wrong else block.topic
     if topic != block.topic and not _is_form([block.topic], [topic]):
         return None
@@ -95,7 +95,7 @@ def folded_words(claim: Claim) -> tuple[str, ...]:
     return tuple(folded_name(text) for text in (claim.inference, claim.constraint, *claim.conditions))
 
 
-def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
+def _with_wording(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
     inference = fit(said.inference).strip()
     constraint = fit(said.constraint).strip()
     same = constraint == claim.constraint  # permission for a positive constraint covers only that constraint
@@ -112,7 +112,7 @@ def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
     )
 
 
-def _whole(claim: Claim, said: ProposedClaim) -> ProposedClaim:
+def _restore_texts(claim: Claim, said: ProposedClaim) -> ProposedClaim:
     """Return a proposed claim with texts that were abbreviated for the model restored to full length."""
     texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
     given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
@@ -129,7 +129,7 @@ def _texts(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _said(claim: Claim | RewrittenClaim) -> list[str]:
+def _texts_of(claim: Claim | RewrittenClaim) -> list[str]:
     return [claim.inference, claim.constraint, *claim.conditions, *claim.limitations]
 
 
@@ -213,7 +213,7 @@ class ProposalFilter:
         taken: dict[str, AcceptedProposal] = {}
         dropped: list[DroppedProposal] = []
         for proposal in proposals:
-            block, violations = self._lawful(proposal)
+            block, violations = self._check_block(proposal)
             made = None if block is None else AcceptedProposal(proposal, self._id(proposal, block), block)
             if made is not None and made.item_id in taken:
                 violations = [Violation(rule=TWICE, message="this learn has a proposal for that item already")]
@@ -223,7 +223,7 @@ class ProposalFilter:
             dropped.append(DroppedProposal(proposal, violations))
         return list(taken.values()), dropped
 
-    def _lawful(self, proposal: Proposal) -> tuple[ReasoningBlock | None, list[Violation]]:
+    def _check_block(self, proposal: Proposal) -> tuple[ReasoningBlock | None, list[Violation]]:
         """Return the block with its FACTS; None and the violations if it may not be stored."""
         current = None
         if proposal.action == "update":
@@ -239,10 +239,14 @@ class ProposalFilter:
                 return None, violations
             content = rewritten
         block = self._with_facts(block_of(read_draft(content)), current)
-        violations = [*gate(text_of(block)), *self._others(block, current), *self._missed(proposal, block, current)]
+        violations = [
+            *gate(text_of(block)),
+            *self._id_violations(block, current),
+            *self._missing_violations(proposal, block, current),
+        ]
         return (None, violations) if violations else (block, [])
 
-    def _others(self, block: ReasoningBlock, current: ReasoningBlock | None) -> list[Violation]:
+    def _id_violations(self, block: ReasoningBlock, current: ReasoningBlock | None) -> list[Violation]:
         known = {claim.claim_id for claim in current.claims} if current is not None else set()
         found = [
             Violation(rule=AGAINST, message="the run's own FACTS contradict it", claim_id=claim.claim_id)
@@ -254,12 +258,14 @@ class ProposalFilter:
             for claim in block.claims
             for text in (claim.inference, claim.constraint, *claim.conditions, *claim.limitations)
         ]
-        if current is None and self._known.issuperset(map(folded_words, block.claims)):
+        if current is None and self._known_claims.issuperset(map(folded_words, block.claims)):
             found.append(Violation(rule=KNOWN, message="claims of the bank say all of it already"))
         order = find_order("\n".join((block.topic, *words)))
         return found if order is None else [*found, Violation(rule=ORDER, message=f"reads like an order: {order.rule}")]
 
-    def _missed(self, proposal: Proposal, block: ReasoningBlock, current: ReasoningBlock | None) -> Iterator[Violation]:
+    def _missing_violations(
+        self, proposal: Proposal, block: ReasoningBlock, current: ReasoningBlock | None
+    ) -> Iterator[Violation]:
         """Yield a violation for each claim that an update leaves out without permission.
 
         An omission must not delete a claim (RB-19).
@@ -271,7 +277,7 @@ class ProposalFilter:
                 yield Violation(rule=LEFT_OUT, message=message, claim_id=claim.claim_id)
 
     @cached_property
-    def _known(self) -> frozenset[tuple[str, ...]]:
+    def _known_claims(self) -> frozenset[tuple[str, ...]]:
         blocks = map(current_block, self.candidates.values())
         return frozenset(folded_words(claim) for block in blocks for claim in block.claims)
 

@@ -239,7 +239,7 @@ def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
             moved = deltas.get(item.id)
             before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
             judged += [
-                _judged(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
+                _judged_claim(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
             ]
     proposed = {body["item_id"]: body["action"] for body in outcomes.get(PROPOSED, ())}
     made = {
@@ -252,7 +252,7 @@ def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
     }
     facts: Mapping[str, Any] = next((body["facts"] for body in outcomes.get(FACTS, ())), {})
     return LearnResult(
-        entry_id=entry.id if deltas else _last_that_did(unit, lane, entry) or entry.id,
+        entry_id=entry.id if deltas else _last_effective_learn(unit, lane, entry) or entry.id,
         run_id=run_id,
         added=made["add"],
         updated=made["update"],
@@ -265,7 +265,7 @@ def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
     )
 
 
-def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run_id: str) -> Judged:
+def _judged_claim(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run_id: str) -> Judged:
     """Return the verdict on a claim; ``before`` holds the states of the item's claims before the learn."""
     claim_id = claim["claim_id"]
     after = status_of(item, claim_id)
@@ -295,7 +295,7 @@ def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run
     )
 
 
-def _last_that_did(unit: Unit, lane: Lane, entry: Entry) -> str | None:
+def _last_effective_learn(unit: Unit, lane: Lane, entry: Entry) -> str | None:
     """Return the last learn of the run, up to this one, that changed something, or None."""
     run = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
     for item in run:

@@ -142,10 +142,10 @@ def change_name(
     """
     if op == "create":
         return "created"
-    return _ended(fields) or _moved(fields) or _weighed(added, removed)
+    return _end_of_fields(fields) or _move_of_fields(fields) or _evidence_change(added, removed)
 
 
-def _ended(fields: Fields) -> str | None:
+def _end_of_fields(fields: Fields) -> str | None:
     for name, back in (("ended", "revived"), ("quarantine", "released")):
         if name in fields:
             after = fields[name][1]
@@ -155,7 +155,7 @@ def _ended(fields: Fields) -> str | None:
     return None
 
 
-def _moved(fields: Fields) -> str | None:
+def _move_of_fields(fields: Fields) -> str | None:
     if "content" in fields:
         return "modified"
     before, after = fields.get("stage", (None, None))
@@ -164,7 +164,7 @@ def _moved(fields: Fields) -> str | None:
     return None
 
 
-def _weighed(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
+def _evidence_change(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
     polarities = {row.get("polarity") for row in added}
     found = next((word for polarity, word in _FOUND if polarity in polarities), None)
     return found or ("unsupported" if removed else "changed")

@@ -56,7 +56,7 @@ def write_cursor(unit: Unit, place: ItemPosition, listing: Mapping[str, Any]) ->
 def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> ItemPosition:
     """Return the position in a cursor of this listing; InputError for any other text."""
     secret = find_secret(unit)
-    signed = _decoded(cursor) if secret is not None and len(cursor) <= _MOST else None
+    signed = _decode_cursor(cursor) if secret is not None and len(cursor) <= _MOST else None
     if secret is None or signed is None or not hmac.compare_digest(signed[0], _signature(secret, signed[1])):
         raise InputError(
             "cursor is none that this memory gave to this tenant; give next_cursor as it came, or leave cursor out to"
@@ -81,7 +81,7 @@ def _signature(secret: bytes, body: bytes) -> bytes:
     return bytes.fromhex(keyed_hash(secret, "cursor", body))[:_SIGNED]
 
 
-def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
+def _decode_cursor(cursor: str) -> tuple[bytes, bytes] | None:
     """Return signature and body; None for a malformed cursor or another encoding."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
@@ -244,7 +244,7 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: Pa
     found = [
         item
         for lane in lanes
-        for item in _as_known(
+        for item in _items_as_known(
             unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
         )
     ]
@@ -254,7 +254,7 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: Pa
     return Page(shown, following)
 
 
-def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
+def _items_as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
     """Return a lane's items that were known and valid at the requested times, as they were then."""
     if wanted.as_of is None:
         return found
@@ -270,7 +270,7 @@ def items_of(
     for lane in lanes:
         most = None if wanted.as_of is not None else limit
         found = newest_items(unit, lane, wanted, limit=most, weightiest=weightiest)
-        out += _as_known(unit, lane, found, wanted)
+        out += _items_as_known(unit, lane, found, wanted)
     out.sort(key=ItemPosition.of, reverse=True)
     if weightiest:
         out.sort(key=lambda item: -item.importance)

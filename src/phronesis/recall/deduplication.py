@@ -330,17 +330,17 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
     kept: list[_SelectedResult] = []
     dropped: list[Fate] = []
     for one in ranked:
-        known = _known(one, kept)
+        known = _find_known(one, kept)
         if known is not None:
             dropped.append(_duplicate(one, known[0].candidate, known[1]))
             continue
         text = Text(_words(one))
-        n = _echoed(one, text, kept)
+        n = _find_echoed(one, text, kept)
         if n is None:
             kept.append(_SelectedResult.of(one, text))
             continue
         other = kept[n].candidate
-        if _sourced(one) > _sourced(other):
+        if _citability(one) > _citability(other):
             better = replace(one, relevance=max(one.relevance, other.relevance), judged=_better(one, other))
             dropped.append(_duplicate(other, one, SAME_WORDS))
             kept[n] = _SelectedResult.of(better, text)
@@ -349,7 +349,7 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
     return [one.candidate for one in kept], dropped
 
 
-def _known(one: Candidate, kept: Sequence[_SelectedResult]) -> tuple[_SelectedResult, str] | None:
+def _find_known(one: Candidate, kept: Sequence[_SelectedResult]) -> tuple[_SelectedResult, str] | None:
     key, messages = key_of(one.evidence), messages_of(one.evidence)
     for other in kept:
         if other.key == key:
@@ -359,19 +359,19 @@ def _known(one: Candidate, kept: Sequence[_SelectedResult]) -> tuple[_SelectedRe
     return None
 
 
-def _echoed(one: Candidate, text: Text, kept: Sequence[_SelectedResult]) -> int | None:
+def _find_echoed(one: Candidate, text: Text, kept: Sequence[_SelectedResult]) -> int | None:
     for n, other in enumerate(kept):
         if not (is_resource(one.evidence) or is_resource(other.candidate.evidence)):
             continue
         if not text.repeats(other.text):
             continue
         # If a section's words are only part of a message, both stay: the section is the citable source.
-        if _sourced(one) <= _sourced(other.candidate) or other.text.repeats(text):
+        if _citability(one) <= _citability(other.candidate) or other.text.repeats(text):
             return n
     return None
 
 
-def _sourced(one: Candidate) -> int:
+def _citability(one: Candidate) -> int:
     """Return a rank of citability: a document with an address, any document, a message."""
     if not is_resource(one.evidence):
         return 0

@@ -100,13 +100,13 @@ def speaker_of(
     families += [frozenset({name}) for name in speaking if name in index.speakers and name not in known]
     if len(families) > 1:
         return None, False
-    about = _about(index, laid, [name for one in named for name in one.names])
+    about = _mask_about(index, laid, [name for one in named for name in one.names])
     if families:
         [names] = families
         said = np.isin(laid.speakers, [index.speakers[name] for name in names if name in index.speakers])
         said &= laid.properties.flags & SAID > 0
         if np.any(laid.properties.flags[said] & FROM_USER):
-            about |= _about(index, laid, [SELF])
+            about |= _mask_about(index, laid, [SELF])
         return (said | about).astype(np.float32), True
     if speaking:
         return None, False  # a speaker of another lane
@@ -118,6 +118,6 @@ def speaker_of(
     return np.where(said, meant, held).astype(np.float32), False
 
 
-def _about(index: LaneIndex, laid: LaneLayout, names: Collection[str]) -> Mask:
+def _mask_about(index: LaneIndex, laid: LaneLayout, names: Collection[str]) -> Mask:
     codes = [subject_code(index.subjects[name]) for name in names if name in index.subjects]
     return np.isin(laid.speakers, codes) if codes else np.zeros(len(laid.speakers), dtype=np.bool_)

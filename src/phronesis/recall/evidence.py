@@ -54,7 +54,7 @@ def own_source(item: Item, *, quote: str | None = None) -> Source:
     )
 
 
-def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
+def _stating_sources(item: Item, deltas: Sequence[Delta]) -> list[Source]:
     """Return the entry that made an item, with its text then, and the entry that set its current text.
 
     Text that came with evidence is among what that evidence names.
@@ -91,7 +91,7 @@ def sources_of(
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
     edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows, as_of)
     learned_of = {item.id for item in items if item.kind in LEARNED_KINDS}
-    quoted = _quoted(
+    quoted = _quoted_items(
         unit,
         lane_id,
         [row for found in rows.values() for row in found if row.span_start is not None or row.item_id in learned_of],
@@ -106,7 +106,7 @@ def sources_of(
             out[item.id] = [itself] * bool(own) + [_source(row, quoted) for row in said if row not in own]
             continue
         learned = [_source(row, quoted) for row in found if row.polarity == "support"]
-        stated = [] if item.kind in LEARNED_KINDS else _stated(item, edited.get(item.id, ()))
+        stated = [] if item.kind in LEARNED_KINDS else _stating_sources(item, edited.get(item.id, ()))
         out[item.id] = stated + learned
     return out
 
@@ -114,31 +114,31 @@ def sources_of(
 def _edits(
     unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]], as_of: int | None
 ) -> Mapping[str, Sequence[Delta]]:
-    """Return the deltas that `_stated` needs for stated items, up to a time (microseconds)."""
+    """Return the deltas that `_stating_sources` needs for stated items, up to a time (microseconds)."""
     stated = [
         item.id
         for item in items
         if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))
     ]
-    edits = _by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
-    unsure = [one for one, found in edits.items() if not all(_words_came(delta) for delta in found)]
-    return {**edits, **_by(deltas_of_items(unit, lane_id, unsure), as_of)} if unsure else edits
+    edits = _deltas_by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
+    unsure = [one for one, found in edits.items() if not all(_changed_text(delta) for delta in found)]
+    return {**edits, **_deltas_by(deltas_of_items(unit, lane_id, unsure), as_of)} if unsure else edits
 
 
-def _by(found: Mapping[str, Sequence[Delta]], moment: int | None) -> Mapping[str, Sequence[Delta]]:
+def _deltas_by(found: Mapping[str, Sequence[Delta]], moment: int | None) -> Mapping[str, Sequence[Delta]]:
     """Return the deltas, by item, recorded by ``moment``; all for None."""
     if moment is None:
         return found
     return {one: [delta for delta in deltas if to_micros(delta.recorded_at) <= moment] for one, deltas in found.items()}
 
 
-def _words_came(delta: Delta) -> bool:
+def _changed_text(delta: Delta) -> bool:
     """Return whether a delta that changed evidence also changed the text, as folding it shows."""
     counted = delta.op != "create" and (delta.evidence_added or delta.evidence_removed)
     return not counted or "content" in delta.patch
 
 
-def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
+def _quoted_items(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
     """Return the items that evidence quotes, by id, each with its original text, before any edit."""
     ids = [row.source_item_id for row in rows if row.source_item_id is not None]
     found = read_items(unit, get_lane(unit, lane_id), ids) if ids else {}
@@ -200,7 +200,7 @@ def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None)
     """
     messages = [item for item in chosen if item.kind == "message"]
     found = {item.id: item for item in chosen}
-    for item in _derived(view, messages, words, named=set(found)):
+    for item in _derived_items(view, messages, words, named=set(found)):
         found.setdefault(item.id, item)
     for item in _equal(view, [*found.values()]):
         found.setdefault(item.id, item)
@@ -220,7 +220,9 @@ def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None)
     return [item for item in found.values() if item.id not in named and item.live]
 
 
-def _derived(view: LaneView, messages: Sequence[Item], words: str | None, *, named: Collection[str]) -> list[Item]:
+def _derived_items(
+    view: LaneView, messages: Sequence[Item], words: str | None, *, named: Collection[str]
+) -> list[Item]:
     """Return the items derived from messages, limited to those that share a word with a query.
 
     If a message is named together with some of its derived items, the others are not included.
@@ -293,7 +295,7 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
     for lane in lanes:
         beside |= live_beside(unit, lane, derived, asked.wanted.as_of)
         if past:
-            before |= _before(unit, lane, found, asked.wanted)
+            before |= _earlier_values(unit, lane, found, asked.wanted)
     shown = {one.item.id for one in found}
     out: list[Evidence] = []
     for one in found:
@@ -323,7 +325,9 @@ def live_beside(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -
     return out
 
 
-def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: ReadConditions) -> dict[str, list[Evidence]]:
+def _earlier_values(
+    unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: ReadConditions
+) -> dict[str, list[Evidence]]:
     line: dict[str, list[str]] = {one.item.id: [] for one in found}
     for _ in range(MAX_STEPS):
         ends = {ids[-1] if ids else start: start for start, ids in line.items()}
@@ -335,7 +339,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: ReadCondi
             line[ends[edge.from_id]].append(edge.to_id)
         if not added:
             break
-    items = _allowed(unit, lane, [older for ids in line.values() for older in ids], wanted)
+    items = _allowed_items(unit, lane, [older for ids in line.values() for older in ids], wanted)
     sources = sources_of(unit, lane.lane_id, list(items.values()), as_of=wanted.as_of)
     scores = {one.item.id: one.score for one in found}
     return {
@@ -345,7 +349,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: ReadCondi
     }
 
 
-def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: ReadConditions) -> Mapping[str, Item]:
+def _allowed_items(unit: Unit, lane: Lane, ids: Iterable[str], wanted: ReadConditions) -> Mapping[str, Item]:
     """Return the items that the search may show: superseded ones, of its kinds and attributes."""
     items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
     if wanted.as_of is not None:

@@ -118,10 +118,10 @@ def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> 
     kept, others = fill_places(allowed, rules, limit)
     shown = [Fate(one, "kept", place=n + 1) for n, one in enumerate(kept)]
     rest = sorted([*duplicates, *over, *left_out(others, kept)], key=lambda fate: fate.candidate.order)
-    return FusedEvidence(tuple(map(_scored, kept)), (*shown, *rest))
+    return FusedEvidence(tuple(map(_with_score, kept)), (*shown, *rest))
 
 
-def _scored(one: Candidate) -> Evidence:
+def _with_score(one: Candidate) -> Evidence:
     found = one.evidence
     why = {**(found.why or {}), OWN_SCORE: found.score, RELEVANCE: round(one.relevance, 6)}
     if one.judged is not None:

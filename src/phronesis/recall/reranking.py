@@ -51,7 +51,7 @@ class RerankedSearch:
             away = Degraded(ROLE, error.code, FUSION, self.judge.name)
             return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
         order = sorted(range(len(judged)), key=lambda n: (-scores[n], n))
-        ranked = [_scored(judged[n], scores[n], explain=query.explain) for n in order]
+        ranked = [_with_score(judged[n], scores[n], explain=query.explain) for n in order]
         least = ranked[-1].score
         unread = [replace(one, score=min(one.score, least)) for one in found.evidence[len(judged) :]]
         listed = on_scale([*ranked, *unread][: query.limit], abstained=found.abstained)
@@ -67,6 +67,6 @@ def shown_text(evidence: Evidence) -> str:
     return evidence.item.content[start : start + SHOWN_CHARACTERS]
 
 
-def _scored(evidence: Evidence, score: float, *, explain: bool) -> Evidence:
+def _with_score(evidence: Evidence, score: float, *, explain: bool) -> Evidence:
     why = {**(evidence.why or {}), "rerank": round(score, 6)} if explain else evidence.why
     return replace(evidence, score=round(score, 6), why=why)

@@ -121,7 +121,7 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
                 continue  # only the earlier text contains an identifier or number of the question
             if _restates(later, earlier, asked):
                 order.insert(order.index(other), order.pop(place))
-                evidence[one] = _raised(evidence[one], evidence[other])
+                evidence[one] = _raise_score(evidence[one], evidence[other])
                 break
     return [evidence[one] for one in order]
 
@@ -145,7 +145,7 @@ def _holds_figures(term: str) -> bool:
     return any(map(str.isdigit, term))
 
 
-def _raised(later: Evidence, earlier: Evidence) -> Evidence:
+def _raise_score(later: Evidence, earlier: Evidence) -> Evidence:
     """Return a result with the score of another; ``why`` shows the difference as the restatement's share."""
     why = later.why
     if why is not None and earlier.why is not None:

@@ -1,10 +1,9 @@
-"""Executing a plan: query every retriever it names and fuse the results into one list; and building the retrievers."""
+"""Executing a plan: query every retriever it names and fuse the results into one list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from phronesis.config import Policy, remote_key
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
@@ -12,8 +11,8 @@ from phronesis.errors import ModelError
 from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.deduplication import Candidate, candidates_of, reranked
 from phronesis.recall.fusion import FusedEvidence, fill_places, fuse
-from phronesis.recall.reranking import FUSION, Search, shown_text
-from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever, RetrieverResult
+from phronesis.recall.reranking import FUSION, shown_text
+from phronesis.recall.retrievers import RemoteRetriever, Retriever, RetrieverResult
 from phronesis.recall.scoring.fusion_rules import FusionRules
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search_options import Encodings
@@ -55,7 +54,7 @@ class PlanExecutor:
         asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
         parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
         rules = replace(self.rules, memory_share=plan.share)
-        candidates, away = self._judged(tenant, plan, rules, candidates_of([part.part for part in parts]))
+        candidates, away = self._rerank(tenant, plan, rules, candidates_of([part.part for part in parts]))
         fused = fuse(candidates, rules, limit=plan.limit)
         abstained = all(part.abstained for part in parts)
         return EvidencePack(
@@ -63,7 +62,7 @@ class PlanExecutor:
             plan,
             abstained=abstained,
             ignored_fields={part.name: part.ignored for part in parts if part.ignored},
-            explain=self._explained(parts, rules, fused),
+            explain=self._explain(parts, rules, fused),
             degraded=(*dict.fromkeys(one for part in parts for one in part.degraded), *away),
         )
 
@@ -72,7 +71,7 @@ class PlanExecutor:
         for one in self.retrievers:
             one.close()
 
-    def _judged(
+    def _rerank(
         self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
     ) -> tuple[Sequence[Candidate], tuple[Degraded, ...]]:
         """Rerank as many candidates as the reranker takes, of both sides in their ratio; on failure the order stays."""
@@ -85,7 +84,7 @@ class PlanExecutor:
             return candidates, (Degraded(ROLE, error.code, FUSION, self.judge.name),)
         return reranked([*read, *rest], scores), ()
 
-    def _explained(self, parts: Sequence[RetrieverResult], rules: FusionRules, fused: FusedEvidence) -> dict[str, Any]:
+    def _explain(self, parts: Sequence[RetrieverResult], rules: FusionRules, fused: FusedEvidence) -> dict[str, Any]:
         told = {part.name: {**part.explain, "found": len(part.evidence), "abstained": part.abstained} for part in parts}
         reranker = None if self.judge is None else self.judge.name
         return {"retrievers": told, "rules": rules.to_dict(), "reranker": reranker, **fused.to_dict()}
@@ -93,19 +92,3 @@ class PlanExecutor:
 
 def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
     return plan.memory if retriever.store == "memory" else plan.resources
-
-
-# Building the retrievers that a policy names.
-
-
-def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> PlanExecutor:
-    """Return the executor of plans over this store's memory and resources, and another server if the policy names one.
-
-    ``searcher`` must not rerank: ``judge`` reranks the joint candidates once. InputError: the variable that holds the
-    server's key is not set.
-    """
-    retrievers: list[Retriever] = [MemoryRetriever(searcher), ResourceRetriever(searcher)]
-    remote, key = policy.resources.remote, remote_key(policy)
-    if remote is not None:
-        retrievers.append(RemoteRetriever(remote.url, None if key is None else key.get_secret_value(), remote.timeout))
-    return PlanExecutor(retrievers, policy.fusion.rules(), judge)

@@ -107,7 +107,7 @@ class MemoryRetriever:
             return RetrieverResult(self.name, self.store)
         query = _query(plan, sub, encodings, exclude)
         query = replace(query, manner=replace(query.manner, window=plan.time))
-        return _retrieved(self.name, sub, query, self.searcher.search(tenant, query))
+        return _make_result(self.name, sub, query, self.searcher.search(tenant, query))
 
     def close(self) -> None:
         """Do nothing: the database does not belong to this retriever."""
@@ -132,7 +132,7 @@ class ResourceRetriever:
         others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
         query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
         ignored = [*(["time"] if plan.time is not None else []), *(["kinds"] if others else [])]
-        return _retrieved(self.name, sub, query, self.searcher.search(tenant, query), *ignored)
+        return _make_result(self.name, sub, query, self.searcher.search(tenant, query), *ignored)
 
     def close(self) -> None:
         """Do nothing: the database does not belong to this retriever."""
@@ -165,7 +165,7 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
 
-def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> RetrieverResult:
+def _make_result(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> RetrieverResult:
     passed: list[str] = list(ignored)
     if "semantic" in sub.modes and "dense" not in found.channels:
         passed.append("modes.semantic")
@@ -213,17 +213,17 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         **own,
         **{name: theirs[name] for name in _NUMBERS if isinstance(theirs.get(name), int)},
         "path": [one[:_MAX_NAME] for one in path[:_MAX_PATH] if isinstance(one, str)] if isinstance(path, list) else [],
-        "document_id": _named(server, document or item.source_ref or item.id),
+        "document_id": _foreign_id(server, document or item.source_ref or item.id),
         "remote": server,
         "remote_id": item.id,
     }
     content = item.content[:MAX_CONTENT]
-    matched = tuple(_matched(one, server, item.id) for one in found.matched[:1])
+    matched = tuple(_foreign_match(one, server, item.id) for one in found.matched[:1])
     ours = Item(
-        id=_named(server, item.id),
+        id=_foreign_id(server, item.id),
         kind=SECTION,
         content=content,
-        entry_id=_named(server, item.entry_id),
+        entry_id=_foreign_id(server, item.entry_id),
         recorded_at=item.recorded_at,
         updated_at=item.updated_at,
         version=item.version,
@@ -235,31 +235,31 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         occurred_at=item.occurred_at,
         data=data,
     )
-    why = {**_plain(found.why), COVERED: _covered([*own.values(), *data["path"], content], asked)}
+    why = {**_plain(found.why), COVERED: _coverage([*own.values(), *data["path"], content], asked)}
     return Evidence(ours, found.score, matched, tuple(_source(one, server) for one in found.sources), why=why)
 
 
-def _named(server: str, identity: str) -> str:
+def _foreign_id(server: str, identity: str) -> str:
     return f"{REMOTE_PREFIX}{derived_id('remote', server, identity)}"
 
 
-def _matched(match: Match, server: str, item_id: str) -> Match:
+def _foreign_match(match: Match, server: str, item_id: str) -> Match:
     part = match.part if match.part == "whole" or match.part.startswith("chunk:") else "whole"
-    mine = _named(server, item_id)
+    mine = _foreign_id(server, item_id)
     which = part.partition(":")[2]
     return Match(mine if not which else f"{mine}::chunk::{which}", part, match.snippet[:MAX_READ], match.distance)
 
 
 def _source(source: Source, server: str) -> Source:
     quote = None if source.quote is None else source.quote[:MAX_READ]
-    return Source(_named(server, source.entry_id), source.source_ref, occurred_at=source.occurred_at, quote=quote)
+    return Source(_foreign_id(server, source.entry_id), source.source_ref, occurred_at=source.occurred_at, quote=quote)
 
 
 def _plain(why: Mapping[str, float] | None) -> dict[str, float]:
     return {name: value for name, value in (why or {}).items() if name == OUTLYING}
 
 
-def _covered(texts: Collection[str], asked: Collection[str]) -> float:
+def _coverage(texts: Collection[str], asked: Collection[str]) -> float:
     if not asked:
         return 0.0
     held = set(tokenize("\n".join(texts)[:MAX_READ]))
@@ -315,20 +315,20 @@ class RemoteRetriever:
         if sub is None or not sub.queries:
             return RetrieverResult(self.name, self.store)
         if self.seconds() < self._away_until:
-            return self._nothing(UNAVAILABLE)
+            return self._empty_result(UNAVAILABLE)
         try:
-            pack = self._asked(plan, sub)
+            pack = self._ask_server(plan, sub)
         except ModelRefused:
-            return self._nothing(REFUSED)
+            return self._empty_result(REFUSED)
         except MissingExtra as error:
-            return self._nothing(error.code)
+            return self._empty_result(error.code)
         except (AnswerRejected, InputError):  # not JSON, too long, or a wrong field
-            return self._nothing(UNREADABLE)
+            return self._empty_result(UNREADABLE)
         except (ModelError, Closed):
             with self._lock:
                 self._away_until = self.seconds() + PAUSE_SECONDS
-            return self._nothing(UNAVAILABLE)
-        return self._told(pack, sub)
+            return self._empty_result(UNAVAILABLE)
+        return self._foreign_result(pack, sub)
 
     def close(self) -> None:
         """Close the connections; a running call ends."""
@@ -337,12 +337,12 @@ class RemoteRetriever:
             if self._http is not None:
                 self._http.close()
 
-    def _asked(self, plan: RetrievalPlan, sub: SubPlan) -> EvidencePack:
+    def _ask_server(self, plan: RetrievalPlan, sub: SubPlan) -> EvidencePack:
         limits = Limits(self.seconds, self.seconds() + self.timeout, max_bytes=MAX_BYTES)
         outgoing = replace(plan, scope=Scope(), memory=None, kinds=None, limit=sub.limit, share=0.0, degraded=())
-        return EvidencePack.from_dict(self._connected().post(PATH, outgoing.to_dict(), limits=limits), plan=plan)
+        return EvidencePack.from_dict(self._connect().post(PATH, outgoing.to_dict(), limits=limits), plan=plan)
 
-    def _told(self, pack: EvidencePack, sub: SubPlan) -> RetrieverResult:
+    def _foreign_result(self, pack: EvidencePack, sub: SubPlan) -> RetrieverResult:
         asked = set(tokenize(main_query(sub).text))
         found = tuple(foreign(one, server=self.url, asked=asked) for one in pack.evidence[: sub.limit])
         ignored = sorted({name for fields in pack.ignored_fields.values() for name in fields})
@@ -351,11 +351,11 @@ class RemoteRetriever:
             self.name, self.store, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
         )
 
-    def _nothing(self, reason: str) -> RetrieverResult:
+    def _empty_result(self, reason: str) -> RetrieverResult:
         away = Degraded(ROLE, reason, WITHOUT, self.name)
         return RetrieverResult(self.name, self.store, degraded=(away,), explain={"url": self.url})
 
-    def _connected(self) -> ModelHttp:
+    def _connect(self) -> ModelHttp:
         with self._lock:
             if self._closed:
                 raise Closed(f"{self.name}: its connections were closed")

@@ -138,7 +138,7 @@ class LaneIndex:
         fresh: list[IndexedDocument] = []
         gone: list[int] = []
         for row in changed_documents(unit, self.lane_id, after=self.seen_seq, home=self.home):
-            self._moved()  # changes in the other store do not affect this one
+            self._drop_derived()  # changes in the other store do not affect this one
             known = self.row_of.get(row.id)
             if row.current_to is not None and not self.history:
                 if known is not None:
@@ -172,7 +172,7 @@ class LaneIndex:
             terms |= {row.id: terms_of(item, Part(row.part, texts.get(row.id))) for row, item in known}
         return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
-    def _moved(self) -> None:
+    def _drop_derived(self) -> None:
         """Drop everything derived from the previous rows."""
         self._laid = self._of_items = None
         self._of_kinds.clear()
@@ -188,11 +188,11 @@ class LaneIndex:
         self.item_ids.extend(item_ids)
         self.parts.extend(parts)
         self.unembedded.update(ids)
-        columns.items.extend(_numbered(self.items, item_ids))
-        columns.kinds.extend(_numbered(self.kinds, kinds))
+        columns.items.extend(_number_names(self.items, item_ids))
+        columns.kinds.extend(_number_names(self.kinds, kinds))
         starts = {part: chunk_start(part) for part in set(parts)}
         names = {part: part_name(part) for part in starts}
-        columns.parts.extend(_numbered(self.part_names, [names[part] for part in parts]))
+        columns.parts.extend(_number_names(self.part_names, [names[part] for part in parts]))
         columns.offsets.extend([starts[part] for part in parts])
         said = [s is not None and p is not None for s, p in zip(sessions, positions, strict=True)]
         origins = [ALONE if s is None else self._sessions.setdefault(s, len(self._sessions)) for s in sessions]
@@ -219,19 +219,19 @@ class LaneIndex:
             who = (speaker, bool(flag & SAID))
             if who not in codes and speaker is not None:
                 names = self.speakers if flag & SAID else self.subjects
-                (named,) = _numbered(names, [normal_name(speaker)])
+                (named,) = _number_names(names, [normal_name(speaker)])
                 codes[who] = named if flag & SAID else subject_code(named)
             yield codes[who]
 
     def laid(self, moment: int | None = None) -> LaneLayout:
         """Return the layout of the live documents; with ``moment`` (microseconds) of those current then."""
         if moment is not None:
-            return self._lay_out(self.lexical.alive & self.mask_at(moment))
+            return self._make_layout(self.lexical.alive & self.mask_at(moment))
         if self._laid is None:
-            self._laid = self._lay_out(self.lexical.alive)
+            self._laid = self._make_layout(self.lexical.alive)
         return self._laid
 
-    def _lay_out(self, alive: Mask) -> LaneLayout:
+    def _make_layout(self, alive: Mask) -> LaneLayout:
         columns = self._columns
         sessions, positions, offsets = map(_numbers, (columns.sessions, columns.positions, columns.offsets))
         lengths = self.lexical.lengths
@@ -250,7 +250,7 @@ class LaneIndex:
 
     def places_of(self, laid: LaneLayout, item_ids: Iterable[str]) -> Mask:
         """Return a mask of the places of some items; unknown items are ignored."""
-        return self._chosen(item_ids)[laid.items]
+        return self._mask_of_ids(item_ids)[laid.items]
 
     def excluded(self, laid: LaneLayout, exclude: Exclusion) -> Mask:
         """Return a mask of the places that an exclusion removes."""
@@ -271,11 +271,11 @@ class LaneIndex:
 
         Narrow searches are often repeated, and reading thousands of ids is slow.
         """
-        return self._remembered(question, seq, ask)[laid.items]
+        return self._cached_mask(question, seq, ask)[laid.items]
 
     def remembered_rows(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         """Return the same as a mask of rows, without a layout."""
-        return self._remembered(question, seq, ask)[_numbers(self._columns.items)]
+        return self._cached_mask(question, seq, ask)[_numbers(self._columns.items)]
 
     def rows_of_kinds(self, kinds: tuple[str, ...], moment: int | None = None) -> Mask:
         """Return a mask of rows of some kinds that were current at ``moment`` (microseconds) or were never removed.
@@ -305,15 +305,15 @@ class LaneIndex:
         numbers = {number for number in map(self.items.get, item_ids) if number is not None}
         return np.sort(np.concatenate([rows[:0], *(rows[starts[one] : starts[one + 1]] for one in numbers)]))
 
-    def _remembered(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
+    def _cached_mask(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         known = self._answers.get(question)
         if known is None or known[0] != seq:
             if len(self._answers) >= ANSWERS:
                 self._answers.clear()
-            known = self._answers[question] = (seq, self._chosen(ask()))
+            known = self._answers[question] = (seq, self._mask_of_ids(ask()))
         return known[1]
 
-    def _chosen(self, item_ids: Iterable[str]) -> Mask:
+    def _mask_of_ids(self, item_ids: Iterable[str]) -> Mask:
         chosen = np.zeros(len(self.items), dtype=np.bool_)
         chosen[[number for number in map(self.items.get, item_ids) if number is not None]] = True
         return chosen
@@ -346,7 +346,7 @@ def subject_code(number: int) -> int:
     return NOBODY - 1 - number
 
 
-def _numbered(names: dict[str, int], wanted: Iterable[str]) -> list[int]:
+def _number_names(names: dict[str, int], wanted: Iterable[str]) -> list[int]:
     return [names.setdefault(name, len(names)) for name in wanted]
 
 

@@ -118,14 +118,14 @@ class Searcher:
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Return the evidence for a query, best first, from the lanes that its scope sees."""
         stores = stores_of(query.wanted.kinds) if query.store is None else (query.store,)
-        results = self._searched(tenant, query, stores)
+        results = self._search_stores(tenant, query, stores)
         found = {store: result for store, result in results.items() if result}
         if len(found) > 1:
             return merge_stores(found, query.limit, explain=query.explain)
         only = next(iter((found or results).values()))
         return only if len(results) == 1 or query.explain else without_why(only)
 
-    def _searched(self, tenant: str, query: Query, stores: Sequence[Store]) -> dict[Store, SearchResult]:
+    def _search_stores(self, tenant: str, query: Query, stores: Sequence[Store]) -> dict[Store, SearchResult]:
         """Search the non-empty stores in one transaction; most scopes hold no documents."""
         while True:
             encoder = self.embedders.serving(tenant)
@@ -141,21 +141,21 @@ class Searcher:
                     return {stores[0]: SearchResult((), abstained=True, degraded=degraded)}
                 asked = replace(query, manner=replace(query.manner, signals=True)) if len(held) > 1 else query
                 return {
-                    store: replace(self._found(unit, lanes, asked, (vector, model), encoder), degraded=degraded)
+                    store: replace(self._find_evidence(unit, lanes, asked, (vector, model), encoder), degraded=degraded)
                     for store, lanes in held.items()
                 }
 
-    def _found(
+    def _find_evidence(
         self, unit: Unit, lanes: Sequence[_Lane], query: Query, asked: Asking, encoder: Embedder | None
     ) -> SearchResult:
         signals = self._signals(unit, lanes, query, *asked)
         formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
-        depth = max(CANDIDATES, 2 * _wanted(query, lanes))
+        depth = max(CANDIDATES, 2 * _read_count(query, lanes))
         ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
-        wanted = Choice(_wanted(query, lanes), formula.crowding, every=query.wanted.parts is not None)
+        wanted = Choice(_read_count(query, lanes), formula.crowding, every=query.wanted.parts is not None)
         hits = best_hits([(lane.laid.layout, lane.index.item_ids) for lane in lanes], signals, ranked, wanted)
         evidence = self._evidence(unit, lanes, hits, query, formula, dated=bool(signals[0].question.times))
-        explained = _explained(lanes, signals, formula, encoder) if query.explain else None
+        explained = _explain(lanes, signals, formula, encoder) if query.explain else None
         abstained = not evidence or _abstains(hits, signals, formula)
         return SearchResult(
             on_scale(evidence, abstained=abstained, support=_support(hits, signals)),
@@ -170,7 +170,7 @@ class Searcher:
         for lane, index in found:
             laid = index.laid(query.wanted.as_of)
             if len(laid.layout):
-                out.append(_Lane(lane, index, laid, _shown(unit, lane, index, laid, query.wanted)))
+                out.append(_Lane(lane, index, laid, _visible_places(unit, lane, index, laid, query.wanted)))
         return out
 
     def _signals(
@@ -212,8 +212,8 @@ class Searcher:
                     embedded=embedded,
                     speaker=speaker,
                     by_name=by_name,
-                    mention=_marked(lane, mentioned) if mentioned else None,
-                    key=_marked(lane, held) if held else None,
+                    mention=_mark_items(lane, mentioned) if mentioned else None,
+                    key=_mark_items(lane, held) if held else None,
                 )
             )
         question = read_question(
@@ -311,7 +311,7 @@ def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], wor
     )
 
 
-def _explained(
+def _explain(
     lanes: Sequence[_Lane], signals: Sequence[Signals], formula: Formula, encoder: Embedder | None
 ) -> dict[str, Any]:
     return {
@@ -337,7 +337,7 @@ def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
     return tuple(sorted({"lexical", *(name for name, value in said if value is not None)}))
 
 
-def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
+def _read_count(query: Query, lanes: Sequence[_Lane]) -> int:
     """Return the number of items to read: some are dropped by their history, or as repetitions."""
     if query.wanted.as_of is not None:
         return query.limit * OVERFETCH
@@ -365,7 +365,7 @@ def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
     return SURE * max((1.0 if hit.shares.get("key", 0.0) > 0 else hit.coverage for hit in hits), default=0.0)
 
 
-def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted: ReadConditions) -> Mask:
+def _visible_places(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted: ReadConditions) -> Mask:
     """Return a mask of the places that may be shown."""
     mask = np.ones(len(laid.layout), dtype=np.bool_)
     if wanted.kinds is not None:
@@ -393,6 +393,6 @@ def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted
     return index.remembered(laid, question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
 
 
-def _marked(lane: _Lane, item_ids: set[str]) -> Floats:
+def _mark_items(lane: _Lane, item_ids: set[str]) -> Floats:
     """Return 1 at the places of some items."""
     return lane.index.places_of(lane.laid, item_ids).astype(np.float32)

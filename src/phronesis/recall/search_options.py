@@ -171,7 +171,7 @@ def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Da
     asked = text[:MAX_DATED]
     out: set[DayRange] = set()
     for time in found:
-        if not (time.relative and _recurs(asked[time.start : time.end])):
+        if not (time.relative and _is_recurring(asked[time.start : time.end])):
             out.add(_stretch(time))
     if not days:
         return sorted(out, key=lambda time: time.first)
@@ -181,14 +181,14 @@ def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Da
         out |= {
             _stretch(time)
             for time in find_times(asked, ending, lean=-1)
-            if time.relative and not _recurs(asked[time.start : time.end])
+            if time.relative and not _is_recurring(asked[time.start : time.end])
         }
     for year in range(max(first.year, last.year - MAX_YEARS + 1), last.year + 1):
         ending = datetime(year, 12, 31, tzinfo=UTC)
         out |= {
             _stretch(time)
             for time in find_times(asked, ending, lean=-1)
-            if time.relative and _recurs(asked[time.start : time.end])
+            if time.relative and _is_recurring(asked[time.start : time.end])
         }
     return sorted(out, key=lambda time: (time.first, time.last))
 
@@ -197,7 +197,7 @@ def _stretch(time: TimeSpan) -> DayRange:
     return DayRange(time.first.toordinal(), time.last.toordinal())
 
 
-def _recurs(words: str) -> bool:
+def _is_recurring(words: str) -> bool:
     """Return whether the words name a time of any year (May 4, 五月), not a relative one (last May, 上个月)."""
     return _NAMED.search(words) is not None and _RECKONED.search(words) is None
 

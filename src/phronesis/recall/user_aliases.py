@@ -65,11 +65,11 @@ def near_user(
         item.id
         for item in items
         if item.subject is not None
-        and (item.source_type != "chat" or normal_name(item.subject) in near or _says_near(item.subject, item))
+        and (item.source_type != "chat" or normal_name(item.subject) in near or _names_relation(item.subject, item))
     }
 
 
-def _says_near(subject: str, item: Item) -> bool:
+def _names_relation(subject: str, item: Item) -> bool:
     """Return whether a subject, or the text of its item before it, names a relation of the user."""
     words = load_words()
     if any(start == 0 for start, _ in UnitText(subject).places(words.relations)):

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from phronesis.core.items import Item
     from phronesis.index import projections
     from phronesis.index.projections import Projection
-    from phronesis.resources import handlers, opening, references, search
+    from phronesis.resources import handlers, opening, policy_section, references, search
     from phronesis.store.lane_view import LaneView
 else:
+    policy_section = lazy_module("phronesis.resources.policy_section")
     handlers = lazy_module("phronesis.resources.handlers")
     opening = lazy_module("phronesis.resources.opening")
     projections = lazy_module("phronesis.index.projections")
@@ -29,7 +30,7 @@ def _open_documents(platform: Platform) -> OpenEngine:
 
 
 def _open_references(platform: Platform) -> OpenEngine:
-    own = platform.policy.resources
+    own = platform.policy.of(policy_section.ResourcePolicy).resources
     rules = references.RefRules(own.urls, own.files, own.artifacts)
     return OpenEngine(decorations={"turn": partial(references.with_references, rules=rules)})
 
@@ -48,6 +49,7 @@ def _with_sections(view: "LaneView", entry: "Entry", changes: "Changes", held: "
 
 ENGINE: Final = Engine(
     name="resources",
+    policy=lambda: policy_section.ResourcePolicy,
     parts=(
         Part(open=_open_documents, verbs=("resource",), components=("documents",)),
         Part(open=_open_references, decorated=("turn",)),

@@ -51,7 +51,7 @@ class WebFetcher:
         limits = Limits(self._monotonic, self._monotonic() + rules.seconds, self._cancelled, rules.max_bytes)
         target = allowed_url(url, rules)
         for _ in range(rules.max_redirects + 1):
-            answer = self._asked(target, rules, limits)
+            answer = self._ask_server(target, rules, limits)
             location = answer.headers.get("location")
             if answer.status in _REDIRECTS and location:
                 target = allowed_url(location, rules, base=target)
@@ -62,10 +62,12 @@ class WebFetcher:
                     field="url",
                     details={"status": answer.status, "host": target.host},
                 )
-            return self._fetched(target, answer)
-        raise _refused("max_redirects", f"it points on more than {rules.max_redirects} times; name the last address")
+            return self._fetch_result(target, answer)
+        raise _refusal_error(
+            "max_redirects", f"it points on more than {rules.max_redirects} times; name the last address"
+        )
 
-    def _asked(self, target: "httpx2.URL", rules: FetchRules, limits: Limits) -> "Answer":
+    def _ask_server(self, target: "httpx2.URL", rules: FetchRules, limits: Limits) -> "Answer":
         import httpcore2  # noqa: PLC0415 - comes with the extra
 
         from phronesis.models.network import resolved  # noqa: PLC0415 - needs it
@@ -83,7 +85,7 @@ class WebFetcher:
         problem = f"took longer than {rules.seconds:g} seconds" if late else f"was not reached ({cause})"
         raise FetchFailed(f"url: {target.host} {problem}; try again later", field="url", details={"host": target.host})
 
-    def _fetched(self, target: "httpx2.URL", answer: "Answer") -> FetchResult:
+    def _fetch_result(self, target: "httpx2.URL", answer: "Answer") -> FetchResult:
         kind, _, parameters = answer.headers.get("content-type", "").partition(";")
         charset = None
         for parameter in parameters.split(";"):
@@ -109,28 +111,28 @@ def allowed_url(written: str, rules: FetchRules, *, base: "httpx2.URL | None" = 
     try:
         url = httpx2.URL(written.strip()) if base is None else base.join(written.strip())
     except (httpx2.InvalidURL, ValueError):  # its message shows the address, which may hold a password
-        raise _refused("url", "it is no address; give one like https://example.org/guide.html") from None
+        raise _refusal_error("url", "it is no address; give one like https://example.org/guide.html") from None
     if url.scheme not in {"http", "https"} or not url.host:
-        raise _refused("scheme", "only addresses of http and https are fetched")
+        raise _refusal_error("scheme", "only addresses of http and https are fetched")
     if url.userinfo:
-        raise _refused("credentials", "it holds a user's name or password; such addresses are not fetched")
+        raise _refusal_error("credentials", "it holds a user's name or password; such addresses are not fetched")
     if len(str(url)) > MAX_URL:
-        raise _refused("length", f"it is longer than {MAX_URL:,} characters")
+        raise _refusal_error("length", f"it is longer than {MAX_URL:,} characters")
     port = url.port or (443 if url.scheme == "https" else 80)
     if port not in rules.ports:
-        raise _refused("ports", f"port {port} is not among those that are fetched from")
+        raise _refusal_error("ports", f"port {port} is not among those that are fetched from")
     host = url.host.rstrip(".").lower()
-    if any(_below(host, denied) for denied in rules.deny_hosts):
-        raise _refused("deny_hosts", f"{host} is denied by the policy")
-    if rules.allow_hosts and not any(_below(host, allowed) for allowed in rules.allow_hosts):
-        raise _refused("allow_hosts", f"{host} is not among the hosts that the policy allows")
+    if any(_is_below(host, denied) for denied in rules.deny_hosts):
+        raise _refusal_error("deny_hosts", f"{host} is denied by the policy")
+    if rules.allow_hosts and not any(_is_below(host, allowed) for allowed in rules.allow_hosts):
+        raise _refusal_error("allow_hosts", f"{host} is not among the hosts that the policy allows")
     return url
 
 
-def _below(host: str, named: str) -> bool:
+def _is_below(host: str, named: str) -> bool:
     name = named.strip().rstrip(".").lower().removeprefix("*.")
     return host == name or host.endswith(f".{name}")
 
 
-def _refused(rule: str, problem: str) -> FetchRefused:
+def _refusal_error(rule: str, problem: str) -> FetchRefused:
     return FetchRefused(f"url: {problem}", field="url", details={"rule": rule})

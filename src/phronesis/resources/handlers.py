@@ -32,7 +32,10 @@ def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping
         return changes
     taken = {patch.item_id for patch in changes.patches}
     patches = [
-        one for document, patch in moved for one in _followed(view, document, patch.fields) if one.item_id not in taken
+        one
+        for document, patch in moved
+        for one in _section_changes(view, document, patch.fields)
+        if one.item_id not in taken
     ]
     return replace(changes, patches=(*changes.patches, *patches))
 
@@ -44,7 +47,7 @@ def _moves(patch: Patch, held: Mapping[str, Item]) -> bool:
     return any(name in patch.fields and patch.fields[name] != getattr(item, name) for name in ("status", "ended"))
 
 
-def _followed(view: LaneView, document: Item, fields: Mapping[str, Any]) -> Iterator[Patch]:
+def _section_changes(view: LaneView, document: Item, fields: Mapping[str, Any]) -> Iterator[Patch]:
     """Yield the changes of a document's present sections; a section that ended for another reason is unchanged."""
     sections = view.items(document.data.get("sections", ()))
     for item in sections.values():
@@ -119,11 +122,11 @@ class History:
         earlier = difference(own, [version.words[n] for n in rest])
         kept = {**later.kept, **{rest[n]: one for n, one in earlier.kept.items()}}
         replaced = {rest[n]: one for n, one in earlier.replaced.items()}
-        made = self._made([n for n in rest if n not in kept], later.replaced, after)
+        made = self._make_sections([n for n in rest if n not in kept], later.replaced, after)
         ids = [kept[n] if n in kept else made[n].id for n in range(len(version.words))]
         stayed = [{**before.items, **after.items}[one] for one in kept.values()]
         evidence = version.evidence([*stayed, document])
-        since = self._since([*(after.items[one] for one in later.kept.values()), document])
+        since = self._dated_updates([*(after.items[one] for one in later.kept.values()), document])
         if before.says(version, ids):
             return Changes(evidence=evidence)
         if after.says(version, ids):
@@ -133,7 +136,7 @@ class History:
         edges += [version.edge("supersedes", later.replaced[n], made[n].id) for n in made if n in later.replaced]
         edges += [version.edge("supersedes", made[n].id, old) for n, old in replaced.items()]
         by = {old: made[n] for n, old in replaced.items()}
-        shorter = self._shortened(before, own.keys() - set(kept.values()), by)
+        shorter = self._ended_before(before, own.keys() - set(kept.values()), by)
         type_ = version.described(document)["source_type"]
         return Changes(
             items=[*made.values()],
@@ -156,9 +159,9 @@ class History:
         after = [row for row in rows if at[row.number] > self.version.at]
         last = max(before, key=lambda row: (at[row.number], row.number), default=None)
         following = min(after, key=lambda row: (at[row.number], -row.number), default=None)
-        return (_NOTHING if last is None else self._beside(last)), self._beside(following)
+        return (_NOTHING if last is None else self._adjacent_version(last)), self._adjacent_version(following)
 
-    def _beside(self, row: DocumentRow | None) -> _AdjacentVersion:
+    def _adjacent_version(self, row: DocumentRow | None) -> _AdjacentVersion:
         """Return a version with its sections; None stands for the present state, restated after all versions."""
         if row is None or row.number == self.document.data["number"]:
             items = self.view.items(self.document.data.get("sections", ()))
@@ -172,7 +175,9 @@ class History:
         }
         return _AdjacentVersion(row, words, items)
 
-    def _made(self, places: Sequence[int], replaced: Mapping[int, str], after: _AdjacentVersion) -> dict[int, Item]:
+    def _make_sections(
+        self, places: Sequence[int], replaced: Mapping[int, str], after: _AdjacentVersion
+    ) -> dict[int, Item]:
         """Return the sections that only this version has, ended at the beginning of the next one."""
         until, by = self._next
         suspects = suspected_texts(self.outcomes)
@@ -185,7 +190,7 @@ class History:
             out[n] = suspects.held(n, self.version.section(n, self.document.id, fields | over))
         return out
 
-    def _since(self, items: Sequence[Item]) -> list[Patch]:
+    def _dated_updates(self, items: Sequence[Item]) -> list[Patch]:
         """Return updates of the items that are valid since this version already."""
         at = self.version.at
         return [
@@ -194,7 +199,7 @@ class History:
             if one.valid_from is not None and one.valid_from > at
         ]
 
-    def _shortened(self, before: _AdjacentVersion, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
+    def _ended_before(self, before: _AdjacentVersion, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
         """Yield the sections of the version before that this one does not contain: they end when it begins."""
         for one in before.items.values():
             if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
@@ -245,12 +250,12 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         stated = stated_at(view, document)
         if version.at < max(stated.values()):
             return History(view, version, document, stated, outcomes).changes()
-    held = _held(view, document)
+    held = _held_sections(view, document)
     diff = difference({one.id: SectionText(tuple(one.data["path"]), one.content) for one in held}, version.words)
     return _VersionWriter(view, version, document, held, diff, outcomes).changes()
 
 
-def _held(view: LaneView, document: Item | None) -> list[Item]:
+def _held_sections(view: LaneView, document: Item | None) -> list[Item]:
     """Return the sections of a document that are still held, in reading order."""
     if document is None:
         return []
@@ -277,10 +282,10 @@ class _VersionWriter:
 
     def changes(self) -> Changes:
         """Return the changes; if the text is that of the version before, only those of type and metadata."""
-        made = self._made()
+        made = self._make_sections()
         ids = [made[n].id if n in made else self.diff.kept[n] for n in range(len(self.version.sections))]
         evidence = self._evidence()
-        if self.document is not None and self._the_same(ids):
+        if self.document is not None and self._is_same(ids):
             return Changes(patches=metadata_patches(self.version, self.document, self.held), evidence=evidence)
         number = 1 + max((one.number for one in self.view.document_versions(self._document_id)), default=0)
         fields = self._data(ids, number)
@@ -289,13 +294,13 @@ class _VersionWriter:
         item, patch = self._document(fields)
         return Changes(
             items=[*item, *made.values()],
-            patches=[*patch, *self._ended(made), *self._moved()],
+            patches=[*patch, *self._ended_sections(made), *self._moved_sections()],
             edges=edges,
             evidence=evidence,
             resources=self.version.rows(self._document_id, number, ids, fields["type"]),
         )
 
-    def _the_same(self, ids: Sequence[str]) -> bool:
+    def _is_same(self, ids: Sequence[str]) -> bool:
         """Return whether the held document has these sections in this order and this title."""
         document = self.document
         if document is None or list(document.data.get("sections", ())) != list(ids):
@@ -338,7 +343,7 @@ class _VersionWriter:
         )
         return [made], []
 
-    def _made(self) -> dict[int, Item]:
+    def _make_sections(self) -> dict[int, Item]:
         """Return the new sections, by place."""
         suspects, fields = (
             suspected_texts(self.outcomes),
@@ -350,7 +355,7 @@ class _VersionWriter:
             if n not in self.diff.kept
         }
 
-    def _moved(self) -> list[Patch]:
+    def _moved_sections(self) -> list[Patch]:
         """Return updates of the kept sections whose place, headings or description changed."""
         by_id, version = {one.id: one for one in self.held}, self.version
         out = []
@@ -370,7 +375,7 @@ class _VersionWriter:
                 out.append(Patch(one, fields, reason))
         return out
 
-    def _ended(self, made: Mapping[int, Item]) -> list[Patch]:
+    def _ended_sections(self, made: Mapping[int, Item]) -> list[Patch]:
         """Return updates that end the sections that were superseded or removed."""
         version = self.version
         out = [

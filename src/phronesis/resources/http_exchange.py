@@ -83,7 +83,7 @@ def exchange(url: httpx2.URL, rules: FetchRules, limits: Limits, resolve: Resolv
                 raise too_large(rules)
             _check_type(headers, rules)
             body = bytearray()
-            for part in _unfolded(cast("Iterable[bytes]", response.stream), headers, rules):
+            for part in _decompress(cast("Iterable[bytes]", response.stream), headers, rules):
                 body += part
                 if len(body) > rules.max_bytes:
                     raise too_large(rules)
@@ -121,7 +121,7 @@ def _fits(told: str, allowed: str) -> bool:
     return len(told) > len(before) + len(behind) and told.startswith(before) and told.endswith(behind)
 
 
-def _unfolded(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
+def _decompress(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
     """Yield a body decompressed, in chunks: a small body may expand to gigabytes."""
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding in {"", "identity"}:

@@ -80,7 +80,7 @@ class TakingIn:
         """Return the outcome with the document's text, and one that marks possible prompt injections."""
         payload = payload_of(entry, ResourcePayload)
         if payload.get("mode") == LISTED:
-            return [Outcome(role=READ, made_by="policy", body=_listed(payload))]
+            return [Outcome(role=READ, made_by="policy", body=_listed_fields(payload))]
         try:
             raw = self.raw(payload)
             found = self.reader(raw)
@@ -105,10 +105,10 @@ class TakingIn:
         if "data" in payload:
             return RawDocument(name=name, media_type=media_type, data=base64.b64decode(payload["data"]))
         if payload["mode"] == COPY:
-            return self._copied(payload["uri"])
+            return self._copy_file(payload["uri"])
         return self.fetch(payload["uri"])
 
-    def _copied(self, uri: str) -> RawDocument:
+    def _copy_file(self, uri: str) -> RawDocument:
         """Read a file that a turn refers to, from under the roots only; links are resolved before the check."""
         parts = urlsplit(uri)
         path = Path(unquote(parts.path) if parts.scheme == "file" else uri).expanduser()
@@ -140,6 +140,6 @@ def body_of(payload: ResourcePayload, found: ReadDocument) -> dict[str, Any]:
     return body | {"text": found.text, "lined": lined}
 
 
-def _listed(payload: ResourcePayload) -> dict[str, Any]:
+def _listed_fields(payload: ResourcePayload) -> dict[str, Any]:
     name = unquote(urlsplit(payload["uri"]).path).rstrip("/").rpartition("/")[2] or payload["uri"]
     return {"title": payload.get("title") or name, "media_type": "", "sections": [], "text": ""}

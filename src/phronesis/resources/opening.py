@@ -12,13 +12,14 @@ from phronesis.resources.fetch_rules import FetchRules
 from phronesis.resources.fetcher import WebFetcher
 from phronesis.resources.ingestion import Reader, TakingIn
 from phronesis.resources.laws.summary import summary_of
+from phronesis.resources.policy_section import ResourcePolicy
 from phronesis.resources.readers.port import RawDocument
 from phronesis.resources.readers.registry import read_document
 
 
 def open_documents(platform: Platform) -> OpenEngine:
     """Open what takes documents in, and its verb."""
-    own = platform.policy.resources
+    own = platform.policy.of(ResourcePolicy).resources
     rules = FetchRules(
         max_bytes=own.max_bytes,
         seconds=own.timeout,
@@ -26,13 +27,13 @@ def open_documents(platform: Platform) -> OpenEngine:
         deny_hosts=own.deny_hosts,
         allow_private=own.private_addresses,
     )
-    fetch = partial(_fetched, WebFetcher(clock=platform.clock, monotonic=time.monotonic), rules)
+    fetch = partial(_fetch_document, WebFetcher(clock=platform.clock, monotonic=time.monotonic), rules)
     roots, redact = tuple(map(Path, own.file_roots)), platform.redactor.document
-    documents = TakingIn(Reader(read_document), fetch, _in_short, own.urls, roots, own.max_bytes, redact)
+    documents = TakingIn(Reader(read_document), fetch, _summarise, own.urls, roots, own.max_bytes, redact)
     return OpenEngine(handlers=handlers.handlers(documents), components={"documents": documents})
 
 
-def _fetched(fetcher: WebFetcher, rules: FetchRules, url: str) -> RawDocument:
+def _fetch_document(fetcher: WebFetcher, rules: FetchRules, url: str) -> RawDocument:
     """Return the page at a URL as a document."""
     found = fetcher.fetch(url, rules)
     charset = f"; charset={found.charset}" if found.charset else ""
@@ -40,7 +41,7 @@ def _fetched(fetcher: WebFetcher, rules: FetchRules, url: str) -> RawDocument:
     return RawDocument(name=found.url, media_type=media_type, data=found.data)
 
 
-def _in_short(document: ReadDocument) -> ReadDocument:
+def _summarise(document: ReadDocument) -> ReadDocument:
     """Replace a document by its summary as one section."""
     text = summary_of(document)
     sections = (Section((document.title,) if document.title else (), 0, len(text)),)

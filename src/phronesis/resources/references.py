@@ -74,7 +74,7 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
 
     def prepared(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         found = [] if prepare is None else list(prepare(bench, entry))
-        rows = list(_decided(entry, rules))
+        rows = list(_decide_modes(entry, rules))
         return [*found, Outcome(role=REFERRED, made_by=_MADE_BY, body={"refs": rows})] if rows else found
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -90,7 +90,7 @@ def at_hand(children: Sequence[ChildEntry]) -> bool:
     return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
 
 
-def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
+def _decide_modes(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
     """Yield for each reference its mode, or the reason for skipping it."""
     for n, ref in enumerate(payload_of(entry, TurnPayload).get("refs", ())):
         if is_erased(ref):
@@ -172,7 +172,7 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
     with database.transaction(tenant, "read") as unit:
         outcomes = by_role(_outcomes(unit, [entry.id])[entry.id])
         found = {
-            row["n"]: _passed_over(entry, refs[row["n"]], row["why"])
+            row["n"]: _skipped_result(entry, refs[row["n"]], row["why"])
             for outcome in outcomes.get(REFERRED, ())
             for row in outcome.body["refs"]
             if "why" in row and not is_erased(refs[row["n"]])
@@ -182,7 +182,7 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
         came = _outcomes(unit, children)
         view = LaneView(unit, get_lane(unit, entry.lane_id))
         for (n, ref, mode), child in zip(taken, children, strict=True):
-            found[n] = _came_of(view, ref, mode, by_role(came[child]))
+            found[n] = _reference_result(view, ref, mode, by_role(came[child]))
     return tuple(found[n] for n in sorted(found))
 
 
@@ -193,7 +193,7 @@ def _outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Outcome]]:
     }
 
 
-def _came_of(
+def _reference_result(
     view: LaneView, ref: Mapping[str, Any], mode: str, outcomes: Mapping[str, Sequence[Outcome]]
 ) -> ReferenceResult:
     for refused in outcomes.get(REFUSED, ()):
@@ -203,11 +203,11 @@ def _came_of(
     return ReferenceResult(ref["uri"], ref["type"], mode=mode, document_id=document.id if document and held else None)
 
 
-def _passed_over(entry: Entry, ref: Mapping[str, Any], code: str) -> ReferenceResult:
-    return ReferenceResult(ref["uri"], ref["type"], code=code, why=_why(entry, ref, code))
+def _skipped_result(entry: Entry, ref: Mapping[str, Any], code: str) -> ReferenceResult:
+    return ReferenceResult(ref["uri"], ref["type"], code=code, why=_skip_reason(entry, ref, code))
 
 
-def _why(entry: Entry, ref: Mapping[str, Any], code: str) -> str:
+def _skip_reason(entry: Entry, ref: Mapping[str, Any], code: str) -> str:
     if code == OFF:
         return _OFF[ref["type"]]
     if code == OTHER_TYPE:

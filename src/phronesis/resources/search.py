@@ -59,13 +59,13 @@ class ResourceBook:
         """Return a document as it was ``as_of`` a time; NotFound if it did not exist then or does not exist."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = find_item(unit, document_id)
-            found = _then(unit, lane, [item], wanted)
+            found = _items_as_of(unit, lane, [item], wanted)
             if not found or found[0].kind != DOCUMENT:
                 raise NotFound(f"there is no document {document_id}; 'get' gives items of other kinds", field="id")
             document = found[0]
             listed = document.data.get("sections", ())
             held = read_items(unit, lane, listed)
-            sections = {one.id: one for one in _then(unit, lane, list(held.values()), wanted)}
+            sections = {one.id: one for one in _items_as_of(unit, lane, list(held.values()), wanted)}
             versions = versions_of(unit, lane.lane_id, document.id, as_of=wanted.as_of)
         return Resource(
             document,
@@ -74,5 +74,5 @@ class ResourceBook:
         )
 
 
-def _then(unit: Unit, lane: Lane, items: list[Item], wanted: ReadConditions) -> list[Item]:
+def _items_as_of(unit: Unit, lane: Lane, items: list[Item], wanted: ReadConditions) -> list[Item]:
     return items if wanted.as_of is None else known_at(unit, lane.lane_id, items, wanted.as_of)

@@ -48,7 +48,7 @@ class Version:
             entry=entry,
             uri=uri_of(entry),
             title=payload.get("title") or body["title"],
-            said=_said(payload),
+            said=_given_fields(payload),
             media_type=body["media_type"],
             text=text,
             sections=sections,
@@ -169,7 +169,7 @@ def slug(heading: str) -> str:
     return "-".join("".join(sign if sign.isalnum() else " " for sign in heading.casefold()).split())
 
 
-def _said(payload: ResourcePayload) -> dict[str, Any]:
+def _given_fields(payload: ResourcePayload) -> dict[str, Any]:
     type_ = payload.get("type")
     if "mode" in payload and type_ in REF_TYPES:
         type_ = None  # a reference that names no type has that of references, which says nothing of the document

@@ -40,13 +40,13 @@ def find_key(unit: Unit, key_id: str) -> StoredKey | None:
     """Return a key, revoked or not; None when there is none of that id."""
     query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.key_id == key_id)
     row = unit.run(query).one_or_none()
-    return None if row is None else _kept(row)
+    return None if row is None else _stored_key(row)
 
 
 def list_keys(unit: Unit) -> list[ApiKey]:
     """Return a tenant's keys, oldest first."""
     query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant)
-    return [_kept(row).key for row in unit.run(query.order_by(api_keys.c.created_at, api_keys.c.key_id))]
+    return [_stored_key(row).key for row in unit.run(query.order_by(api_keys.c.created_at, api_keys.c.key_id))]
 
 
 def has_active_key(unit: Unit) -> bool:
@@ -67,7 +67,7 @@ def revoke_key(unit: Unit, key_id: str, *, at: int) -> None:
     unit.run(sa.update(api_keys).where(mine, api_keys.c.revoked_at.is_(None)).values(revoked_at=at))
 
 
-def _kept(row: Any) -> StoredKey:
+def _stored_key(row: Any) -> StoredKey:
     revoked = None if row.revoked_at is None else from_micros(row.revoked_at)
     key = ApiKey(
         id=row.key_id,

@@ -114,13 +114,13 @@ class half_bytes(FunctionElement[Any]):  # noqa: N801 - a function of SQL
 
 
 @compiles(half_bytes)
-def _as_stored(element: Any, compiler: Any, **more: Any) -> str:
+def _compile_plain(element: Any, compiler: Any, **more: Any) -> str:
     return str(compiler.process(element.clauses.clauses[0], **more))
 
 
 @compiles(half_bytes, "postgresql")
-def _as_sent(element: Any, compiler: Any, **more: Any) -> str:
-    return f"halfvec_send({_as_stored(element, compiler, **more)})"
+def _compile_halfvec(element: Any, compiler: Any, **more: Any) -> str:
+    return f"halfvec_send({_compile_plain(element, compiler, **more)})"
 
 
 class sent_bytes(half_bytes):  # noqa: N801 - a function of SQL

@@ -70,21 +70,21 @@ def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
     if form is None:
         if len(unit.forms) >= MAX_FORMS:
             unit.forms.clear()
-        form = unit.forms[statement, columns] = _compiled(statement, unit.connection.dialect, columns)
+        form = unit.forms[statement, columns] = _compile_form(statement, unit.connection.dialect, columns)
     return form
 
 
-def _compiled(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Form:
+def _compile_form(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Form:
     compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
     names = compiled.positiontup if compiled.positional else list(compiled.binds)
-    binds = [(name, _making(compiled.binds[name].type, dialect)) for name in names]
+    binds = [(name, _bind_processor(compiled.binds[name].type, dialect)) for name in names]
     fixed = {name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required}
     columns_read = list(enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ()))
     made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
     reading = [(n, make) for n, make in made if make is not None]
     values = _by_position(binds) if compiled.positional else _by_name(binds)
     if fixed:
-        values = _with(fixed, values)
+        values = _add_literals(fixed, values)
     # PostgreSQL would send bytes as text, two digits each.
     sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
     cursor = {"binary": True} if sends_bytes else {}
@@ -102,10 +102,10 @@ def _short(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Sh
     if len(seldom) < 2:  # noqa: PLR2004 - one is found out for as much as it saves
         return None
     often = tuple(name for name in columns if name not in seldom)
-    return _Short(_compiled(statement, dialect, often), itemgetter(*seldom), (None,) * len(seldom))
+    return _Short(_compile_form(statement, dialect, often), itemgetter(*seldom), (None,) * len(seldom))
 
 
-def _making(kind: Any, dialect: sa.Dialect) -> _Make | None:
+def _bind_processor(kind: Any, dialect: sa.Dialect) -> _Make | None:
     if isinstance(kind, sa.LargeBinary):
         return None  # both drivers take bytes as they are; SQLAlchemy would wrap each
     make: _Make | None = kind.dialect_impl(dialect).bind_processor(dialect)
@@ -133,7 +133,9 @@ def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str
     return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
 
 
-def _with(fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+def _add_literals(
+    fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]
+) -> Callable[[Mapping[str, Any]], Any]:
     """Add the literal values of the statement."""
     return lambda row: values({**fixed, **row})
 
@@ -202,17 +204,17 @@ BATCH: Final = 500
 
 # Building a statement costs more than running it: each is built once for its table, and keeps its cache key.
 @cache
-def _inserting(table: sa.Table) -> sa.Insert:
+def _insert_statement(table: sa.Table) -> sa.Insert:
     return sa.insert(table)
 
 
 @cache
-def _ignoring(table: sa.Table, dialect: str) -> sa.Insert:
+def _insert_or_ignore(table: sa.Table, dialect: str) -> sa.Insert:
     return (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table).on_conflict_do_nothing()
 
 
 @cache
-def _replacing(table: sa.Table, dialect: str) -> sa.Insert:
+def _insert_or_replace(table: sa.Table, dialect: str) -> sa.Insert:
     statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table)
     values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
     return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
@@ -221,19 +223,19 @@ def _replacing(table: sa.Table, dialect: str) -> sa.Insert:
 def insert_ignore(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, skipping those whose primary or unique key exists."""
     if rows:
-        run_many(unit, _ignoring(table, unit.dialect), rows)
+        run_many(unit, _insert_or_ignore(table, unit.dialect), rows)
 
 
 def upsert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert whole rows; where the primary key exists, update the other columns."""
     if rows:
-        run_many(unit, _replacing(table, unit.dialect), rows)
+        run_many(unit, _insert_or_replace(table, unit.dialect), rows)
 
 
 def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; do nothing for none."""
     if rows:
-        run_many(unit, _inserting(table), rows)
+        run_many(unit, _insert_statement(table), rows)
 
 
 def in_list(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:

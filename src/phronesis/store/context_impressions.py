@@ -176,7 +176,7 @@ def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
             "session": session,
             "context_id": one.context_id,
             "owner": owner_of(one.lane),
-            "seq": _stands_at(unit, one.lane) if one.seq is None else one.seq,
+            "seq": _head_seq(unit, one.lane) if one.seq is None else one.seq,
             "item_ids": list(one.item_ids),
         }
         for session, one in zip(sessions, contexts, strict=True)
@@ -188,7 +188,7 @@ def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
             run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
 
 
-def _stands_at(unit: Unit, name: LaneName) -> int:
+def _head_seq(unit: Unit, name: LaneName) -> int:
     lane = find_lane(unit, name)
     return lane.head_seq if lane is not None else 0
 

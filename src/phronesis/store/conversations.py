@@ -168,9 +168,9 @@ def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: C
         ],
     )
     repeats = [row for row in rows.messages if row.item_id not in made]
-    insert(unit, repeated_messages, [_stored(unit, lane_id, row) for row in repeats])
-    insert(unit, tool_calls, [_stored(unit, lane_id, row) for row in rows.tool_calls])
-    insert(unit, refs, [_stored(unit, lane_id, row) for row in rows.refs])
+    insert(unit, repeated_messages, [_stored_row(unit, lane_id, row) for row in repeats])
+    insert(unit, tool_calls, [_stored_row(unit, lane_id, row) for row in rows.tool_calls])
+    insert(unit, refs, [_stored_row(unit, lane_id, row) for row in rows.refs])
     summary = rows.summary
     if summary is not None:
         upsert(
@@ -191,7 +191,7 @@ def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: C
         )
 
 
-def _stored(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:
+def _stored_row(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:
     row: dict[str, Any] = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
     if "occurred_at" in row:
         row["occurred_at"] = optional_micros(row["occurred_at"])

@@ -110,9 +110,9 @@ class Database:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
                 except BaseException:
                     is_live = not getattr(driver, "closed", False)
-                    _ending(connection, driver).rollback()
+                    _transaction_end(connection, driver).rollback()
                     raise
-                _ending(connection, driver).commit()
+                _transaction_end(connection, driver).commit()
         except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
             # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared); a text that is
             # no text in UTF-8 is an error of Python's before it is one of the driver's.
@@ -127,7 +127,7 @@ class Database:
         queue as well.
         """
         if self.dialect != "sqlite":
-            with self._begun(tenant, mode, patient=patient) as connection:
+            with self._begin_postgres(tenant, mode, patient=patient) as connection:
                 yield connection
             return
         if mode == "read" and self.path is not None:
@@ -154,13 +154,13 @@ class Database:
             self._writer.close()
             self._writer = None
 
-    def _begun(self, tenant: str, mode: Mode, *, patient: bool) -> sa.Connection:
+    def _begin_postgres(self, tenant: str, mode: Mode, *, patient: bool) -> sa.Connection:
         """Return a connection of PostgreSQL's pool on which a transaction began, in one round trip.
 
         Settings end with the transaction, so that poolers may share connections. A connection that the server closed
         meanwhile is detected here and replaced; a check in advance would cost another round trip.
         """
-        text = _beginning(tenant, mode, patient=patient)
+        text = _begin_statements(tenant, mode, patient=patient)
         while True:
             connection = self.engine.connect()
             driver: Any = connection.connection.driver_connection
@@ -233,7 +233,7 @@ def _begin_sqlite(connection: sa.Connection, mode: Mode, *, patient: bool) -> No
         driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
 
 
-def _beginning(tenant: str, mode: Mode, *, patient: bool) -> str:
+def _begin_statements(tenant: str, mode: Mode, *, patient: bool) -> str:
     # Citus passes such settings on to its workers when told to, and elsewhere its own setting is a mere name. SET takes
     # no bound value; a tenant's name holds no quotes (config.check_tenant).
     settings = (
@@ -247,7 +247,7 @@ def _beginning(tenant: str, mode: Mode, *, patient: bool) -> str:
     return "; ".join(settings)
 
 
-def _ending(connection: sa.Connection, driver: Any) -> Any:
+def _transaction_end(connection: sa.Connection, driver: Any) -> Any:
     """Return the object that ends a transaction: SQLAlchemy, or the driver if every statement bypassed SQLAlchemy."""
     return connection if connection.in_transaction() else driver
 

@@ -57,7 +57,7 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
     """Return items' deltas by item, oldest first."""
-    return _of_items(unit, lane_id, item_ids, _every(unit.dialect))
+    return _of_items(unit, lane_id, item_ids, _deltas_query(unit.dialect))
 
 
 def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
@@ -74,7 +74,7 @@ def _in_lane(lane: sa.Column[int]) -> sa.ColumnElement[bool]:
 
 
 @cache
-def _every(dialect: str) -> sa.Select[Any]:
+def _deltas_query(dialect: str) -> sa.Select[Any]:
     named = (deltas.c.tenant_id == sa.bindparam("t"), _in_lane(deltas.c.lane_id), in_list(deltas.c.item_id, dialect))
     return sa.select(*_COLUMNS).where(*named).order_by(*_ORDER)
 
@@ -95,11 +95,11 @@ def _edits(dialect: str) -> sa.Select[Any]:
         .scalar_subquery()
     )
     changed = sa.or_(deltas.c.patch.is_not(None), deltas.c.op == sa.literal_column("'create'"))
-    return _every(dialect).where(sa.or_(sa.and_(sa.not_(counted), changed), deltas.c.version == first))
+    return _deltas_query(dialect).where(sa.or_(sa.and_(sa.not_(counted), changed), deltas.c.version == first))
 
 
 @cache
-def _made_with(dialect: str) -> sa.Select[Any]:
+def _creations_query(dialect: str) -> sa.Select[Any]:
     """Read the ``creations`` rows of the entries that made some items."""
     makers = sa.select(items.c.entry_id).where(
         items.c.tenant_id == sa.bindparam("t"), _in_lane(items.c.lane_id), in_list(items.c.id, dialect)
@@ -114,7 +114,7 @@ def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.S
     for batch in batches(dict.fromkeys(item_ids)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
         wanted = set(batch)
-        for _, delta in _created(fetch(unit, _made_with(unit.dialect), bound), wanted):
+        for _, delta in _creation_deltas(fetch(unit, _creations_query(unit.dialect), bound), wanted):
             out[delta.item_id] = [delta]
         for row in fetch(unit, statement, bound):
             delta = _delta(zip(Delta.__dataclass_fields__, row, strict=True))
@@ -133,12 +133,12 @@ def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
 
 def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
     """Return item and patch of each change of a lane's items after entry ``seq``, in order; None beyond ``most``."""
-    rows = fetch(unit, _since(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
+    rows = fetch(unit, _changed_since_query(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
     return [(row[0], dict(row[1] or {})) for row in rows] if len(rows) <= most else None
 
 
 @cache
-def _since(most: int) -> sa.Select[Any]:
+def _changed_since_query(most: int) -> sa.Select[Any]:
     # Deltas are found by their entries, of which there are few: no index holds their places in the log.
     later = sa.select(entries.c.entry_id).where(
         entries.c.tenant_id == sa.bindparam("t"),
@@ -166,10 +166,12 @@ def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:
 
 
 def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tuple[int, Delta]]:
-    return _created(unit.run(sa.select(*_MADE).where(creations.c.tenant_id == unit.tenant, *conditions)))
+    return _creation_deltas(unit.run(sa.select(*_MADE).where(creations.c.tenant_id == unit.tenant, *conditions)))
 
 
-def _created(rows: Iterable[Sequence[Any]], wanted: Collection[str] | None = None) -> Iterator[tuple[int, Delta]]:
+def _creation_deltas(
+    rows: Iterable[Sequence[Any]], wanted: Collection[str] | None = None
+) -> Iterator[tuple[int, Delta]]:
     """Return the lane's number and the delta of each created item, or of those ``wanted``.
 
     Rows are of `_MADE`. An entry may have made a thousand items, of which one is wanted.

@@ -65,11 +65,11 @@ def close_documents(
     """End the validity of items' current documents."""
     for batch in batches(item_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch), "at": at, "seq": seq}
-        run_one(unit, _closing(home, unit.dialect), bound)
+        run_one(unit, _close_statement(home, unit.dialect), bound)
 
 
 @cache
-def _closing(home: Home, dialect: str) -> sa.Update:
+def _close_statement(home: Home, dialect: str) -> sa.Update:
     documents = home.documents
     lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
     return (
@@ -103,7 +103,7 @@ def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
     )
 
 
-def _none(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
+def _finds_nothing(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
     """Return whether a correlated select of one column finds nothing.
 
     Not EXISTS: PostgreSQL turns it into a join and scans the whole lane where it has no statistics yet.
@@ -118,7 +118,10 @@ def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
     )
     query = sa.select(*_columns(documents)).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind, _none(held)
+        documents.c.tenant_id == unit.tenant,
+        documents.c.lane_id == lane_id,
+        documents.c.kind == kind,
+        _finds_nothing(held),
     )
     return [DocumentRow._make(row) for row in unit.run(query)]
 
@@ -161,11 +164,11 @@ def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMO
     Documents that are compared and not searched are left out.
     """
     bound = {"t": unit.tenant, "l": lane_id, "after": after, "aside": ASIDE}
-    return list(map(IndexedDocument._make, fetch(unit, _changed(home), bound)))
+    return list(map(IndexedDocument._make, fetch(unit, _changed_query(home), bound)))
 
 
 @cache
-def _changed(home: Home) -> sa.Select[Any]:
+def _changed_query(home: Home) -> sa.Select[Any]:
     documents = home.documents
     query = sa.select(*[documents.c[name] for name in IndexedDocument._fields]).where(
         documents.c.tenant_id == sa.bindparam("t"),
@@ -242,7 +245,7 @@ def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
             documents.c.changed_seq >= sa.bindparam("begin"),
             documents.c.changed_seq < sa.bindparam("end"),
             documents.c.current_to.is_(None),
-            _none(made),
+            _finds_nothing(made),
         )
         .order_by(documents.c.changed_seq, documents.c.id)
     )
@@ -267,12 +270,12 @@ def existing_documents(unit: Unit, lane_id: int, known: Sequence[PendingDocument
             "ids": list_value(unit.dialect, [one.id for one in batch]),
             "items": list_value(unit.dialect, [one.item_id for one in batch]),
         }
-        out |= {row[0] for row in fetch(unit, _existing(home, unit.dialect), bound)}
+        out |= {row[0] for row in fetch(unit, _existing_query(home, unit.dialect), bound)}
     return out
 
 
 @cache
-def _existing(home: Home, dialect: str) -> sa.Select[Any]:
+def _existing_query(home: Home, dialect: str) -> sa.Select[Any]:
     documents = home.documents
     lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
     return sa.select(documents.c.id).where(
@@ -376,7 +379,7 @@ def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
         vectors.c.document_id == documents.c.id,
     )
     query = sa.select(sa.func.count()).where(
-        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _none(made)
+        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _finds_nothing(made)
     )
     return int(unit.run(query).scalar_one())
 

@@ -250,12 +250,14 @@ def items_before(
     apart = wanted.kinds is not None and limit is not None
     parts = [replace(wanted, kinds=[kind]) for kind in dict.fromkeys(wanted.kinds or ())] if apart else [wanted]
     found = [
-        item for part in parts for item in read_where(unit, lane, *_after(part, before), order=NEWEST, limit=limit)
+        item
+        for part in parts
+        for item in read_where(unit, lane, *_page_conditions(part, before), order=NEWEST, limit=limit)
     ]
     return found if len(parts) == 1 else sorted(found, key=ItemPosition.of, reverse=True)[:limit]
 
 
-def _after(wanted: ReadConditions, before: ItemPosition | None) -> list[sa.ColumnElement[bool]]:
+def _page_conditions(wanted: ReadConditions, before: ItemPosition | None) -> list[sa.ColumnElement[bool]]:
     conditions = wanted.conditions()
     if wanted.scanned:
         conditions.append(_LIVE)  # type: ignore[arg-type]

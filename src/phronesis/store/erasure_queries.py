@@ -76,10 +76,10 @@ class Probes:
         for text in dict.fromkeys(texts):
             plain, *others = _forms(text)
             if _distinctive(plain):
-                sought.append(_TextForms(_cut(plain), frozenset[bytes]().union(*map(_cut, others))))
+                sought.append(_TextForms(_cut_shingles(plain), frozenset[bytes]().union(*map(_cut_shingles, others))))
             else:
                 too_short += 1
-        sought += [_TextForms(_cut(body), frozenset()) for body in raw if len(body) >= MIN_ASCII_BYTES]
+        sought += [_TextForms(_cut_shingles(body), frozenset()) for body in raw if len(body) >= MIN_ASCII_BYTES]
         return cls(sought, too_short=too_short)
 
     def __len__(self) -> int:
@@ -138,7 +138,7 @@ def _distinctive(form: bytes) -> bool:
     return len(form) >= (MIN_ASCII_BYTES if form.isascii() else MIN_BYTES)
 
 
-def _cut(form: bytes) -> frozenset[bytes]:
+def _cut_shingles(form: bytes) -> frozenset[bytes]:
     if len(form) <= SHINGLE_BYTES:
         return frozenset([form])
     starts = list(range(0, len(form) - SHINGLE_BYTES, STRIDE_BYTES))

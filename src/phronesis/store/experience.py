@@ -167,12 +167,12 @@ def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
 def holders(unit: Unit, lane_id: int, artifact_id: str, type_: str, *, most: int | None) -> list[EdgeEnd]:
     """Return the edges of a type from items to an artifact; none where there are more than ``most``."""
     bound = {"t": unit.tenant, "l": lane_id, "a": artifact_id, "y": type_}
-    rows = [EdgeEnd(*row) for row in fetch(unit, _holding(None if most is None else most + 1), bound)]
+    rows = [EdgeEnd(*row) for row in fetch(unit, _edges_query(None if most is None else most + 1), bound)]
     return sorted(rows, key=_place) if most is None or len(rows) <= most else []
 
 
 @cache
-def _holding(limit: int | None) -> sa.Select[Any]:
+def _edges_query(limit: int | None) -> sa.Select[Any]:
     query = sa.select(
         edges.c.to_id, edges.c.from_id, edges.c.type, edges.c.weight, edges.c.grade, edges.c.entry_id
     ).where(

@@ -112,14 +112,14 @@ def _contains(element: contains, compiler: Any, **kw: Any) -> str:
 
 
 @compiles(lowered)
-def _lowered(element: lowered, compiler: Any, **kw: Any) -> str:
+def _compile_lowered(element: lowered, compiler: Any, **kw: Any) -> str:
     (text,) = _arguments(element, compiler, **kw)
     # Under the columns' own collation, "C", PostgreSQL too would know ASCII only.
     return f'lower({text} COLLATE "default")' if compiler.dialect.name == "postgresql" else f"{LOWER}({text})"
 
 
 @compiles(parsed)
-def _parsed(element: parsed, compiler: Any, **kw: Any) -> str:
+def _compile_parsed(element: parsed, compiler: Any, **kw: Any) -> str:
     (text,) = _arguments(element, compiler, **kw)
     if compiler.dialect.name == "postgresql":
         return f"(CASE WHEN strpos({text}, '\\u') = 0 THEN ({text})::json END)"

@@ -91,11 +91,11 @@ def scoped_filters(filters: Any, scope: Mapping[str, str | None], *, _depth: int
             inner = name in ("AND", "OR", "NOT")
             out[name] = scoped_filters(wanted, scope, _depth=_depth + 1) if inner else wanted
         elif scope.get(name) is None or wanted not in (scope[name], {"eq": scope[name]}, {"in": [scope[name]]}):
-            raise _not_a_filter(name, f"filters.{name}")
+            raise _scope_name_error(name, f"filters.{name}")
     return out
 
 
-def _not_a_filter(name: str, field: str) -> InputError:
+def _scope_name_error(name: str, field: str) -> InputError:
     return InputError(
         f"{field}: {name} is part of the scope; give it as an argument, as in search(…, {name}=…), or use"
         f" metadata.{name} for metadata of that name",
@@ -161,7 +161,7 @@ def mentions_ended(filters: Any) -> bool:
 
 def _condition(name: str, wanted: Any, *, field: str) -> Any:
     if name in SCOPED:
-        raise _not_a_filter(name, field)
+        raise _scope_name_error(name, field)
     operations = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
     unknown = set(operations) - set(OPERATORS)
     if unknown:
@@ -174,13 +174,13 @@ def _condition(name: str, wanted: Any, *, field: str) -> Any:
 
 def _compare(name: str, operator: str, value: Any, *, field: str) -> Any:
     if operator in ("in", "nin"):
-        found = _among(name, value, field=field)
+        found = _match_any(name, value, field=field)
         return found if operator == "in" else sa.not_(sa.func.coalesce(found, sa.false()))
     if value is None:
         if operator not in ("eq", "ne"):
             raise InputError(f"{field}: null can be compared with eq and ne only", field=field)
-        return _missing(name, field=field) if operator == "eq" else sa.not_(_missing(name, field=field))
-    column, value = _typed(name, value, field=field)
+        return _match_missing(name, field=field) if operator == "eq" else sa.not_(_match_missing(name, field=field))
+    column, value = _typed_pair(name, value, field=field)
     if operator in ("eq", "ne"):
         # A member of another type is NULL here, and differs as a missing one does.
         return column == value if operator == "eq" else sa.or_(column != value, column.is_(None))
@@ -194,7 +194,7 @@ def _compare(name: str, operator: str, value: Any, *, field: str) -> Any:
     return _ORDERS[operator](column, value)
 
 
-def _among(name: str, values: Any, *, field: str) -> Any:
+def _match_any(name: str, values: Any, *, field: str) -> Any:
     """Return one condition for each type among the values."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise InputError(f"{field}: 'in' and 'nin' take a list", field=field)
@@ -204,22 +204,22 @@ def _among(name: str, values: Any, *, field: str) -> Any:
     found: list[Any] = [sa.false()]
     for value in values:
         if value is None:
-            found.append(_missing(name, field=field))
+            found.append(_match_missing(name, field=field))
         else:
-            column, typed = _typed(name, value, field=field)
+            column, typed = _typed_pair(name, value, field=field)
             by_column.setdefault(type(typed).__name__, (column, []))[1].append(typed)
     found += [column.in_(typed) for column, typed in by_column.values()]
     return sa.or_(*found)
 
 
-def _missing(name: str, *, field: str) -> Any:
+def _match_missing(name: str, *, field: str) -> Any:
     if name in FILTERABLE:
         return items.c[name].is_(None)
     # Most items have no metadata, and there NULL is asked for its members.
     return sa.not_(sa.func.coalesce(has_member(items.c.metadata, _key(name, field=field)), sa.false()))
 
 
-def _typed(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
+def _typed_pair(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
     """Return the column or member, and the value, converted to one type for comparison."""
     if name in FILTERABLE:
         return _column(name, value, field=field)

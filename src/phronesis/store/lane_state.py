@@ -146,7 +146,7 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
         touched += len(set(stale) | fresh)
         keys = [column for column in table.primary_key.columns if column.name not in _SKIPPED]
         for key in stale:
-            condition = [column == _typed(column, part) for column, part in zip(keys, key, strict=True)]
+            condition = [column == _typed_part(column, part) for column, part in zip(keys, key, strict=True)]
             live.run(sa.delete(table).where(table.c.tenant_id == live.tenant, table.c.lane_id == lane_id, *condition))
         home = _HOMES.get(table)
         if home is not None:
@@ -169,7 +169,7 @@ def _document(key: RowKey) -> str:
     return document_id(item_id, part, int(version))
 
 
-def _typed(column: sa.Column[Any], part: str) -> Any:
+def _typed_part(column: sa.Column[Any], part: str) -> Any:
     return int(part) if isinstance(column.type, sa.Integer) else part
 
 

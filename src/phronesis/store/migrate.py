@@ -73,7 +73,7 @@ def upgrade(database: Database) -> None:
 
     Any number of processes and threads may call it at once: one migrates, the others wait.
     """
-    with _IN_PROCESS, _migrating(database) as connection:
+    with _IN_PROCESS, _migration_lock(database) as connection:
         version = _version(connection)
         if version == HEAD:
             return
@@ -91,7 +91,7 @@ def upgrade(database: Database) -> None:
 
 def read_version(database: Database) -> str | None:
     """Return the number of the newest migration that the database has, or None for a database without our tables."""
-    with _connected(database) as connection:
+    with _connect(database) as connection:
         return _version(connection)
 
 
@@ -127,7 +127,7 @@ def _become_application(connection: sa.Connection) -> None:
 
 
 @contextmanager
-def _connected(database: Database) -> Iterator[sa.Connection]:
+def _connect(database: Database) -> Iterator[sa.Connection]:
     try:
         with database.engine.connect() as connection:
             yield connection
@@ -136,9 +136,9 @@ def _connected(database: Database) -> Iterator[sa.Connection]:
 
 
 @contextmanager
-def _migrating(database: Database) -> Iterator[sa.Connection]:
+def _migration_lock(database: Database) -> Iterator[sa.Connection]:
     """Return a connection in a transaction that holds the database's migration lock; commits at the end."""
-    with _connected(database) as connection:
+    with _connect(database) as connection:
         if database.dialect == "sqlite":
             connection.exec_driver_sql("PRAGMA synchronous=FULL")
             connection.exec_driver_sql("BEGIN EXCLUSIVE")
@@ -166,7 +166,7 @@ def _prepare_postgres(connection: sa.Connection) -> None:
 
 
 def _may_create(database: Database) -> bool:
-    with _connected(database) as connection:
+    with _connect(database) as connection:
         query = "SELECT has_database_privilege(current_database(), 'CREATE')"
         return bool(connection.exec_driver_sql(query).scalar())
 

@@ -65,7 +65,7 @@ class StoredLedger:
         try:
             with self._lock:
                 tenants = list(self._waiting)
-            done = [self._settled(tenant, patient=patient) for tenant in tenants]
+            done = [self._store_waiting(tenant, patient=patient) for tenant in tenants]
             return all(done)
         finally:
             self._writing.release()
@@ -89,11 +89,11 @@ class StoredLedger:
             query = query.where(columns.role == role)
         with self.database.transaction(tenant, "read") as unit:
             row = unit.run(query).mappings().one()
-            written = _written(unit, mine)
+            written = _stored_ids(unit, mine)
         spent = ModelUsage(int(row["calls"]), int(row["tokens"]), float(row["cost"]))
         return spent.plus(_sum([call for one, call in mine.items() if one not in written]))
 
-    def _settled(self, tenant: str, *, patient: bool) -> bool:
+    def _store_waiting(self, tenant: str, *, patient: bool) -> bool:
         with self._lock:
             mine = self._moving[tenant] = self._waiting.pop(tenant)
         busy, left = False, mine
@@ -144,7 +144,7 @@ def _fold(unit: Unit, *, before: datetime) -> None:
     insert(unit, model_calls, [_row(unit.tenant, call) for call in by_day(calls)])
 
 
-def _written(unit: Unit, call_ids: Collection[str]) -> set[str]:
+def _stored_ids(unit: Unit, call_ids: Collection[str]) -> set[str]:
     """Return those of some calls that are stored."""
     out: set[str] = set()
     for batch in batches(call_ids):

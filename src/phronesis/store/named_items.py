@@ -68,7 +68,7 @@ EVERY: Final = RowPage()
 
 def row_named(unit: Unit, lane: Lane, external_id: str) -> NamedRow | None:
     """Return the visible item of an external id, or None."""
-    found = fetch(unit, _one(unit.dialect), {"t": unit.tenant, "l": lane.lane_id, "x": external_id})
+    found = fetch(unit, _item_query(unit.dialect), {"t": unit.tenant, "l": lane.lane_id, "x": external_id})
     return NamedRow(*found[-1]) if found else None
 
 
@@ -89,7 +89,7 @@ def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = E
     """Return the items of these names, last changed first."""
     bound = _bound(unit, lane, low, high)
     if asked.inside is None and asked.meets is None and asked.limit is None:
-        return [NamedRow(*row) for row in fetch(unit, _all(unit.dialect), bound)][asked.offset :]
+        return [NamedRow(*row) for row in fetch(unit, _items_query(unit.dialect), bound)][asked.offset :]
     # From the index alone where nothing is compared; the rows, which may be long, are read of the page only.
     compared = asked.inside.compared if asked.inside is not None else ()
     for n, one in enumerate(compared):
@@ -122,12 +122,12 @@ def _columns(dialect: str) -> list[Any]:
 
 
 @cache
-def _one(dialect: str) -> sa.Select[Any]:
+def _item_query(dialect: str) -> sa.Select[Any]:
     return sa.select(*_columns(dialect)).where(*_IN_LANE, items.c.external_id == sa.bindparam("x"))
 
 
 @cache
-def _all(dialect: str) -> sa.Select[Any]:
+def _items_query(dialect: str) -> sa.Select[Any]:
     return sa.select(*_columns(dialect)).where(*_SHOWN).order_by(*_NEWEST)
 
 
@@ -181,7 +181,7 @@ def _first_names(dialect: str) -> sa.Select[Any]:
         return sa.select(name).where(*_IN_LANE, *conditions).order_by(name).limit(sa.literal_column("1"))
 
     walk = sa.select(first(*_BETWEEN).scalar_subquery().label("found")).cte("walk", recursive=True)
-    ahead = _ahead(walk.c.found, until, dialect) + sa.bindparam("beyond", type_=sa.Text)
+    ahead = _name_prefix(walk.c.found, until, dialect) + sa.bindparam("beyond", type_=sa.Text)
     behind = sa.case((contains(walk.c.found, until), ahead), else_=walk.c.found + sa.literal_column("' '"))
     following = first(name >= behind, _BETWEEN[1]).correlate(walk).scalar_subquery()
     walk = walk.union_all(sa.select(following).where(walk.c.found.is_not(None)))
@@ -191,10 +191,10 @@ def _first_names(dialect: str) -> sa.Select[Any]:
 @cache
 def _heads(dialect: str) -> sa.Select[Any]:
     name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
-    return sa.select(_ahead(name, until, dialect)).where(*_SHOWN, contains(name, until)).distinct()
+    return sa.select(_name_prefix(name, until, dialect)).where(*_SHOWN, contains(name, until)).distinct()
 
 
-def _ahead(name: Any, until: Any, dialect: str) -> Any:
+def _name_prefix(name: Any, until: Any, dialect: str) -> Any:
     one: sa.ColumnClause[int] = sa.literal_column("1")
     if dialect == "postgresql":
         return sa.func.split_part(name, until, one)

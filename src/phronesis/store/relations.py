@@ -146,7 +146,9 @@ def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequen
                 edges.c.to_id == to_id,
             )
         )
-    upsert(unit, edges, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_none_for_empty(e.to_row())} for e in added])
+    upsert(
+        unit, edges, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_empty_data_to_null(e.to_row())} for e in added]
+    )
 
 
 def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], removed: Sequence[EvidenceRow]) -> None:
@@ -294,7 +296,7 @@ def _values(record: Entity | Mention) -> dict[str, Any]:
     return {name: getattr(record, name) for name in type(record).__dataclass_fields__}
 
 
-def _none_for_empty(row: dict[str, Any]) -> dict[str, Any]:
+def _empty_data_to_null(row: dict[str, Any]) -> dict[str, Any]:
     row["data"] = row["data"] or None
     return row
 

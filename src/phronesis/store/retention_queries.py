@@ -61,19 +61,19 @@ def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[Reten
         items.c.valid_to <= wanted.over,
         has_member(items.c.data, key(FORGETTING)),
     )
-    query = sa.select(*_COLUMNS).where(*_within(unit, lane, wanted), due)
+    query = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), due)
     seen = set[str]() if wanted.also else None
     for row in unit.run(query.execution_options(yield_per=_FETCHED)):
         if seen is not None and row[0] in wanted.also:
             seen.add(row[0])
-        yield _fading(row)
+        yield _retention_fields(row)
     for batch in batches(sorted(set(wanted.also) - (seen or set()))):
-        young = sa.select(*_COLUMNS).where(*_within(unit, lane, wanted), items.c.id.in_(batch))
+        young = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), items.c.id.in_(batch))
         for row in unit.run(young):
-            yield _fading(row)
+            yield _retention_fields(row)
 
 
-def _within(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
+def _lane_conditions(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
     named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
     return [
         items.c.tenant_id == unit.tenant,
@@ -85,7 +85,7 @@ def _within(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElem
     ]
 
 
-def _fading(row: Any) -> RetentionFields:
+def _retention_fields(row: Any) -> RetentionFields:
     one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
     return RetentionFields(
         id=one,

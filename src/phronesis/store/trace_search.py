@@ -72,11 +72,11 @@ def scan(database: Database, tenant: str, probes: Probes) -> Scan:
     known: set[bytes] = set()
     for each in everyone:
         with database.transaction(each, "read") as unit:
-            known |= {piece for _, piece in _found(probes.without(known), _surviving(unit))}
+            known |= {piece for _, piece in _find_traces(probes.without(known), _remaining_texts(unit))}
     foreign = probes.without(known)
     result.held_elsewhere = probes.texts - foreign.texts
     with database.transaction(tenant, "read") as unit:
-        for place, _ in _found(foreign, _counted(_rows(unit), result)):
+        for place, _ in _find_traces(foreign, _count_rows(_rows(unit), result)):
             result.note(place)
     _scan_files(database, everyone, foreign, result)
     return result
@@ -89,7 +89,7 @@ def _scan_files(database: Database, tenants: Sequence[str], probes: Probes, resu
     for attempt in range(2):
         found = {path.name: set(_pieces_in(path, probes)) for path in _files(database.path)}
         result.files = len(found)
-        chance = _joined_by_chance(database, tenants, probes.only(set().union(*found.values())))
+        chance = _accidental_probes(database, tenants, probes.only(set().union(*found.values())))
         traces = [name for name, pieces in found.items() if pieces - chance]
         if traces and attempt == 0 and not result.residue:
             try:
@@ -107,7 +107,7 @@ def _files(path: str) -> list[Path]:
     return [file for file in (Path(path + suffix) for suffix in SUFFIXES) if file.is_file()]
 
 
-def _joined_by_chance(database: Database, tenants: Sequence[str], probes: Probes) -> set[bytes]:
+def _accidental_probes(database: Database, tenants: Sequence[str], probes: Probes) -> set[bytes]:
     """Return the probes that occur only across the border of two adjacent columns of a live row.
 
     SQLite stores values without separators: "at 1" before an id that begins with "0" reads "at 10".
@@ -116,7 +116,7 @@ def _joined_by_chance(database: Database, tenants: Sequence[str], probes: Probes
     for tenant in tenants if len(probes) else ():
         with database.transaction(tenant, "read") as unit:
             joined = (("", b"".join(value for _, value in row)) for row in _rows(unit))
-            out |= {piece for _, piece in _found(probes, joined)}
+            out |= {piece for _, piece in _find_traces(probes, joined)}
     return out
 
 
@@ -128,7 +128,7 @@ def _pieces_in(path: Path, probes: Probes) -> Iterator[bytes]:
             tail = chunk[-SHINGLE_BYTES:]
 
 
-def _found(probes: Probes, located: Iterable[Located]) -> Iterator[tuple[str, bytes]]:
+def _find_traces(probes: Probes, located: Iterable[Located]) -> Iterator[tuple[str, bytes]]:
     """Return (place, probe) of each trace; many small bodies are scanned as one."""
     places: list[str] = []
     starts: list[int] = []
@@ -148,13 +148,13 @@ def _found(probes: Probes, located: Iterable[Located]) -> Iterator[tuple[str, by
     yield from look()
 
 
-def _counted(rows: Iterable[list[Located]], result: Scan) -> Iterator[Located]:
+def _count_rows(rows: Iterable[list[Located]], result: Scan) -> Iterator[Located]:
     for row in rows:
         result.rows += 1
         yield from row
 
 
-def _surviving(unit: Unit) -> Iterator[Located]:
+def _remaining_texts(unit: Unit) -> Iterator[Located]:
     """Return the texts that may legitimately remain: remaining payloads, and the names of live lanes."""
     parts = sa.select(payload_parts.c.body).where(
         payload_parts.c.tenant_id == unit.tenant, payload_parts.c.body.is_not(None)
@@ -196,7 +196,7 @@ def _rows(unit: Unit) -> Iterator[list[Located]]:
             *(_readable(column).label(f"value_{n}") for n, column in enumerate(told)),
         ).where(table.c.tenant_id == unit.tenant)
         for row in _stream(unit, query):
-            name = "/".join([table.name, *(_named(key) for key in row[: len(keys)])])
+            name = "/".join([table.name, *(_safe_key(key) for key in row[: len(keys)])])
             yield [
                 (f"{name}: {column.name}", _bytes(value))
                 for column, value in zip(told, row[len(keys) :], strict=True)
@@ -204,7 +204,7 @@ def _rows(unit: Unit) -> Iterator[list[Located]]:
             ]
 
 
-def _named(key: Any) -> str:
+def _safe_key(key: Any) -> str:
     """Return a key that is a number or a generated id; a caller's own key may be erased text."""
     return str(key) if isinstance(key, int) or _OWN_ID.fullmatch(str(key)) else "…"
 

@@ -44,14 +44,14 @@ MAX_WAITING: Final = 20_000
 
 
 @cache
-def _counted(dialect: str) -> sa.Select[Any]:
+def _counts_query(dialect: str) -> sa.Select[Any]:
     return sa.select(items.c.id, items.c.lane_id, items.c.data[USE]).where(
         items.c.tenant_id == sa.bindparam("t"), in_list(items.c.id, dialect)
     )
 
 
-def _adding() -> Any:
-    """Return SQLite's statement for each item: its first count, or an increment. PostgreSQL: `_at_once`."""
+def _sqlite_statement() -> Any:
+    """Return SQLite's statement for each item: its first count, or an increment. PostgreSQL: `_postgres_statements`."""
     first = sqlite.insert(usage).values(
         tenant_id=sa.bindparam("t"),
         lane_id=sa.bindparam("lane"),
@@ -64,11 +64,11 @@ def _adding() -> Any:
     return first.on_conflict_do_update(index_elements=list(usage.primary_key), set_=more)
 
 
-_MORE: Final = _adding()
+_MORE: Final = _sqlite_statement()
 
 
 @cache
-def _at_once() -> tuple[Any, Any]:
+def _postgres_statements() -> tuple[Any, Any]:
     """Return PostgreSQL's two statements, which avoid a round trip for each of 500 items.
 
     First the initial counts of items that were never counted here, then the increments. Rows are bound as one JSON
@@ -157,11 +157,11 @@ class Usage:
             with self.database.transaction(tenant, "derive", patient=patient) as unit:
                 _store(unit, mine.counts)
         except StorageBusy:
-            self._again(tenant, mine)
+            self._requeue(tenant, mine)
         except StorageError:
             return  # a store that cannot be written learns nothing either
 
-    def _again(self, tenant: str, mine: _PendingCounts) -> None:
+    def _requeue(self, tenant: str, mine: _PendingCounts) -> None:
         """Return counts to the queue, merged with those counted meanwhile."""
         with self._lock:
             newer = self._waiting.pop(tenant, _PendingCounts())
@@ -176,7 +176,7 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
     """Add counts to the stored ones. An item's first count starts from the count in the item itself."""
     for batch in batches(sorted(counts)):
         ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
-        rows = sorted(fetch(unit, _counted(unit.dialect), ids), key=itemgetter(1, 0))
+        rows = sorted(fetch(unit, _counts_query(unit.dialect), ids), key=itemgetter(1, 0))
         told = [
             {
                 "lane": lane_id,
@@ -188,7 +188,7 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
             for item, lane_id, said in rows
         ]
         if unit.dialect == "postgresql":
-            for statement in _at_once():
+            for statement in _postgres_statements():
                 run_one(unit, statement, {"t": unit.tenant, "rows": json.dumps(told)})
         elif told:
             run_each(unit, _MORE, [{"t": unit.tenant, **row} for row in told])

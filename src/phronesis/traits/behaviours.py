@@ -54,7 +54,7 @@ def begin_behaviours(work: ReflectionState, wishes: Iterable[NewBehavior]) -> No
         known = work.same_words(content) or _same_evidence(work, ids)
         if known is not None and is_trend(work.traits[known]) and len(ids) >= MIN_MEMORIES:
             ids, known = ids | work.supporting(known), None  # it replaces the trend
-        fresh = work.evidence(ids, but=_spent(work))
+        fresh = work.evidence(ids, but=_dissolved_evidence(work))
         if not content:
             work.refuse(NEW_BEHAVIOURS, NO_WORDS, "a behaviour says nothing")
         elif not ids:
@@ -72,7 +72,7 @@ def begin_behaviours(work: ReflectionState, wishes: Iterable[NewBehavior]) -> No
         else:
             made = work.begin(content, fresh, subtype="behavior", context=context_of(wish.context))
             work.count(made, fresh, "support", wish.quality_grade)
-            _take_up_trends(work, made)
+            _supersede_trends(work, made)
 
 
 def reinforce(work: ReflectionState, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
@@ -110,7 +110,7 @@ def _of_one_conversation(memories: Sequence[Item]) -> bool:
     return len(sessions) == len(days) == 1 and None not in sessions
 
 
-def _spent(work: ReflectionState) -> frozenset[str]:
+def _dissolved_evidence(work: ReflectionState) -> frozenset[str]:
     """Return the memories of behaviours that dissolved by decay: a new behaviour needs others."""
     return frozenset().union(
         *(
@@ -121,7 +121,7 @@ def _spent(work: ReflectionState) -> frozenset[str]:
     )
 
 
-def _take_up_trends(work: ReflectionState, made: str) -> None:
+def _supersede_trends(work: ReflectionState, made: str) -> None:
     """Supersede the trends that share at least half of their memories with the new behaviour."""
     own = work.supporting(made)
     for trait_id, trait in list(work.traits.items()):
@@ -152,15 +152,15 @@ def without_twins(
     again: list[Reinforcement] = []
     for place, (wish, twin) in enumerate(zip(fresh, twins, strict=True), start=len(known)):
         if twin in kept:
-            kept[twin] = _both(kept[twin], wish)
+            kept[twin] = _merge_operations(kept[twin], wish)
         elif twin is None or twin >= len(known):
             kept[place] = wish
-        elif _enough(wish) and is_trend(known[twin]):
+        elif _has_enough(wish) and is_trend(known[twin]):
             rows = material.evidence.get(known[twin].id, ())
-            kept[place] = _with(wish, [row.source_key for row in rows if row.polarity == "support"])
+            kept[place] = _with_evidence(wish, [row.source_key for row in rows if row.polarity == "support"])
         else:
-            again.append(_as_reinforcement(wish, known[twin]))
-    upgrades, refused = _once(likeness, tenant, wishes.upgrades, material.traits)
+            again.append(_to_reinforcement(wish, known[twin]))
+    upgrades, refused = _drop_repeated(likeness, tenant, wishes.upgrades, material.traits)
     return replace(
         wishes,
         new_trends=[one for one in kept.values() if isinstance(one, NewTrend)],
@@ -170,27 +170,27 @@ def without_twins(
     ), refused
 
 
-def _both(earlier: Fresh, later: Fresh) -> Fresh:
+def _merge_operations(earlier: Fresh, later: Fresh) -> Fresh:
     """Return one operation for two that say the same: the behaviour, if one of them is and has enough memories."""
-    if isinstance(earlier, NewTrend) and _enough(later):
-        return _with(later, earlier.evidence_ids)
-    return _with(earlier, later.evidence_ids)
+    if isinstance(earlier, NewTrend) and _has_enough(later):
+        return _with_evidence(later, earlier.evidence_ids)
+    return _with_evidence(earlier, later.evidence_ids)
 
 
-def _enough(wish: Fresh) -> bool:
+def _has_enough(wish: Fresh) -> bool:
     return isinstance(wish, NewBehavior) and len(set(wish.evidence_ids)) >= MIN_MEMORIES
 
 
-def _with(wish: Fresh, more: Iterable[str]) -> Fresh:
+def _with_evidence(wish: Fresh, more: Iterable[str]) -> Fresh:
     return replace(wish, evidence_ids=list(dict.fromkeys([*wish.evidence_ids, *more])))
 
 
-def _as_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
+def _to_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
     grade = {"quality_grade": wish.quality_grade} if isinstance(wish, NewBehavior) else {}
     return Reinforcement(trait_id=trait.id, new_evidence_ids=wish.evidence_ids, **grade)
 
 
-def _once(
+def _drop_repeated(
     likeness: TextSimilarity, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
 ) -> tuple[list[Upgrade], list[RefusedOperation]]:
     """Return the upgrades that say something new among traits of their subtype, and the refusals of the others."""
@@ -225,7 +225,7 @@ FEW: Final = 20
 
 def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
     """Return the links of new memories to earlier ones, oldest first, the most similar of each."""
-    weights = _weighed(memories)
+    weights = _word_weights(memories)
     holders: dict[str, list[int]] = {}
     out: list[Link] = []
     for n, memory in enumerate(memories):
@@ -269,7 +269,7 @@ def _nearest(
     ]
 
 
-def _weighed(memories: Sequence[Item]) -> list[dict[str, float]]:
+def _word_weights(memories: Sequence[Item]) -> list[dict[str, float]]:
     """Return each memory's word weights, normalised to length 1."""
     words = [Counter(tokenize(memory.content)) for memory in memories]
     found = Counter(word for counted in words for word in counted)

@@ -52,7 +52,7 @@ def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapp
         return changes
     ended = [
         Patch(trait.id, _dissolved(entry), "what supported it was taken back")
-        for trait in _bare(view, traits, going)
+        for trait in _unsupported_traits(view, traits, going)
         if trait.ended is None
     ]
     return replace(changes, dropped_evidence=(*changes.dropped_evidence, *going), patches=(*changes.patches, *ended))
@@ -65,7 +65,7 @@ def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
     return archived or patch.fields.get("ended") == "retracted"
 
 
-def _bare(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
+def _unsupported_traits(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
     """Return the traits that nothing supports without the withdrawn evidence."""
     dropped = {row.identity for row in going}
     left = view.evidence(traits)

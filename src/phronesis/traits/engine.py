@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from phronesis.index import projections
     from phronesis.index.projections import Projection
     from phronesis.store.lane_view import LaneView
-    from phronesis.traits import contradictions, opening, reflection, search
+    from phronesis.traits import contradictions, opening, policy_section, reflection, search
 else:
+    policy_section = lazy_module("phronesis.traits.policy_section")
     contradictions = lazy_module("phronesis.traits.contradictions")
     opening = lazy_module("phronesis.traits.opening")
     projections = lazy_module("phronesis.index.projections")
@@ -45,6 +46,7 @@ def _without_withdrawn(view: "LaneView", entry: "Entry", changes: "Changes", hel
 
 ENGINE: Final = Engine(
     name="traits",
+    policy=lambda: policy_section.TraitPolicy,
     parts=(
         Part(open=_open_reflection, verbs=("reflect",), components=("reflector",)),
         Part(open=_open_corrections, verbs=("correct_trait",)),

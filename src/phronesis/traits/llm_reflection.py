@@ -53,11 +53,11 @@ def build_prompt(
 ) -> ReflectionPrompt:
     """Return a prompt's data: as many new memories, earlier ones and traits as fit."""
     weighty = sorted(new, key=lambda memory: (-memory.importance, memory.recorded_at, memory.id))
-    fitting = _fitting(((memory.id, _memory(memory)) for memory in weighty), MAX_SHOWN)
+    fitting = _fit_texts(((memory.id, _memory(memory)) for memory in weighty), MAX_SHOWN)
     recent = {memory.id: fitting[memory.id] for memory in new if memory.id in fitting}
-    older = _fitting(((memory.id, _memory(memory)) for memory in earlier), MAX_EARLIER)
+    older = _fit_texts(((memory.id, _memory(memory)) for memory in earlier), MAX_EARLIER)
     sure = sorted(traits, key=lambda trait: (-(trait.confidence or 0.0), trait.id))
-    known = _fitting(((trait.id, _trait(trait)) for trait in sure), MAX_TRAITS)
+    known = _fit_texts(((trait.id, _trait(trait)) for trait in sure), MAX_TRAITS)
     boundary = choose_boundary(entry_id, [*recent.values(), *older.values(), *known.values()])
     lines = ["New memories:", boundary.turn('role="new"', "\n".join(recent.values()))]
     if older:
@@ -71,7 +71,7 @@ def shown_special(
 ) -> ReflectionPrompt:
     """Return a prompt's data on one trait with its supporting and contradicting memories, the latest if not all fit."""
     both = [
-        _fitting(((memory.id, _memory(memory)) for memory in listed[::-1]), MAX_EARLIER)
+        _fit_texts(((memory.id, _memory(memory)) for memory in listed[::-1]), MAX_EARLIER)
         for listed in (supporting, against)
     ]
     told = _trait(trait)
@@ -82,7 +82,7 @@ def shown_special(
     return ReflectionPrompt("\n".join(lines), [*both[0], *both[1]], [trait.id])
 
 
-def _fitting(texts: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
+def _fit_texts(texts: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, text in texts:
         room -= len(text) + 1
@@ -158,17 +158,17 @@ class ModelStrategy:
     ) -> StrategyResult:
         """Ask for the operations that follow from the new memories."""
         asked, earlier = self._earlier(bench, entry, material)
-        data = self._shown(entry, material, earlier)
+        data = self._make_prompt(entry, material, earlier)
         answer: Answer[ReflectionAnswer] = self.asker.ask(
             bench.tenant, Task(prompt("reflect"), data.data, ReflectionAnswer)
         )
-        thought = asked.plus(self._thought("reflect", self.asker, answer, data, material))
+        thought = asked.plus(self._strategy_result("reflect", self.asker, answer, data, material))
         found = None if answer.value is None else answer.value.wishes()
         error = None if answer.value is not None else _code(answer)
         return StrategyResult(
             wishes=found,
             made_by=self.name,
-            said=_numbered(thought.said),
+            said=_number_outcomes(thought.said),
             seen=thought.seen,
             stands_on=thought.stands_on,
             spent=thought.spent,
@@ -188,7 +188,7 @@ class ModelStrategy:
         )
         thought = StrategyResult(
             made_by=f"{asker.name} {PROMPT_VERSION}",
-            said=_said("special_reflection", asker, answer),
+            said=_answer_outcomes("special_reflection", asker, answer),
             seen=[*data.memories, trait_id],
             stands_on=[work.traits[trait_id].entry_id],
             spent=answer.spent,
@@ -203,17 +203,17 @@ class ModelStrategy:
         linked = [link.to_id for link in sorted(material.links, key=lambda link: -link.weight)]
         if self.questions is None:
             return StrategyResult(), [known[one] for one in dict.fromkeys(linked) if one in known]
-        data = self._shown(entry, material, [])
+        data = self._make_prompt(entry, material, [])
         answer: Answer[Questions] = self.questions.ask(
             bench.tenant, Task(prompt("reflect_questions"), data.data, Questions)
         )
-        thought = self._thought("questions", self.questions, answer, data, material)
+        thought = self._strategy_result("questions", self.questions, answer, data, material)
         asked = answer.value.questions if answer.value is not None else []
         ids = [one for question in asked for one in self.look(bench, question)[:FOUND]]
         return thought, [known[one] for one in dict.fromkeys([*ids, *linked]) if one in known]
 
     @staticmethod
-    def _shown(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> ReflectionPrompt:
+    def _make_prompt(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> ReflectionPrompt:
         new = [memory for memory in material.memories if memory.id in material.new]
         traits = [
             seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in open_traits(material)
@@ -221,16 +221,16 @@ class ModelStrategy:
         return build_prompt(entry.id, new, earlier, traits)
 
     @staticmethod
-    def _thought(
+    def _strategy_result(
         role: str, asker: StructuredClient, answer: Answer[Any], data: ReflectionPrompt, material: ReflectionInput
     ) -> StrategyResult:
         made = {material.traits[one].entry_id for one in data.traits}
         return StrategyResult(
-            said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made), spent=answer.spent
+            said=_answer_outcomes(role, asker, answer), seen=data.memories, stands_on=sorted(made), spent=answer.spent
         )
 
 
-def _said(role: str, asker: StructuredClient, answer: Answer[Any]) -> list[Outcome]:
+def _answer_outcomes(role: str, asker: StructuredClient, answer: Answer[Any]) -> list[Outcome]:
     bodies: list[Mapping[str, Any]] = [
         {
             "role": role,
@@ -244,7 +244,7 @@ def _said(role: str, asker: StructuredClient, answer: Answer[Any]) -> list[Outco
     return [Outcome(role=ANSWERS, made_by=asker.name, n=n, body=body) for n, body in enumerate(bodies)]
 
 
-def _numbered(said: Sequence[Outcome]) -> list[Outcome]:
+def _number_outcomes(said: Sequence[Outcome]) -> list[Outcome]:
     return [Outcome(role=one.role, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(said)]
 
 

@@ -10,6 +10,7 @@ from phronesis.store.eligible import ReadConditions
 from phronesis.traits import reflection
 from phronesis.traits.laws.strength import MEMORY_KINDS, Thresholds
 from phronesis.traits.llm_reflection import FOUND, ModelStrategy
+from phronesis.traits.policy_section import TraitPolicy
 from phronesis.traits.reflector import Reflector
 from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy
 from phronesis.traits.text_similarity import TextSimilarity
@@ -17,7 +18,7 @@ from phronesis.traits.text_similarity import TextSimilarity
 
 def open_reflection(platform: Platform) -> OpenEngine:
     """Open reflection: its verb, and what decides when it is due."""
-    own = platform.policy.traits
+    own = platform.policy.of(TraitPolicy).traits
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
     guard, similarity = Guard(own.sensitive), TextSimilarity(platform.embedders)
     mind = _strategy(platform, similarity)

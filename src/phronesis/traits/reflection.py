@@ -189,13 +189,17 @@ class ReflectionPreparer:
         guard = self.guard if decided is None else self.guard.clearing(partial(_is_harmless, decided, entry.id))
         thought = self.mind.wishes(bench, entry, material, lambda text: guard.of_trait(text, ()) is not None)
         if thought.wishes is None:
-            return [*outcomes, *withheld(self.guard, thought.said, refused=False), _skipped(self.mind.name, thought)]
+            return [
+                *outcomes,
+                *withheld(self.guard, thought.said, refused=False),
+                _skipped_outcome(self.mind.name, thought),
+            ]
         wishes, refused = sift(guard, thought.wishes, material)
         outcomes += withheld(self.guard, thought.said, refused=bool(refused))
         wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
         work = ReflectionState.of(material, entry, self.mind.origin, scope)
         carry_out(work, wishes)
-        specials, later = self._reconsidered(bench, entry, work, guard)
+        specials, later = self._reconsider_traits(bench, entry, work, guard)
         body = {
             **as_body(wishes),
             "links": [list(link) for link in material.links],
@@ -214,7 +218,7 @@ class ReflectionPreparer:
         first = sum(one.role == ANSWERS for one in outcomes)
         return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
 
-    def _reconsidered(
+    def _reconsider_traits(
         self, bench: PrepareContext, entry: Entry, work: ReflectionState, guard: Guard
     ) -> tuple[list[Outcome], StrategyResult]:
         """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
@@ -304,7 +308,7 @@ def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> Ref
     return due(learned, entry.recorded_at, thresholds, **asked)
 
 
-def _skipped(name: str, thought: StrategyResult) -> Outcome:
+def _skipped_outcome(name: str, thought: StrategyResult) -> Outcome:
     body: Mapping[str, Any] = {
         "error": thought.error,
         "spent": asdict(thought.spent),

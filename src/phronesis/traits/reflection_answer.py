@@ -116,7 +116,7 @@ class ReflectionAnswer(Form, title="Reflected"):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _says_something(cls, given: Any) -> Any:
+    def _check_not_empty(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and not given.keys() & cls.model_fields.keys():
             raise ValueError(f"must have the lists {', '.join(cls.model_fields)}")
         return given
@@ -150,12 +150,12 @@ class RevisionAnswer(Form, title="Special"):
 
     @pydantic.field_validator("new_content", mode="before")
     @classmethod
-    def _nothing_is_no_words(cls, given: Any) -> Any:
+    def _null_to_text(cls, given: Any) -> Any:
         return "" if given is None else given
 
     @pydantic.field_validator("split", mode="before")
     @classmethod
-    def _nothing_is_no_sides(cls, given: Any) -> Any:
+    def _null_to_list(cls, given: Any) -> Any:
         return [] if given is None else given
 
     def reconsidered(self) -> TraitRevision:

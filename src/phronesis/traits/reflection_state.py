@@ -70,7 +70,7 @@ class ReflectionState:
 
     def strength(self, trait_id: str) -> Strength:
         """Return a trait's strength."""
-        return fold_strength(self.traits[trait_id], self._sorted(trait_id))
+        return fold_strength(self.traits[trait_id], self._sorted_rows(trait_id))
 
     def known(self, trait_id: str) -> frozenset[str]:
         """Return the memories that a trait already counts, for or against."""
@@ -216,11 +216,11 @@ class ReflectionState:
             occurred_at=memory.occurred_at,
         )
 
-    def _sorted(self, trait_id: str) -> list[EvidenceRow]:
+    def _sorted_rows(self, trait_id: str) -> list[EvidenceRow]:
         return sorted(self.rows.get(trait_id, ()), key=lambda row: (row.recorded_at, row.identity))
 
     def _refold(self, trait_id: str) -> None:
-        self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], self._sorted(trait_id))
+        self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], self._sorted_rows(trait_id))
 
 
 def form_of(content: str) -> str:

@@ -43,7 +43,7 @@ class Reflector:
         """Return whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            learned = NewMemories(memories=0, importance=0) if lane is None else _learned(LaneView(unit, lane))
+            learned = NewMemories(memories=0, importance=0) if lane is None else _new_memories(LaneView(unit, lane))
         return due(learned, now, self.thresholds, **asked)
 
     def due_jobs(self, tenant: str, now: datetime) -> Iterator[Job]:
@@ -101,13 +101,17 @@ class Reflector:
             return False
         name = LaneName("user", lane.user_id)
         found = self.due(tenant, name, now, daily=True)
-        if not found or not (found.new_memories or self._has_traits(tenant, name)) or self._rests(tenant, name, now):
+        if (
+            not found
+            or not (found.new_memories or self._has_traits(tenant, name))
+            or self._is_resting(tenant, name, now)
+        ):
             return False
         payload = {"daily": True, **self.seen(tenant, name)}
         writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
         return True
 
-    def _rests(self, tenant: str, name: LaneName, now: datetime) -> bool:
+    def _is_resting(self, tenant: str, name: LaneName, now: datetime) -> bool:
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             failed = [] if lane is None else failed_since(LaneView(unit, lane))
@@ -134,7 +138,7 @@ class Reflector:
         return not_due(trigger.get("reason", "nothing_new"), trigger.get("value"))
 
 
-def _learned(view: LaneView) -> NewMemories:
+def _new_memories(view: LaneView) -> NewMemories:
     last: Item | None = last_cycle(view)
     since = None if last is None else last.recorded_at
     memories, importance = view.weight(MEMORY_KINDS, since=since)

@@ -82,22 +82,22 @@ class ReflectionInput:
 
 def last_cycle(view: LaneView) -> Item | None:
     """Return the last completed reflection that was not rolled back."""
-    return _completed(view.find(kinds=(CYCLE,)))
+    return _last_completed(view.find(kinds=(CYCLE,)))
 
 
 def failed_since(view: LaneView) -> list[datetime]:
     """Return the times of failed reflections since the last completed one, oldest first."""
     cycles = view.find(kinds=(CYCLE,))
-    done = _completed(cycles)
+    done = _last_completed(cycles)
     return [one.recorded_at for one in cycles[0 if done is None else cycles.index(done) + 1 :]]
 
 
 def scan(view: LaneView, entry: Entry) -> ReflectionInput:
     """Return the state of a lane before an entry."""
-    cycles = _held(view, (CYCLE,), entry, live=False)
-    last = _completed([cycle for cycle in cycles if cycle.live])
+    cycles = _held_items(view, (CYCLE,), entry, live=False)
+    last = _last_completed([cycle for cycle in cycles if cycle.live])
     memories = _memories(view, entry)
-    traits = {trait.id: trait for trait in _held(view, (TRAIT,), entry, live=False)}
+    traits = {trait.id: trait for trait in _held_items(view, (TRAIT,), entry, live=False)}
     return ReflectionInput(
         last=last,
         memories=memories,
@@ -108,7 +108,7 @@ def scan(view: LaneView, entry: Entry) -> ReflectionInput:
     )
 
 
-def _completed(cycles: Sequence[Item]) -> Item | None:
+def _last_completed(cycles: Sequence[Item]) -> Item | None:
     found = [cycle for cycle in cycles if cycle.data["status"] == "completed"]
     return found[-1] if found else None
 
@@ -116,10 +116,10 @@ def _completed(cycles: Sequence[Item]) -> Item | None:
 def _memories(view: LaneView, entry: Entry) -> list[Item]:
     """Return the memories that were live before an entry, even if they ended since."""
     there = view.lane.applied_seq < entry.seq
-    return [item for item in _held(view, MEMORY_KINDS, entry, live=there) if item.live]
+    return [item for item in _held_items(view, MEMORY_KINDS, entry, live=there) if item.live]
 
 
-def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> list[Item]:
+def _held_items(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> list[Item]:
     found = [item for item in view.find(kinds=kinds, live=live) if item.recorded_at < entry.recorded_at]
     return items_before(view, found, entry)
 

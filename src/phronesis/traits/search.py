@@ -137,14 +137,14 @@ class TraitBook:
                 return []
             known = {} if wanted.past else self.read.of(unit, lane)
             if which not in known:
-                known[which] = _listed(unit, lane, wanted, which)
+                known[which] = _list_traits(unit, lane, wanted, which)
             return list(known[which])
 
     def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
         """Return the trait of an item, as of a time."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
-            return _as_traits(unit, lane, [item], as_of)[0]
+            return _to_traits(unit, lane, [item], as_of)[0]
 
     def evidence(self, tenant: str, item: Item, as_of: int | None = None) -> list[TraitEvidence]:
         """Return the evidence for and against a trait, oldest first, each with its memory's text."""
@@ -188,14 +188,14 @@ def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime
         limit *= 2
 
 
-def _listed(unit: Unit, lane: Lane, wanted: ReadConditions, which: Filter) -> list[Trait]:
-    found = _found(unit, lane, wanted, which.stages)
-    traits = _as_traits(unit, lane, found, wanted.as_of) if found else []
+def _list_traits(unit: Unit, lane: Lane, wanted: ReadConditions, which: Filter) -> list[Trait]:
+    found = _find_traits(unit, lane, wanted, which.stages)
+    traits = _to_traits(unit, lane, found, wanted.as_of) if found else []
     kept = [trait for trait in traits if which.lets_through(trait)]
     return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
 
 
-def _found(unit: Unit, lane: Lane, wanted: ReadConditions, stages: Sequence[str]) -> list[Item]:
+def _find_traits(unit: Unit, lane: Lane, wanted: ReadConditions, stages: Sequence[str]) -> list[Item]:
     """Return the traits at these stages that are not sides, as of the requested times."""
     if wanted.as_of is None:
         found = live_by_stage(unit, lane, TRAIT, stages)
@@ -215,7 +215,7 @@ def _without_sides(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | N
     return [item for item in found if item.data.get("side_of") not in wholes]
 
 
-def _as_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Trait]:
+def _to_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Trait]:
     sides = live_at(unit, lane, {one for item in found for one in item.data.get("sides", ())}, as_of)
     every = [*found, *sides.values()]
     ids = [item.id for item in every]

@@ -78,8 +78,8 @@ class TextSimilarity:
         scores = vectors[len(known) :] @ vectors.T
         out: list[int | None] = []
         for n, row in enumerate(scores):
-            there = _likest(row, range(len(known)))
-            out.append(_likest(row, range(len(known), len(known) + n)) if there is None else there)
+            there = _most_similar(row, range(len(known)))
+            out.append(_most_similar(row, range(len(known), len(known) + n)) if there is None else there)
         return out
 
 
@@ -88,7 +88,7 @@ def seen_twice(own: Floats, beside: Floats) -> Floats:
     return side_by_side([(own, 1 - BESIDE), (beside, BESIDE)])
 
 
-def _likest(scores: Floats, places: range) -> int | None:
+def _most_similar(scores: Floats, places: range) -> int | None:
     best = max(places, key=scores.__getitem__, default=None)
     return best if best is not None and scores[best] > TWIN else None
 

@@ -156,7 +156,7 @@ def _refusal(work: ReflectionState, wish: Upgrade) -> tuple[str, str] | None:
     low = [trait for trait in members if _confidence(work, trait) < least]
     if low:
         return TOO_UNSURE, f"{len(low)} of its traits are below {least}"
-    if work.same_words(wish.new_content) is not None or _made_before(work, wish):
+    if work.same_words(wish.new_content) is not None or _was_made(work, wish):
         return KNOWN, "the same traits, or the same words, made one already"
     ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
     if work.taken_back(wish.new_content, ids, subtype=wish.new_subtype):
@@ -206,7 +206,7 @@ def _members(work: ReflectionState, wish: Upgrade) -> Sequence[Item]:
     return [trait for trait in listed if not trait.data.get(SIDES)]
 
 
-def _made_before(work: ReflectionState, wish: Upgrade) -> bool:
+def _was_made(work: ReflectionState, wish: Upgrade) -> bool:
     wanted = set(wish.from_trait_ids)
     return any(wanted <= set(trait.data.get("children", ())) for trait in work.traits.values())
 

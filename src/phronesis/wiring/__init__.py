@@ -2,15 +2,15 @@
 
 A part is made at its first use, and its modules are imported then: `searching` joins what searches, `answering` what
 composes, `interpreting` what writes. A store whose policy names what may be missing, such as a model, is opened whole
-(`_may_fail`), so that a mistake is an error of ``Memory.open``.
+(`may_fail`), so that a mistake is an error of ``Memory.open``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from phronesis.config import Policy, PolicySource, Settings, api_keys, load_settings
+from phronesis.config import Policy, PolicySource, Settings, api_keys
 from phronesis.core.lazy_loading import LazyMapping, lazy_module
 from phronesis.core.results import Check, DoctorReport
 from phronesis.core.timestamps import parse_moment, parse_zone
@@ -22,7 +22,7 @@ from phronesis.memory.runtime import Runtime
 from phronesis.store.database import connect
 from phronesis.store.migrate import open_schema
 from phronesis.store.model_calls import StoredLedger
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring.engines import find_engines, read_settings
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.models.token_counter import TokenCounter
-    from phronesis.reasoning.external_mirror import Mirror
     from phronesis.recall import browse, entities, scope_index
     from phronesis.recall.scope_index import ScopeIndexes
     from phronesis.store import context_impressions, usage
@@ -56,12 +55,6 @@ else:
     token_counter = lazy_module("phronesis.models.token_counter")
     usage = lazy_module("phronesis.store.usage")
 
-_ALWAYS_KNOWN: Final = ("auto", "generic")
-"""Builders of FACTS that need no plug-in."""
-
-_ALWAYS_THERE: Final = ("auto", "hashing", "none")
-"""Encoders of a policy that need no package."""
-
 
 def open_memory(
     url: str | None,
@@ -73,7 +66,7 @@ def open_memory(
     index: "OutsideIndex | None" = None,
 ) -> Memory:
     """Open a store and join the components over it; see ``Memory.open``. ``index`` overrides the policy's."""
-    settings = load_settings(url, tenant=tenant, policy=policy)
+    settings = read_settings(url, tenant=tenant, policy=policy)
     database = connect(settings.url)
     open_schema(database)
     time = _now if clock is None else _in_utc(clock)
@@ -82,7 +75,7 @@ def open_memory(
     counter = cache(partial(_load_counter, settings.policy))
 
     platform = Platform(
-        {"database": database, "settings": settings, "clock": time},
+        {"database": database, "settings": settings, "clock": time, "index": index},
         {
             "embedders": lambda: _searching.make_embedders(embedder, platform),
             "models": lambda: _make_models(settings, ledger, time, counter),
@@ -90,11 +83,12 @@ def open_memory(
             "indexes": _make_indexes,
             "redactor": lambda: redaction.Redactor(settings.policy.privacy.actions),
             "usage": lambda: usage.Usage(database),
+            "vectorizer": lambda: _interpreting.make_vectorizer(platform),
         },
     )
     engines = find_engines()
     parts = engines.opened_on(platform)
-    brought, others = _brought(parts)
+    brought, others = _component_makers(parts)
     components = Components(
         {
             "database": database,
@@ -105,31 +99,19 @@ def open_memory(
         },
         {
             **{name: partial(_absent, name) for name in Components.__annotations__},
-            **_reading(platform, counter, lambda: components),
-            **_writing(platform, counter, lambda: components, engines, parts),
-            "mirror": lambda: _make_mirror(platform, components, index),
+            **_reader_makers(platform, counter, lambda: components),
+            **_writer_makers(platform, counter, lambda: components, engines, parts),
             **brought,
         },
     )
-    if index is not None or _may_fail(settings.policy):
+    if index is not None or settings.policy.may_fail:
         platform.make_all()
         components.make_all()
         _ = [one.opened for one in parts]
     return Memory(Runtime(components, settings.tenant))
 
 
-def _may_fail(policy: Policy) -> bool:
-    """Return whether a policy names what may not be there: a model, a server, an index, a package."""
-    return bool(
-        policy.gateways
-        or policy.embedder not in _ALWAYS_THERE
-        or policy.reasoning.facts not in _ALWAYS_KNOWN
-        or policy.reasoning.index.backend != "native"
-        or policy.resources.remote is not None
-    )
-
-
-def _brought(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:
+def _component_makers(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:
     """Return what makes the components that engines bring for `Memory`, by name; and the other components."""
     brought = merge_parts((one.engine, dict.fromkeys(one.part.components, one)) for one in parts)
     makers = {name: partial(part.component, name) for name, part in brought.items()}
@@ -141,7 +123,7 @@ def _absent(name: str) -> Any:
     raise PluginBroken(f"no installed engine brings '{name}', which this call needs: install phronesis again")
 
 
-def _reading(
+def _reader_makers(
     platform: Platform, counter: "Callable[[], TokenCounter]", joined: Callable[[], Components]
 ) -> Mapping[str, Callable[[], Any]]:
     """Return what makes the components that read, by name."""
@@ -160,10 +142,11 @@ def _reading(
         "assembler": lambda: _answering.make_assembler(platform, joined(), counter),
         "budget": lambda: platform.policy.budget,
         "reviews": lambda: None,
+        "mirror": lambda: None,
     }
 
 
-def _writing(
+def _writer_makers(
     platform: Platform,
     counter: "Callable[[], TokenCounter]",
     joined: Callable[[], Components],
@@ -178,15 +161,8 @@ def _writing(
         "eraser": lambda: _interpreting.make_eraser(platform, joined()),
         "doctor": lambda: _interpreting.make_doctor(platform, joined(), counter, parts),
         "reindexer": lambda: _interpreting.make_reindexer(platform, engines),
-        "vectorizer": lambda: _interpreting.make_vectorizer(platform),
+        "vectorizer": lambda: platform.vectorizer,
     }
-
-
-def _make_mirror(platform: Platform, components: Components, index: "OutsideIndex | None") -> "Mirror | None":
-    """Return what keeps the external index in step: that of the call, else of the policy; None if there is none."""
-    if index is None and platform.policy.reasoning.index.backend == "native":
-        return None
-    return _searching.make_mirror(platform, components.vectorizer, index)
 
 
 def _make_indexes() -> "ScopeIndexes":
@@ -233,7 +209,7 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
     except InputError as error:
         if not (error.field or "").startswith("policy"):
             raise
-        return DoctorReport([_mistaken(str(line)) for line in error.details.get("mistakes", (error.message,))])
+        return DoctorReport([_mistake_check(str(line)) for line in error.details.get("mistakes", (error.message,))])
     except PhronesisError as error:
         found = doctor.check_of(error, "open", "mend what is told; until then the store cannot be used")
         if isinstance(error, StorageReadOnly) and url is not None and url.startswith(_SQLITE):
@@ -249,6 +225,6 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
         return DoctorReport([found])
 
 
-def _mistaken(line: str) -> Check:
+def _mistake_check(line: str) -> Check:
     remedy = "correct it there; what a policy may say is in docs/policies.md"
     return Check("policy", ok=False, detail=line, remedy=remedy, level="error", code="policy.invalid")

@@ -6,21 +6,34 @@ from phronesis.compose.assembly import Assembler, EvidencePlanner
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.compose.relevance_floor import RelevanceFloor
 from phronesis.compose.session_history import SummaryPolicy
-from phronesis.config import Policy
+from phronesis.config import Policy, read_key
 from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.engine.decisions import decider_of
 from phronesis.engine.plugin import Platform
 from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter
-from phronesis.recall import retrieval
 from phronesis.recall.planning.planner import Planner
 from phronesis.recall.planning.wordings import StoredNames
+from phronesis.recall.retrieval import PlanExecutor
+from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever
+from phronesis.resources.policy_section import ResourcePolicy
 from phronesis.wiring.searching import judge_of
 
 
-def make_retrieving(platform: Platform) -> retrieval.PlanExecutor:
-    """Return the executor of plans; it reranks the joint candidates itself."""
-    return retrieval.make_retrieving(platform.search, platform.policy, judge_of(platform))
+def make_retrieving(platform: Platform) -> PlanExecutor:
+    """Return the executor of plans over memory, resources, and the server that the policy names.
+
+    It reranks the joint candidates itself. InputError: the variable that holds the server's key is not set.
+    """
+    remote = platform.policy.of(ResourcePolicy).resources.remote
+    found: list[Retriever] = [MemoryRetriever(platform.search), ResourceRetriever(platform.search)]
+    if remote is not None:
+        key = read_key(
+            remote.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"
+        )
+        found.append(RemoteRetriever(remote.url, key, remote.timeout))
+    return PlanExecutor(found, platform.policy.fusion.rules(), judge_of(platform))
 
 
 def make_planner(platform: Platform) -> Planner:
@@ -59,11 +72,11 @@ def _core(policy: Policy) -> CorePolicy:
         policy.policies,
         own.items,
         own.due,
-        policy.conflict.disputes,
+        policy.of(ConversationPolicy).conflict.disputes,
         load_memory_types().keys_of_care(),
     )
 
 
 def _summary(policy: Policy) -> SummaryPolicy:
-    own = policy.summary
+    own = policy.of(ConversationPolicy).summary
     return SummaryPolicy(own.noted, own.said, own.opening)

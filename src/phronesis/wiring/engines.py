@@ -1,7 +1,8 @@
-"""The engines of the installed distributions, found by entry point."""
+"""The engines of the installed distributions, found by entry point, and the settings with their policies."""
 
 from functools import cache
 
+from phronesis.config import PolicySource, Settings, load_settings
 from phronesis.config.plugins import ENGINES, broken, find_plugins, load_plugin
 from phronesis.engine.plugin import Engine, EngineSet
 from phronesis.errors import PluginBroken
@@ -27,3 +28,8 @@ def find_engines() -> EngineSet:
             " checkout: pip install -e .)"
         )
     return EngineSet.of(found)
+
+
+def read_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
+    """Return the settings, whose policy has the sections of all engines; see ``load_settings``."""
+    return load_settings(url, tenant=tenant, policy=policy, form=find_engines().policy)

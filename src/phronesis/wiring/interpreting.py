@@ -70,7 +70,7 @@ def make_doctor(
         effective_policy(settings.policy, settings.origin),
         platform.clock,
         platform.redactor,
-        (external_mirror.index_check(components.mirror), *(check for one in parts for check in one.opened.checks)),
+        [check for one in parts for check in one.opened.checks],
     )
 
 

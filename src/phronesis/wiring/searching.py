@@ -2,26 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from phronesis.config import Policy, index_key
 from phronesis.config.policy_sections import Ranking
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import Platform
 from phronesis.models.embedders import Embedders, load_embedders
 
 if TYPE_CHECKING:
-    from phronesis.index import chroma
-    from phronesis.index.external_index import OutsideIndex
-    from phronesis.index.vectorizer import Vectorizer
     from phronesis.models.embedder import Embedder
     from phronesis.models.rerankers import Judge
-    from phronesis.reasoning import external_mirror, external_search
+    from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.recall import reranking, search
 else:
-    chroma = lazy_module("phronesis.index.chroma")
     reranking = lazy_module("phronesis.recall.reranking")
     search = lazy_module("phronesis.recall.search")
-    external_mirror = lazy_module("phronesis.reasoning.external_mirror")
     external_search = lazy_module("phronesis.reasoning.external_search")
 
 
@@ -51,20 +45,6 @@ def make_searcher(platform: Platform) -> "reranking.Search":
 def judge_of(platform: Platform) -> "Judge | None":
     """Return the policy's reranker; a policy without gateways has none."""
     return platform.models.judge() if platform.policy.gateways else None
-
-
-def make_mirror(platform: Platform, vectorizer: "Vectorizer", given: "OutsideIndex | None") -> "Mirror":
-    """Return what keeps an external index in step: the one given, else that of the policy."""
-    index = _outside(platform.policy) if given is None else given
-    return external_mirror.Mirror(platform.database, vectorizer, index)
-
-
-def _outside(policy: Policy) -> "OutsideIndex":
-    named, key = policy.reasoning.index, index_key(policy)
-    token = None if key is None else key.get_secret_value()
-    return chroma.Chroma(
-        path=named.path, url=named.url, collection=named.collection, token=token, timeout=named.timeout
-    )
 
 
 def _formulas(own: Ranking) -> "search.Formulas":

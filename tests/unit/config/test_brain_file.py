@@ -1,12 +1,14 @@
 """A brain.yml: what it holds, and the line of everything that is wrong in it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from phronesis.config import Gateway, Policy, load_settings
+from phronesis.config import Gateway
 from phronesis.config.brain_file import MAX_DEPTH
 from phronesis.errors import InputError
+from phronesis.wiring.engines import read_settings
 
 EXAMPLE = """\
 # What we decided.
@@ -64,9 +66,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def load(content: str | bytes) -> Policy:
+def load(content: str | bytes) -> Any:
     Path("brain.yml").write_bytes(content if isinstance(content, bytes) else content.encode())
-    return load_settings("sqlite://", tenant=None, policy="brain.yml").policy
+    return read_settings("sqlite://", tenant=None, policy="brain.yml").policy
 
 
 def refused(content: str | bytes) -> InputError:
@@ -145,7 +147,7 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
     (folder / "folder.yml").mkdir()
     for path, says in cases:
         with pytest.raises(InputError) as told:
-            load_settings("sqlite://", tenant=None, policy=path)
+            read_settings("sqlite://", tenant=None, policy=path)
         assert says in told.value.message
         assert told.value.field == "policy"
 

@@ -7,8 +7,9 @@ from typing import Any
 import pydantic
 import pytest
 
-from phronesis.config import Policy, effective_policy, load_settings
+from phronesis.config import effective_policy
 from phronesis.core.results import PolicyValue
+from phronesis.wiring.engines import find_engines, read_settings
 
 FILE = """\
 version: 1
@@ -32,7 +33,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(policy: Any = None) -> dict[str, PolicyValue]:
-    settings = load_settings("sqlite://", tenant=None, policy=policy)
+    settings = read_settings("sqlite://", tenant=None, policy=policy)
     found = effective_policy(settings.policy, settings.origin)
     assert len({one.path for one in found}) == len(found)
     return {one.path: one for one in found}
@@ -64,7 +65,7 @@ def test_what_a_call_or_a_variable_gives_says_so(monkeypatch: pytest.MonkeyPatch
     found = rows({"gates": {"user": 0.5}})
     assert (found["gates.user"].source, found["gates.tool"].source) == ("argument", "default")
     assert (found["embedder"].value, found["embedder"].source) == ("hashing", "PHRONESIS_EMBEDDER")
-    assert rows(Policy(extraction=False))["extraction"].source == "argument"
+    assert rows(find_engines().policy.model_validate({"extraction": False}))["extraction"].source == "argument"
 
 
 def test_no_key_is_among_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_no_key_is_among_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert "hunter2" not in json.dumps([one.to_dict() for one in rows(path).values()])
     secrets = [
         name
-        for part in _parts(Policy)
+        for part in _parts(find_engines().policy)
         for name, field in part.model_fields.items()
         if "Secret" in str(field.annotation) or name in {"api_key", "token", "password"}
     ]

@@ -9,16 +9,16 @@ from typing import Any
 import pydantic
 import pytest
 
-from phronesis.config import Policy, load_settings
+from phronesis.config import Policy
 from phronesis.errors import InputError
+from phronesis.wiring.engines import find_engines, read_settings
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "brain.schema.json"
-REMEDY = "write it again: json.dumps(Policy.model_json_schema(), indent=2) and a line end"
 LOCAL = {"kind": "ollama"}
 
 
-def load(policy: Any) -> Policy:
-    return load_settings("sqlite://", tenant=None, policy=policy).policy
+def load(policy: Any) -> Any:
+    return read_settings("sqlite://", tenant=None, policy=policy).policy
 
 
 def refused(policy: Any) -> InputError:
@@ -36,7 +36,7 @@ def with_role(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_policy_survives_its_own_dump() -> None:
-    policy = load(Policy.model_json_schema()["examples"][0])
+    policy = load(find_engines().policy.model_json_schema()["examples"][0])
     assert load(policy.model_dump()) == policy
     assert load(json.loads(policy.model_dump_json())) == policy
     assert load(policy) is policy
@@ -135,10 +135,6 @@ def test_pydantic_itself_shows_no_value() -> None:
     with pytest.raises(pydantic.ValidationError) as told:
         Policy.model_validate(with_gateway(api_key="hunter2"))
     assert "hunter2" not in str(told.value)
-
-
-def test_the_schema_in_the_documents_is_that_of_the_code() -> None:
-    assert SCHEMA.read_text("utf-8") == json.dumps(Policy.model_json_schema(), indent=2) + "\n", REMEDY
 
 
 def test_the_schema_describes_every_field_and_its_examples_are_policies() -> None:

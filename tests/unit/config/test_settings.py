@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from phronesis.config import Policy, api_keys, check_tenant, load_settings, settings
+from phronesis.config import Policy, api_keys, check_tenant, settings
 from phronesis.errors import InputError
+from phronesis.wiring.engines import find_engines, read_settings
 
 POLICY: dict[str, Any] = {
     "gateways": {
@@ -65,19 +66,19 @@ def test_the_data_folder_is_the_platforms(tmp_path: Path, monkeypatch: pytest.Mo
             assert DATA_FOLDER(platform) == tmp_path / "given" / "phronesis"
 
 
-def load(policy: Any = None) -> Policy:
-    return load_settings("sqlite://", tenant=None, policy=policy).policy
+def load(policy: Any = None) -> Any:
+    return read_settings("sqlite://", tenant=None, policy=policy).policy
 
 
 def test_the_url_is_the_argument_then_the_environment_then_the_users_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert load_settings(None, tenant=None).url == f"sqlite:///{tmp_path / 'data' / 'memory.db'}"
+    assert read_settings(None, tenant=None).url == f"sqlite:///{tmp_path / 'data' / 'memory.db'}"
     assert (tmp_path / "data").is_dir()
     monkeypatch.setenv("PHRONESIS_URL", "postgresql+psycopg://db/x")
-    assert load_settings(None, tenant=None).url == "postgresql://db/x"
-    assert load_settings("sqlite://", tenant="acme").url == "sqlite://"
-    assert load_settings("sqlite://", tenant="acme").tenant == check_tenant("acme")
+    assert read_settings(None, tenant=None).url == "postgresql://db/x"
+    assert read_settings("sqlite://", tenant="acme").url == "sqlite://"
+    assert read_settings("sqlite://", tenant="acme").tenant == check_tenant("acme")
 
 
 def test_what_is_no_policy_is_refused_unshown() -> None:
@@ -93,7 +94,7 @@ def test_the_environment_names_a_policy_when_none_is_given(brain: Path, monkeypa
     assert load().embedder == "hashing"
     assert load({}).embedder == "auto"
     monkeypatch.setenv("PHRONESIS_POLICY", "")
-    assert load() == Policy()
+    assert load() == find_engines().policy()
     monkeypatch.setenv("PHRONESIS_POLICY", "nowhere.yml")
     with pytest.raises(InputError, match=r"nowhere\.yml: there is no such file"):
         load()

@@ -26,7 +26,7 @@ from phronesis.store.log import stage_lane
 
 NAMES = [
     *("schema", "synchronous", "journal_mode", "secure_delete", "writable", "space", "clock", "imports", "chain"),
-    *("secrets", "pending", "failed", "degraded", "embedder", "vectors", "index", "extraction", "tokens"),
+    *("secrets", "pending", "failed", "degraded", "embedder", "vectors", "extraction", "index", "tokens"),
     *(f"role.{role}" for role in ROLES),
     "spending",
 ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from phronesis.config import Policy
+from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.retention_policy import WITHHELD, terms_of, withheld_in
 from phronesis.core.entries import Outcome
 from phronesis.core.proposals import Proposal
@@ -16,7 +16,7 @@ def proposal(text: str, quote: str, key: str = "likes", kind: str = "preference"
 
 
 def terms(**policy: Any) -> Any:
-    return terms_of(Policy.model_validate(policy))
+    return terms_of(ConversationPolicy.model_validate(policy))
 
 
 def test_what_is_never_taken_up() -> None:

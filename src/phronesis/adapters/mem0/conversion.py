@@ -69,7 +69,7 @@ class CallScope:
 
 def parse_call_scope(ids: Mapping[str, Any], namespace: str) -> CallScope:
     """Validate the ids among ``ids``; InputError if there is none, or one is empty or contains a space."""
-    found = {name: _checked(ids.get(name), name) for name in NAMES}
+    found = {name: _check_id(ids.get(name), name) for name in NAMES}
     if not any(found.values()):
         raise InputError(
             "At least one of 'user_id', 'agent_id', or 'run_id' must be provided (in search and get_all as filters)",
@@ -80,7 +80,7 @@ def parse_call_scope(ids: Mapping[str, Any], namespace: str) -> CallScope:
 
 def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> dict[str, Any]:
     """Convert mem0's filters to Phronesis' own, without the ids."""
-    parts = [_translated({name: wanted for name, wanted in given.items() if name not in NAMES})]
+    parts = [_translate_filters({name: wanted for name, wanted in given.items() if name not in NAMES})]
     if not show_expired:
         parts.append({"OR": [{f"metadata.{EXPIRES}": None}, {f"metadata.{EXPIRES}": {"gte": today.isoformat()}}]})
     return {"AND": [part for part in parts if part]}
@@ -103,7 +103,7 @@ def without_ids(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (metadata or {}).items() if name not in (*NAMES, "actor_id")}
 
 
-def _checked(value: Any, name: str) -> str | None:
+def _check_id(value: Any, name: str) -> str | None:
     if value is None:
         return None
     text = str(value).strip()
@@ -112,13 +112,13 @@ def _checked(value: Any, name: str) -> str | None:
     return text
 
 
-def _translated(filters: Mapping[str, Any]) -> dict[str, Any]:
+def _translate_filters(filters: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, wanted in filters.items():
         if name in _LOGIC:
             if not isinstance(wanted, list) or not wanted:
                 raise InputError(f"{name} operator requires a list of conditions", field="filters")
-            out[name] = [_translated(one) for one in wanted]
+            out[name] = [_translate_filters(one) for one in wanted]
         elif name == "user_id":
             raise InputError("user_id stands beside the other filters, not inside AND, OR or NOT", field="filters")
         else:

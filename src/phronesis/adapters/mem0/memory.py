@@ -122,7 +122,7 @@ class Memory:
         asked, most = _older(filters, top_k, kwargs)
         if not most:
             return {"results": []}
-        found = self.phronesis.get_all(**self._asked(asked, show_expired=show_expired), limit=most)
+        found = self.phronesis.get_all(**self._search_arguments(asked, show_expired=show_expired), limit=most)
         return {"results": [conversion.to_mem0_memory(item) for item in found]}
 
     def search(
@@ -155,7 +155,7 @@ class Memory:
         if not most:
             return {"results": []}
         found = self.phronesis.search(
-            query, **self._asked(asked, show_expired=show_expired), limit=most, explain=explain
+            query, **self._search_arguments(asked, show_expired=show_expired), limit=most, explain=explain
         )
         results = []
         for one, score in zip(found, _shares([one.score for one in found]), strict=True):
@@ -182,13 +182,13 @@ class Memory:
             changed = {**(changed or {}), EXPIRES: expiry(expiration_date)}
         if words is None and changed is None:
             raise InputError("At least one of text, metadata, or expiration_date must be provided.", field="text")
-        self.phronesis.update(self._there(memory_id).id, content=words, metadata=changed)
+        self.phronesis.update(self._get_live(memory_id).id, content=words, metadata=changed)
         self._make_findable()
         return {"message": conversion.UPDATED}
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """Archive a memory."""
-        self.phronesis.delete(self._there(memory_id).id)
+        self.phronesis.delete(self._get_live(memory_id).id)
         return {"message": conversion.DELETED}
 
     def delete_all(
@@ -200,7 +200,7 @@ class Memory:
             with suppress(NotFound):  # nothing was ever stored for them
                 self.phronesis.items.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
         else:
-            self._delete(self._everything(of.reading))
+            self._delete(self._all_items(of.reading))
         return {"message": conversion.ALL_DELETED}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
@@ -213,13 +213,13 @@ class Memory:
 
     def reset(self) -> None:
         """Archive all memories of the tenant."""
-        self._delete(self._everything({"across": "tenant"}))
+        self._delete(self._all_items({"across": "tenant"}))
 
     def chat(self, query: str) -> None:
         """Raise NotImplementedError, as mem0 does."""
         raise NotImplementedError("Chat function not implemented yet.")
 
-    def _asked(self, filters: Mapping[str, Any], *, show_expired: bool) -> dict[str, Any]:
+    def _search_arguments(self, filters: Mapping[str, Any], *, show_expired: bool) -> dict[str, Any]:
         of = parse_call_scope(filters, self._namespace)
         today = self.phronesis.admin.components.clock().date()
         wanted = filters_of(filters, show_expired=show_expired, today=today)
@@ -232,7 +232,7 @@ class Memory:
         except PhronesisError as error:  # the memory is in the log, and found by its words
             _LOG.warning("vectors are made later: %s", error.message)
 
-    def _everything(self, scope: Mapping[str, Any]) -> Iterator[Item]:
+    def _all_items(self, scope: Mapping[str, Any]) -> Iterator[Item]:
         cursor = None
         while True:
             page = self.phronesis.get_all(**scope, kinds=KINDS, limit=_PAGE, cursor=cursor)
@@ -245,7 +245,7 @@ class Memory:
         for item in items:
             self.phronesis.delete(item.id)
 
-    def _there(self, memory_id: str) -> Item:
+    def _get_live(self, memory_id: str) -> Item:
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
             if item.live:
@@ -260,10 +260,10 @@ def _messages(given: Any) -> list[dict[str, Any]]:
     members = [given] if isinstance(given, Mapping) else given
     if not isinstance(members, list):
         raise InputError("messages must be str, dict, or list[dict]", field="messages")
-    return [dict(one) for one in members if isinstance(one, Mapping) and one.get("content") and _spoken(one)]
+    return [dict(one) for one in members if isinstance(one, Mapping) and one.get("content") and _is_spoken(one)]
 
 
-def _spoken(message: Mapping[str, Any]) -> bool:
+def _is_spoken(message: Mapping[str, Any]) -> bool:
     return message.get("role") not in (None, "system")
 
 

@@ -92,7 +92,7 @@ class Guard:
 
     def topic(self, text: str) -> Finding | None:
         """Return what a text speaks of, the team's words before the topics; None: nothing sensitive."""
-        return self._forbidden(text) or self._found(text, STATED)
+        return self._forbidden(text) or self._find_topic(text, STATED)
 
     def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
         """Return why a trait must not be inferred; None: it may.
@@ -101,16 +101,18 @@ class Guard:
         topic, when half or more of the evidence does, of whatever topics, of which the most frequent is named, and
         when the evidence together hints at one.
         """
-        said = self._forbidden(content) or self._found(content, HINTED)
+        said = self._forbidden(content) or self._find_topic(content, HINTED)
         if said is not None:
             return said
-        found = [one for text in evidence if (one := self._forbidden(text) or self._found(text, HINTED)) is not None]
+        found = [
+            one for text in evidence if (one := self._forbidden(text) or self._find_topic(text, HINTED)) is not None
+        ]
         if found and 2 * len(found) >= len(evidence):
             ((topic, _),) = Counter(one.topic for one in found).most_common(1)
             return next(one for one in found if one.topic == topic)
-        return self._hinted(evidence) if len(evidence) > 1 else None
+        return self._find_hinted_topic(evidence) if len(evidence) > 1 else None
 
-    def _hinted(self, evidence: Sequence[str]) -> Finding | None:
+    def _find_hinted_topic(self, evidence: Sequence[str]) -> Finding | None:
         """Return the topic that texts hint at together."""
         total: Counter[str] = Counter()
         for text in evidence:
@@ -118,7 +120,7 @@ class Guard:
         topic, chance = max(total.items(), key=lambda one: one[1], default=("", 0.0))
         return Finding(topic) if chance >= HINTED * len(evidence) else None
 
-    def _found(self, text: str, least: float) -> Finding | None:
+    def _find_topic(self, text: str, least: float) -> Finding | None:
         chances = self._chances(text)
         if chances is None:
             return self._known_word(text)

@@ -117,26 +117,26 @@ def fit_answer(answer: Answer, budget: int, count: Callable[[str], int]) -> Answ
     if _size(answer, count) <= budget:
         return answer
     kept = {name: list(getattr(answer, name)) for name in LISTS}
-    sizes = {name: [count(_dumped(one)) + 1 for one in members] for name, members in kept.items()}
-    bare = _size(_cut(answer, {name: [] for name in LISTS}), count)
+    sizes = {name: [count(_dump_json(one)) + 1 for one in members] for name, members in kept.items()}
+    bare = _size(_cut_answer(answer, {name: [] for name in LISTS}), count)
     if bare > budget:
         raise InputError(f"token_budget: {bare} tokens are taken by an answer that lists nothing", field="token_budget")
-    while bare + sum(map(sum, sizes.values())) > budget or _size(_cut(answer, kept), count) > budget:
+    while bare + sum(map(sum, sizes.values())) > budget or _size(_cut_answer(answer, kept), count) > budget:
         longest = max(LISTS, key=lambda name: sum(sizes[name]))
         kept[longest].pop()
         sizes[longest].pop()
-    return _cut(answer, kept)
+    return _cut_answer(answer, kept)
 
 
-def _cut(answer: Answer, kept: dict[str, list[object]]) -> Answer:
+def _cut_answer(answer: Answer, kept: dict[str, list[object]]) -> Answer:
     missing = {name: len(getattr(answer, name)) - len(members) for name, members in kept.items()}
     left_out = {name: number for name, number in missing.items() if number}
     return replace(answer, **kept, left_out=left_out)  # type: ignore[arg-type]  # the names are those of its lists
 
 
 def _size(answer: Answer, count: Callable[[str], int]) -> int:
-    return count(_dumped(answer))
+    return count(_dump_json(answer))
 
 
-def _dumped(value: object) -> str:
+def _dump_json(value: object) -> str:
     return json.dumps(as_json(value), ensure_ascii=False)

@@ -121,9 +121,9 @@ class Grouper:
         """Return the groups of at least two of ``rows``, each sorted, ordered by their first member."""
         rows = np.unique(rows)
         found: list[list[int]] = []
-        for part in self._within_reach(rows):
+        for part in self._reachable_groups(rows):
             found += self._split(part)
-        return sorted(self._mended([group for group in found if len(group) > 1]))
+        return sorted(self._merge_fragments([group for group in found if len(group) > 1]))
 
     def alike(self, rows: Rows) -> Floats:
         """Return a square matrix of similarity between events, in units of the threshold."""
@@ -143,12 +143,12 @@ class Grouper:
         if len(rows) == 1:
             return [rows]
         if len(rows) > MAX_COMPARED:
-            return [rows]  # `_within_reach` has narrowed it down as far as it goes
+            return [rows]  # `_reachable_groups` has narrowed it down as far as it goes
         own = self.bonds.among(members)
         found = average_link(self.alike(members), threshold=1.0, together=own.together, apart=own.apart)
         return [[rows[n] for n in group] for group in found]
 
-    def _mended(self, groups: list[list[int]]) -> list[list[int]]:
+    def _merge_fragments(self, groups: list[list[int]]) -> list[list[int]]:
         """Merge fragments of one group, unless a cannot-link pair keeps them apart."""
         large = [n for n, group in enumerate(groups) if len(group) >= FRAGMENT]
         owner = {row: n for n in large for row in groups[n]}
@@ -166,7 +166,7 @@ class Grouper:
                 n = root[n]
             return n
 
-        for (one, other), closest in _touching(owner, self.neighbours):
+        for (one, other), closest in _touching_pairs(owner, self.neighbours):
             if closest < UNBROKEN * min(inside[one], inside[other]):
                 continue
             first, second = sorted((find(one), find(other)))
@@ -186,7 +186,7 @@ class Grouper:
         apart = rows[:, None] != others[None, :]
         return float(alike[apart].mean())
 
-    def _within_reach(self, rows: Rows) -> list[list[int]]:
+    def _reachable_groups(self, rows: Rows) -> list[list[int]]:
         return within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together)
 
 
@@ -212,7 +212,7 @@ def within_reach(
     return out
 
 
-def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
+def _touching_pairs(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
     """Return the pairs of groups that contain neighbours of each other, with the similarity."""
     rows = np.array(sorted(owner), dtype=np.int64)
     nearest, scores = neighbours.lists(rows)
@@ -311,15 +311,17 @@ def intersect_groups(first: Sequence[Sequence[int]], second: Sequence[Sequence[i
 
 def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the groups that do not nearly equal a known one; they may be subsets of one."""
-    return _unlike(groups, known, within=True)
+    return _distinct_groups(groups, known, within=True)
 
 
 def distinct_groups(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the groups that neither nearly equal nor are subsets of a known one."""
-    return _unlike(groups, known, within=False)
+    return _distinct_groups(groups, known, within=False)
 
 
-def _unlike(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool) -> list[list[int]]:
+def _distinct_groups(
+    groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool
+) -> list[list[int]]:
     """Return the groups that nearly equal neither a known one nor one before them, the largest first."""
     out: list[list[int]] = []
     holders: dict[int, list[frozenset[int]]] = {}

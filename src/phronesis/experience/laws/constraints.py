@@ -106,9 +106,9 @@ def bans_of(constraints: Sequence[Any], terms_of: TermsOf) -> tuple[list[Ban], l
     """
     bans: list[Ban] = []
     unread: list[str] = []
-    for constraint in _checked(constraints, "constraints"):
+    for constraint in _check_rules(constraints, "constraints"):
         named = constraint if isinstance(constraint, str) else ", ".join(constraint)
-        found = _ruled_out(constraint) if isinstance(constraint, str) else list(constraint)
+        found = _forbidden_phrases(constraint) if isinstance(constraint, str) else list(constraint)
         read = [Ban(named, phrase, names) for phrase in found if (names := _names(phrase, terms_of))]
         bans += read
         if not read:
@@ -118,7 +118,9 @@ def bans_of(constraints: Sequence[Any], terms_of: TermsOf) -> tuple[list[Ban], l
 
 def clauses_of(text: str, terms_of: TermsOf) -> list[frozenset[str]]:
     """Return the terms of each clause of a text, without what it says was not done."""
-    return [terms for clause in _CLAUSE.split(text[:MAX_SCANNED]) if (terms := frozenset(terms_of(_affirmed(clause))))]
+    return [
+        terms for clause in _CLAUSE.split(text[:MAX_SCANNED]) if (terms := frozenset(terms_of(_drop_negations(clause))))
+    ]
 
 
 def preference_score(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[frozenset[str]]], float]:
@@ -127,9 +129,9 @@ def preference_score(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[
     "prefer X" and "X" count for it, "avoid X" and "最好不用 X" against; each preference has the same weight.
     """
     wishes: list[tuple[float, Sequence[frozenset[str]]]] = []
-    for wish in _checked(preferences, "preferences"):
+    for wish in _check_rules(preferences, "preferences"):
         texts = [wish] if isinstance(wish, str) else list(wish)
-        unwanted = [one for text in texts for one in _ruled_out(text)] if isinstance(wish, str) else texts
+        unwanted = [one for text in texts for one in _forbidden_phrases(text)] if isinstance(wish, str) else texts
         if unwanted:
             wishes += [(-1.0, _names(one, terms_of)) for one in unwanted]
         else:
@@ -148,18 +150,20 @@ def preference_score(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[
 
 def as_texts(constraints: Any, *, field: str) -> list[str]:
     """Return constraints as readable texts. InputError, which names ``field``, for an invalid one."""
-    return [rule if isinstance(rule, str) else f"must not: {', '.join(rule)}" for rule in _checked(constraints, field)]
+    return [
+        rule if isinstance(rule, str) else f"must not: {', '.join(rule)}" for rule in _check_rules(constraints, field)
+    ]
 
 
-def _checked(given: Sequence[Any], field: str) -> list[str | tuple[str, ...]]:
+def _check_rules(given: Sequence[Any], field: str) -> list[str | tuple[str, ...]]:
     if isinstance(given, str | Mapping):
         given = [given]
     if not isinstance(given, list | tuple) or len(given) > MAX_RULES:
         raise InputError(f"{field} must be a list of at most {MAX_RULES} texts", field=field)
-    return [_one(rule, field) for rule in given]
+    return [_check_rule(rule, field) for rule in given]
 
 
-def _one(rule: object, field: str) -> str | tuple[str, ...]:
+def _check_rule(rule: object, field: str) -> str | tuple[str, ...]:
     if isinstance(rule, Mapping) and set(rule) == {MUST_NOT}:
         phrases = rule[MUST_NOT]
         listed = (phrases,) if isinstance(phrases, str) else tuple(phrases) if isinstance(phrases, list | tuple) else ()
@@ -178,7 +182,7 @@ def _is_phrase(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip(_EDGES)) and len(value) <= MAX_PHRASE
 
 
-def _ruled_out(text: str) -> list[str]:
+def _forbidden_phrases(text: str) -> list[str]:
     """Return the phrases that a text forbids."""
     out = []
     for clause in _clauses_that_list(text):
@@ -222,7 +226,7 @@ def _names(phrase: str, terms_of: TermsOf) -> list[frozenset[str]]:
     return out
 
 
-def _affirmed(clause: str) -> str:
+def _drop_negations(clause: str) -> str:
     """Return a clause without its negated parts, each up to where the alternative begins."""
     masked = _NO_NEGATION.sub(lambda match: " " * len(match.group()), clause)
     out, place = [], 0

@@ -114,7 +114,7 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
     for row in evidence:
         if matter_of(row.polarity) is not None:
             said.setdefault(row.part, []).append(row)
-    rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
+    rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in _counted_rows(evidence)]
     members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
     # A success relabelled as unknown counts for neither side.
     counter = [
@@ -131,15 +131,15 @@ def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str
     return [(one.id, round_stored(one.weight)) for one in sides(pattern.label, evidence).members]
 
 
-def _counted(evidence: Sequence[EvidenceRow]) -> Iterator[EvidenceRow]:
+def _counted_rows(evidence: Sequence[EvidenceRow]) -> Iterator[EvidenceRow]:
     return (row for row in evidence if row.part == "" and row.polarity in ("support", "contra"))
 
 
-def _own(evidence: Sequence[EvidenceRow]) -> FeedbackWeights:
-    return heard(_on(evidence, ""))
+def _own_weights(evidence: Sequence[EvidenceRow]) -> FeedbackWeights:
+    return heard(_judgements_on(evidence, ""))
 
 
-def _on(evidence: Sequence[EvidenceRow], part: str) -> list[EvidenceRow]:
+def _judgements_on(evidence: Sequence[EvidenceRow], part: str) -> list[EvidenceRow]:
     return [row for row in evidence if row.part == part and matter_of(row.polarity) is not None]
 
 
@@ -147,14 +147,14 @@ def _heaviest(one: WeightedEvent) -> tuple[float, str]:
     return (-one.weight, one.id)
 
 
-def _said(voices: FeedbackWeights) -> dict[str, Any]:
+def _feedback_fields(voices: FeedbackWeights) -> dict[str, Any]:
     given = voices.useful or voices.not_useful
     return {FEEDBACK: voices.to_data(), USEFULNESS: round_stored(usefulness(voices)) if given else None}
 
 
 def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return an event's label and confidence: as decided, or as judged since."""
-    voices = _own(evidence)
+    voices = _own_weights(evidence)
     decided = item.data.get(DECIDED) or {
         "label": item.label,
         "signals": item.data.get("signals"),
@@ -168,13 +168,13 @@ def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any
         "label": label,
         "data.signals": list(signals) if signals else None,
         "confidence": round_stored(confidence_after_feedback(base, voices)),
-        **_said(voices),
+        **_feedback_fields(voices),
     }
 
 
 def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return a pattern's confidence, success rate, counterexamples, and sums of judgements."""
-    voices, found = _own(evidence), sides(item.label, evidence)
+    voices, found = _own_weights(evidence), sides(item.label, evidence)
     believed = [one.label for one in (*found.members, *found.counter) if not one.voices.doubted]
     rate = success_rate(believed.count(SUCCESS), sum(label in (SUCCESS, "failure") for label in believed))
     base = borne(sum(one.weight for one in found.members), sum(one.weight for one in found.counter))
@@ -185,19 +185,19 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
         "confidence": round_stored(confidence_after_feedback(base, voices)),
         "data.success_rate": rate,
         "data.counterexamples": counter,
-        **_said(voices),
+        **_feedback_fields(voices),
     }
 
 
 def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return a principle's confidence, by its patterns, the events against it, and judgements."""
-    voices = _own(evidence)
+    voices = _own_weights(evidence)
     weights = {"support": 0.0, "contra": 0.0}
-    for row in _counted(evidence):
-        weights[row.polarity] += _left(row, evidence)
+    for row in _counted_rows(evidence):
+        weights[row.polarity] += _remaining_weight(row, evidence)
     base = borne(weights["support"], weights["contra"])
     latest = max(
-        (row for row in _on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
+        (row for row in _judgements_on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
         key=lambda row: (row.recorded_at, row.identity),
         default=None,
     )
@@ -205,17 +205,17 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
     return {
         "confidence": round_stored(confidence_after_feedback(base, voices)),
         f"data.{CONFIRMED}": agreed or None,
-        **_said(voices),
+        **_feedback_fields(voices),
     }
 
 
-def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
+def _remaining_weight(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
     """Return a pattern's weight in a principle after the judgements on it and its events since it was counted.
 
     A row on the part that the pattern is weighs the event's share of it; the pattern's own row, all of it.
     """
     by_source: dict[str | None, list[EvidenceRow]] = {}
-    for said in _on(evidence, row.source_key):
+    for said in _judgements_on(evidence, row.source_key):
         if said.recorded_at > row.recorded_at:
             by_source.setdefault(said.source_item_id, []).append(said)
     left, lost = max(0.0, row.weight), 0.0

@@ -168,7 +168,7 @@ class FeedbackWeights:
 def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
     """Return the weighted sums of judgements; of an actor's on one matter only the latest counts."""
     latest: dict[tuple[str, str], EvidenceRow] = {}
-    for row in sorted(rows, key=_when):
+    for row in sorted(rows, key=_row_order):
         matter = matter_of(row.polarity)
         if matter is not None:
             latest[matter, row.source_key] = row
@@ -177,7 +177,7 @@ def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
     for row in latest.values():
         if row.polarity in sums:
             sums[row.polarity] += HUMAN_WEIGHT if row.origin == "human" else MACHINE_WEIGHT
-    last = max(labels, key=_when, default=None)
+    last = max(labels, key=_row_order, default=None)
     voices = FeedbackWeights(
         useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT]
     )
@@ -203,5 +203,5 @@ def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
     return [replace(row, item_id=pattern, part=row.item_id, source_item_id=row.item_id)]
 
 
-def _when(row: EvidenceRow) -> tuple[datetime, tuple[str, str, str, str]]:
+def _row_order(row: EvidenceRow) -> tuple[datetime, tuple[str, str, str, str]]:
     return (row.recorded_at, row.identity)

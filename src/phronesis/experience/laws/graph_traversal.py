@@ -94,7 +94,7 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
             node = nodes.get(link.far)
             if node is None:
                 continue
-            strength = start.strength * link.weight * _kept(start.node.layer, node.layer)
+            strength = start.strength * link.weight * _edge_share(start.node.layer, node.layer)
             if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):
                 level[node.id] = ReachedNode(node, strength, hop, start.node.id, link.type)
         front = _best(list(level.values()), wide)
@@ -111,7 +111,7 @@ def _likely(told: Sequence[tuple[Link, ReachedNode]], count: int) -> list[str]:
     return sorted(newest_first, key=lambda one: -strongest[one])[:count]
 
 
-def _kept(near: int, far: int) -> float:
+def _edge_share(near: int, far: int) -> float:
     if ARTIFACT in (near, far):
         return THROUGH
     return SAME if near == far else CROSS

@@ -87,7 +87,7 @@ FIELDS: Final = tuple(f.name for f in fields(NEI))
 
 def checked_nei(given: object, *, now: datetime) -> dict[str, Any]:
     """Validate an experience and return it as an entry stores it. InputError names the field and the remedy."""
-    said = _said(given)
+    said = _given_fields(given)
     for name in ("attempt", "source_ref"):
         if said.get(name) in (None, ""):
             raise InputError(f"{name} is missing: {REMEDY}", field=name)
@@ -104,10 +104,10 @@ def checked_nei(given: object, *, now: datetime) -> dict[str, Any]:
     for name in ("payload", "observations"):
         if said.get(name) is not None:
             out[name] = plain(said[name], field=name)
-    return out | _placed(said, now) | _hinted(said) | _origins(said, out)
+    return out | _parse_place(said, now) | _parse_hints(said) | _origins(said, out)
 
 
-def _said(given: object) -> dict[str, Any]:
+def _given_fields(given: object) -> dict[str, Any]:
     if isinstance(given, NEI):
         return given.to_mapping()
     if not isinstance(given, Mapping):
@@ -120,7 +120,7 @@ def _said(given: object) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _placed(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def _parse_place(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if "occurred_at" in said:
         out["occurred_at"] = isoformat(parse_past(said["occurred_at"], field="occurred_at", now=now))
@@ -140,7 +140,7 @@ def _placed(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     return out
 
 
-def _hinted(said: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_hints(said: Mapping[str, Any]) -> dict[str, Any]:
     hints = said.get("hints")
     if hints is None:
         return {}

@@ -162,7 +162,7 @@ class TermCosine:
             first = int(others.min())
             found = self._with_all(rows, first)[:, in_a_row(others - first)]
         else:
-            found = np.array(self._among(rows, others), dtype=np.float32).reshape(len(rows), len(others))
+            found = np.array(self._cosines_among(rows, others), dtype=np.float32).reshape(len(rows), len(others))
         np.clip(found, 0.0, 1.0, out=found)
         out: Floats = np.sqrt(found, out=found)
         return out
@@ -200,7 +200,7 @@ class TermCosine:
                     postings.add_to(own, terms, weights, first)
         return found
 
-    def _among(self, rows: Rows, others: Rows) -> list[Floats]:
+    def _cosines_among(self, rows: Rows, others: Rows) -> list[Floats]:
         """Return the cosines with a few rows, without using postings."""
         held = [self._held(other) for other in others.tolist()]
         ends = np.cumsum([0, *(len(terms) for terms, _ in held)])

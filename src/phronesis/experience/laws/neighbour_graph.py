@@ -58,13 +58,13 @@ class _Lists:
 
         None of ``others`` is in these lists yet, and the listed ones have smaller row numbers.
         """
-        least = np.maximum(_reached_by(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
-        place, other = np.nonzero(_reaching(scores, least))
+        least = np.maximum(_reached_score(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
+        place, other = np.nonzero(_reaching_mask(scores, least))
         owners, own = np.unique(place, return_inverse=True)
         owned = np.concatenate((np.repeat(np.arange(len(owners)), KEPT), own))
         named = np.concatenate((self.nearest[rows[owners]].ravel(), others[other]))
         alike = np.concatenate((self.scores[rows[owners]].ravel(), scores[place, other]))
-        order = np.argsort(_falling(owned, alike), kind="stable")
+        order = np.argsort(_falling_keys(owned, alike), kind="stable")
         counts = np.bincount(owned, minlength=len(owners))
         best = order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < KEPT].reshape(-1, KEPT)
         self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
@@ -190,7 +190,7 @@ class Neighbours:
         return out
 
 
-def _reached_by(scores: Floats, count: int) -> Floats:
+def _reached_score(scores: Floats, count: int) -> Floats:
     """Return for each row a score that at least ``count`` of its scores reach, and few more, by block maxima."""
     if not scores.shape[1]:
         return np.full(len(scores), -np.inf, np.float32)
@@ -201,7 +201,7 @@ def _reached_by(scores: Floats, count: int) -> Floats:
     return out
 
 
-def _reaching(scores: Floats, least: Floats) -> _Masks:
+def _reaching_mask(scores: Floats, least: Floats) -> _Masks:
     """Return which scores of each row reach its ``least``; of many equal ones, such as zeros, the first."""
     out: _Masks = scores >= least[:, None]
     crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
@@ -211,7 +211,7 @@ def _reaching(scores: Floats, least: Floats) -> _Masks:
     return out
 
 
-def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
+def _falling_keys(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
     """Return integer keys that rise with the owner and, within one, fall as the scores rise, by their bits."""
     bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
@@ -258,7 +258,7 @@ def average_link(
     where = list(range(size))
     for first, second in together:
         one, other = sorted((where[first], where[second]))
-        if one != other and not _torn(likeness[one, other]):
+        if one != other and not _is_torn(likeness[one, other]):
             _join(likeness, groups, one, other)
             where = [one if place == other else place for place in where]
     while size:
@@ -269,7 +269,7 @@ def average_link(
     return sorted(sorted(group) for group in groups.values())
 
 
-def _torn(value: float) -> bool:
+def _is_torn(value: float) -> bool:
     """Return whether two clusters contain a cannot-link pair: it makes their average far negative."""
     return value < float(_FORBIDDEN) / 1e6
 

@@ -122,7 +122,7 @@ def _of_mapping(said: Mapping[Any, Any], depth: int, long_errors: bool) -> Itera
     counts = {"failed": 0, "passed": 0}
     for key, value in list(said.items())[:_MEMBERS]:
         name = str(key)[:_SHORT].strip().casefold().replace("-", "_").replace(" ", "_")
-        number = _whole(value)
+        number = _count_of(value)
         if number is not None and name in _FAILED:
             counts["failed"] += number
             if number > 0:
@@ -133,12 +133,12 @@ def _of_mapping(said: Mapping[Any, Any], depth: int, long_errors: bool) -> Itera
             if depth:
                 yield from _of_mapping(value, depth - 1, long_errors)
         else:
-            yield from _of_member(name, value, number, long_errors)
+            yield from _member_signals(name, value, number, long_errors)
     if counts["passed"] > 0 and counts["failed"] <= 0:
         yield ("success", f"{counts['passed']} passed", MEASURED)
 
 
-def _of_member(name: str, value: object, number: int | None, long_errors: bool) -> Iterator[Signal]:
+def _member_signals(name: str, value: object, number: int | None, long_errors: bool) -> Iterator[Signal]:
     """Yield the signal of one member that is no count."""
     if isinstance(value, bool):
         if name in _YES:
@@ -157,13 +157,13 @@ def _of_member(name: str, value: object, number: int | None, long_errors: bool) 
         if value:
             yield ("failure", f"{len(value)} {_noun(name, len(value))}", SAID)
     elif isinstance(value, str) and (name in _STATUS or name in _YES or name in _NO):
-        yield from _of_word(value, f"{name}: ", MEASURED)
+        yield from _word_signals(value, f"{name}: ", MEASURED)
 
 
 def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
     """Yield the signals of a line: ``name: value``, an exit code, counts, a status, an error."""
     text = said[:_SCANNED]
-    word = list(_of_word(text, "", SAID))
+    word = list(_word_signals(text, "", SAID))
     if word:
         yield from word
         return
@@ -185,7 +185,7 @@ def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
         yield ("failure", _short(text), SAID)
 
 
-def _of_word(said: str, before: str, strength: float) -> Iterator[Signal]:
+def _word_signals(said: str, before: str, strength: float) -> Iterator[Signal]:
     plain = _plain(said)
     word = plain.replace(" ", "_")
     if word in SUCCESS_WORDS:
@@ -204,7 +204,7 @@ def _noun(name: str, count: int) -> str:
     return "exceptions" if name.startswith("exception") else "failed"
 
 
-def _whole(value: object) -> int | None:
+def _count_of(value: object) -> int | None:
     """Return a count; None for other values, including ``True``."""
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None

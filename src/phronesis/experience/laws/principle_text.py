@@ -128,7 +128,7 @@ def _signature(
     read = events[:MAX_READ]
     terms = Counter(term for event in read for term in set(terms_of("\n".join(_texts(event)))))
     least = max(2.0, SHARED_BY * len(read))
-    shared = _whole({term: count for term, count in terms.items() if count >= least})
+    shared = _drop_partial_terms({term: count for term, count in terms.items() if count >= least})
     heavy = sorted(((count * rarity(term), term) for term, count in shared.items()), key=lambda one: (-one[0], one[1]))
     artifacts = Counter(artifact for event in events for artifact in event.artifacts)
     families = Counter(event.family for event in events if event.family)
@@ -143,7 +143,7 @@ def _signature(
     return {name: value for name, value in slots.items() if value}
 
 
-def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+def _drop_partial_terms(counts: Mapping[str, int]) -> dict[str, int]:
     """Remove the Chinese terms that are part of a longer one which as many members have."""
     long = [term for term in counts if _CHINESE.match(term)]
     parts = {
@@ -264,7 +264,7 @@ def word(drawn: PrincipleDraft) -> Wording:
 def say(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
     """Return a principle as text; the evidence is worded by rules, whatever the wording."""
     speak = PhraseFiller(speaks_chinese(drawn))
-    watch_out, counterexamples = _watch_out(drawn, speak)
+    watch_out, counterexamples = _warnings(drawn, speak)
     return PrincipleText(
         condition=wording.condition,
         action=wording.action,
@@ -272,7 +272,7 @@ def say(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
         watch_out=speak.listed([_plain(wording.watch_out), *watch_out]),
         cost=_cost(cost_of(drawn), speak),
         risk=_risk(risk_of(drawn), speak),
-        avoid=_avoided(drawn),
+        avoid=_avoided_attempts(drawn),
         counterexamples=counterexamples,
         support=evidence_counts(drawn),
         outcome=drawn.lead.outcome,
@@ -291,13 +291,13 @@ def narrow_wording(drawn: PrincipleDraft, wording: Wording) -> Wording:
 def _condition(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     lead = drawn.lead
     goal = speak("goal", _plain(lead.goal)) if lead.goal else ""
-    about = _shared(drawn)
+    about = _shared_names(drawn)
     slot = "" if drawn.slot is None else _slot(drawn.slot, speak)
     told = speak.listed([_plain(lead.situation), goal, speak("about", speak.named(about)) if about else "", slot])
     return told or speak("doing", _plain(first_sentences(lead.events[0].attempt)))
 
 
-def _shared(drawn: PrincipleDraft) -> list[str]:
+def _shared_names(drawn: PrincipleDraft) -> list[str]:
     """Return what most supporting patterns share: families, artifacts, then terms if there is no situation."""
     needed = len(drawn.support) / 2
     names = [[*one.families, *(name.partition(":")[2] for name in one.artifacts)] for one in drawn.support]
@@ -331,12 +331,12 @@ def _evidence(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     return speak("worked" if outcome == SUCCESS else "failed", right, len(events), sources, named)
 
 
-def _avoided(drawn: PrincipleDraft) -> list[str]:
+def _avoided_attempts(drawn: PrincipleDraft) -> list[str]:
     avoided = drawn.support if drawn.lead.outcome == FAILURE else drawn.avoided
     return [_plain(first_sentences(one.events[0].attempt)) for one in avoided[:MAX_NAMED]]
 
 
-def _watch_out(drawn: PrincipleDraft, speak: PhraseFiller) -> tuple[list[str], list[dict[str, Any]]]:
+def _warnings(drawn: PrincipleDraft, speak: PhraseFiller) -> tuple[list[str], list[dict[str, Any]]]:
     """Return what to avoid and what contradicts the principle, in words and as references."""
     told = []
     if drawn.lead.outcome == SUCCESS:

@@ -157,9 +157,9 @@ class _AdviceCollector:
         """Add what a principle recommends or warns of."""
         advice = Advice(
             attempt=record.action,
-            why=_joined(record.condition, record.because),
+            why=_join_texts(record.condition, record.because),
             score=found.score,
-            lesson=_joined(record.watch_out, record.risk),
+            lesson=_join_texts(record.watch_out, record.risk),
             evidence=found.events,
             patterns=tuple(record.patterns),
             principles=(record.id,),
@@ -218,7 +218,7 @@ class _AdviceCollector:
         clauses = clauses_of(words, self._terms_of) if self._bans else []
         broken = [ban for ban in self._bans if ban.met_by(clauses)]
         if broken:
-            if self._first("excluded", advice.attempt):
+            if self._is_first("excluded", advice.attempt):
                 ban = broken[0]
                 self.out.excluded.append(
                     Excluded(
@@ -226,20 +226,20 @@ class _AdviceCollector:
                     )
                 )
             return False
-        if self._first("recommended", advice.attempt):
+        if self._is_first("recommended", advice.attempt):
             self.out.recommended.append(advice)
         return True
 
     def _avoid(self, advice: Advice) -> None:
         """Warn of what failed, and recommend its lesson."""
-        if self._first("avoid", advice.attempt):
+        if self._is_first("avoid", advice.attempt):
             self.out.avoid.append(advice)
         if advice.lesson and not advice.principles:
             why = ("从失败中得知：" if is_chinese(advice.attempt) else "learned from a failure: ") + advice.attempt
             learned = replace(advice, attempt=advice.lesson, why=why, lesson="", success_rate={})
             self._recommend(learned, learned.attempt)
 
-    def _first(self, where: str, attempt: str) -> bool:
+    def _is_first(self, where: str, attempt: str) -> bool:
         """Return whether an attempt is not empty and not listed there yet."""
         key = (where, _key(attempt))
         if not key[1] or key in self._told:
@@ -264,5 +264,5 @@ def _parts(recommendation: str) -> tuple[str, str]:
     return " ".join(doing), lesson
 
 
-def _joined(*texts: str) -> str:
+def _join_texts(*texts: str) -> str:
     return " ".join(text for text in texts if text)

@@ -111,7 +111,7 @@ class EditDistance(_Pairwise):
     """1 - Levenshtein distance / the longer length, over the first `MAX_EDITED` characters; 1 for two empty texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__(texts, _unedited)
+        super().__init__(texts, _edit_similarity)
 
 
 class DisjointSets:
@@ -150,7 +150,7 @@ def _products(asked: Floats, against: Floats) -> Floats:
     return out
 
 
-def _unedited(first: str, second: str) -> float:
+def _edit_similarity(first: str, second: str) -> float:
     one, other = first[:MAX_EDITED], second[:MAX_EDITED]
     if one == other:
         return 1.0
@@ -229,7 +229,7 @@ class AtLeast:
         """Return each pair that reaches the threshold."""
         alike = metric.matrix(rows, rows)
         found = np.argwhere(np.triu(alike >= self.threshold, 1))
-        return _sorted(rows, alike, [(int(one), int(other)) for one, other in found])
+        return _sort_links(rows, alike, [(int(one), int(other)) for one, other in found])
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ class Nearest:
             for other in best[n]
             if alike[n, other] >= self.threshold
         }
-        return _sorted(rows, alike, pairs)
+        return _sort_links(rows, alike, pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class Clusters:
                 alike = metric.matrix(members, members)
                 centre = centre_of(alike)
                 pairs = [(min(n, centre), max(n, centre)) for n in range(len(members)) if n != centre]
-                out += _sorted(members, alike, pairs)
+                out += _sort_links(members, alike, pairs)
         return sorted(out)
 
 
@@ -303,7 +303,7 @@ def centre_of(alike: Floats) -> int:
     return int(np.argmax(alike.sum(axis=1) - np.diag(alike)))
 
 
-def _sorted(rows: Rows, alike: Floats, pairs: "set[tuple[int, int]] | list[tuple[int, int]]") -> list[Link]:
+def _sort_links(rows: Rows, alike: Floats, pairs: "set[tuple[int, int]] | list[tuple[int, int]]") -> list[Link]:
     out = []
     for one, other in pairs:
         first, second = sorted((int(rows[one]), int(rows[other])))

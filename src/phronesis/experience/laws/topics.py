@@ -167,13 +167,13 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
     A failure whose action is perhaps that of a success supports none with it; unknown outcomes support none.
     """
     known = sorted((one for one in topic if one.outcome in KNOWN), key=lambda one: (-one.mass, one.id))
-    opposed = [(one, other) for one in known for other in known if _opposed(one, other, repeats, SAME_ACTION)]
-    losing = _losing(opposed)
+    opposed = [(one, other) for one in known for other in known if _are_opposed(one, other, repeats, SAME_ACTION)]
+    losing = _losing_ids(opposed)
     standing = [one for one in known if one.id not in losing]
     if not standing:
         return []
     worked = [one for one in standing if one.outcome == SUCCESS]
-    apart = [one for one in standing if any(_opposed(one, other, repeats, UNCLEAR) for other in worked)]
+    apart = [one for one in standing if any(_are_opposed(one, other, repeats, UNCLEAR) for other in worked)]
     support = worked + [one for one in standing if one.outcome == FAILURE and one not in apart]
     against = [one for one in known if one.id in losing]
     slots = {}
@@ -182,32 +182,32 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
         slot = distinguishing_slot(one.events, others, terms)
         if slot is not None:
             slots[one.id] = slot
-    broad = PrincipleDraft(support=support, against=against, counter=_loose(support, known, repeats), slots=slots)
-    beside = [PrincipleDraft(support=[one], counter=_loose([one], known, repeats)) for one in apart]
+    broad = PrincipleDraft(support=support, against=against, counter=_contrary(support, known, repeats), slots=slots)
+    beside = [PrincipleDraft(support=[one], counter=_contrary([one], known, repeats)) for one in apart]
     narrow = [PrincipleDraft(support=[one], slot=slots[one.id], refines=0) for one in against if one.id in slots]
     return [broad, *beside, *narrow]
 
 
-def _opposed(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
+def _are_opposed(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
     """Return whether two patterns of different outcomes have the same action, by either's events."""
     if one.outcome == other.outcome:
         return False
-    return _repeated(one, other, repeats, border) or _repeated(other, one, repeats, border)
+    return _is_repeated(one, other, repeats, border) or _is_repeated(other, one, repeats, border)
 
 
-def _repeated(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
+def _is_repeated(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
     again = sum(repeats.get((event.id, other.id), 0.0) >= border for event in one.events)
     return again > 0 and again >= OPPOSED * len(one.events)
 
 
-def _losing(opposed: Sequence[tuple[PatternInput, PatternInput]]) -> set[str]:
+def _losing_ids(opposed: Sequence[tuple[PatternInput, PatternInput]]) -> set[str]:
     """Return, of all patterns that contradict each other, those of the side with fewer sources; failures in a tie."""
     sides = {outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN}
     weaker = FAILURE if sum(sides[SUCCESS].values()) >= sum(sides[FAILURE].values()) else SUCCESS
     return set(sides[weaker])
 
 
-def _loose(support: Sequence[PatternInput], known: Sequence[PatternInput], repeats: Repeats) -> list[L1Event]:
+def _contrary(support: Sequence[PatternInput], known: Sequence[PatternInput], repeats: Repeats) -> list[L1Event]:
     """Return the events outside of the topic's patterns that contradict a supporting pattern."""
     counted = {event.id for one in known for event in one.events}
     found = {

@@ -100,17 +100,17 @@ def _episodes(transcript: Transcript) -> list[_Episode]:
         if message.role == "system":
             setting = message.text.strip()[:_RESULT]
         elif message.role == "user":
-            following = _heard(now, message) if now is not None else message.text.strip()
+            following = _process_user(now, message) if now is not None else message.text.strip()
             if following:
                 episodes.append(_Episode(following, situation=setting))
         elif now is not None and message.role == "assistant":
-            _answered(now, message)
+            _process_assistant(now, message)
         elif now is not None:
-            _returned(now, message)
+            _process_result(now, message)
     return [episode for episode in episodes if episode.attempts]
 
 
-def _heard(episode: _Episode, message: Message) -> str:
+def _process_user(episode: _Episode, message: Message) -> str:
     """Process a user message after attempts: a verdict on the last one, and perhaps the next request."""
     text = message.text.strip()
     if not episode.attempts:
@@ -140,7 +140,7 @@ def _heard(episode: _Episode, message: Message) -> str:
     return text
 
 
-def _answered(episode: _Episode, message: Message) -> None:
+def _process_assistant(episode: _Episode, message: Message) -> None:
     """Process an assistant message and its tool calls."""
     text = message.text.strip()
     why = reasons(text)
@@ -157,7 +157,7 @@ def _answered(episode: _Episode, message: Message) -> None:
         episode.attempts.append(_Attempt(text, message.start, message.end, message.at, episode.situation))
 
 
-def _returned(episode: _Episode, message: Message) -> None:
+def _process_result(episode: _Episode, message: Message) -> None:
     """Assign a tool result to the call that it answers, else to the first open one."""
     first = message.answers or next(iter(episode.waiting), "")
     attempt = episode.waiting.pop(first, None)

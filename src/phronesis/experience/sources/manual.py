@@ -97,7 +97,7 @@ def _drafts(raw: RawText) -> Iterator[Draft]:
         if entry.tries:
             tries = [one for one in entry.tries if one["attempt"].text]
             for seq, one in enumerate(tries, start=1):
-                yield _of_try(raw, entry, one, index, (f"{made}#{n}", seq) if len(tries) > 1 else None)
+                yield _draft_of(raw, entry, one, index, (f"{made}#{n}", seq) if len(tries) > 1 else None)
         elif not entry.labelled:
             for told in entry.loose:
                 yield _of_paragraph(entry, told, index)
@@ -126,7 +126,7 @@ def _entries(text: str) -> Iterator[_Entry]:
                 entry = _Entry(by_headings=entry.by_headings)
             entry.by_headings = entry.by_headings or heading is not None
             open_told = _FieldText([words + bare[_LINE:]] if words else [], start, end)
-            _put(entry, open_field, open_told)
+            _set_field(entry, open_field, open_told)
         elif heading or _RULE.match(short):
             if heading or not _underlines(entry, open_told, short):
                 yield entry
@@ -138,7 +138,7 @@ def _entries(text: str) -> Iterator[_Entry]:
             elif open_told is not None:
                 open_told.words.append("")
         else:
-            open_told = _more(entry, open_told, bare, start, end, field_open=open_field is not None)
+            open_told = _append_line(entry, open_told, bare, start, end, field_open=open_field is not None)
         start = end + 1
     yield entry
 
@@ -169,7 +169,7 @@ def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | N
     return (name, match[2].strip()) if name is not None else None
 
 
-def _put(entry: _Entry, name: Field, told: _FieldText) -> None:
+def _set_field(entry: _Entry, name: Field, told: _FieldText) -> None:
     """Add a field to the entry, or to its last attempt once there is one."""
     if name == "attempt":
         entry.tries.append({name: told})
@@ -179,7 +179,9 @@ def _put(entry: _Entry, name: Field, told: _FieldText) -> None:
         entry.shared.setdefault(name, told)
 
 
-def _more(entry: _Entry, told: _FieldText | None, line: str, start: int, end: int, *, field_open: bool) -> _FieldText:
+def _append_line(
+    entry: _Entry, told: _FieldText | None, line: str, start: int, end: int, *, field_open: bool
+) -> _FieldText:
     """Append a line to the open field or paragraph, else begin a paragraph."""
     bullet = _BULLET.match(line[:_LINE])
     if told is not None and (field_open or not bullet):
@@ -191,7 +193,7 @@ def _more(entry: _Entry, told: _FieldText | None, line: str, start: int, end: in
     return made
 
 
-def _of_try(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place: tuple[str, int] | None) -> Draft:
+def _draft_of(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place: tuple[str, int] | None) -> Draft:
     told = {**entry.shared, **one}
     texts: dict[str, Any] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
     before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
@@ -199,7 +201,7 @@ def _of_try(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place:
         texts["situation"] = before
     if entry.title and "goal" not in texts:
         texts["goal"] = entry.title
-    judged = _judged(told.get("label"), texts)
+    judged = _outcome_of(told.get("label"), texts)
     own = [part for name, part in told.items() if name in one or (place is None or place[1] == 1)]
     begin, end = min(part.start for part in own), max(part.end for part in own)
     return Draft(
@@ -221,7 +223,7 @@ def _day(raw: RawText, told: _FieldText | None) -> datetime | None:
     return moment_of(raw, stamp[0] if len(stamp[0]) > len("2026-01-01") else f"{stamp[0]}T00:00")
 
 
-def _judged(label: _FieldText | None, texts: dict[str, str]) -> OutcomeLabel:
+def _outcome_of(label: _FieldText | None, texts: dict[str, str]) -> OutcomeLabel:
     """Return the written label, else that of the result's words, else that of the attempt's."""
     if label is not None:
         said = label.text.casefold().strip(" .。*_")

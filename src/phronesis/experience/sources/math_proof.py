@@ -246,7 +246,7 @@ def _attempts(text: str) -> Iterator[_Attempt]:
         if block.role == "other":
             statement = None
         elif block.role == "statement" or (block.role == "wish" and done):
-            statement, done = _stated(text, block), False
+            statement, done = _statement_block(text, block), False
             behind = block.end if block.latex else statement.end
             if _skip(text, behind, block.until) < block.until:
                 for piece in _pieces(text, behind, behind, block.until, statement):
@@ -259,7 +259,7 @@ def _attempts(text: str) -> Iterator[_Attempt]:
             yield from pieces
 
 
-def _stated(text: str, block: Block) -> Block:
+def _statement_block(text: str, block: Block) -> Block:
     """Return a statement's block without later paragraphs."""
     if block.latex:
         return replace(block, end=max(block.body, text.rfind("\\end", block.body, block.end)))
@@ -282,18 +282,18 @@ def _pieces(
         body = max(start, body)
         while at < len(failures) and failures[at][0] < body:
             at += 1
-        cut = _again(text, failures, (at, last), end, ends_well=done is not None)
+        cut = _find_restart(text, failures, (at, last), end, ends_well=done is not None)
         if cut is None:
             break
-        yield _Attempt(start, body, _trimmed(text, start, cut), statement, failures[at], None)
+        yield _Attempt(start, body, _trim_end(text, start, cut), statement, failures[at], None)
         start = body = cut
     failed = failures[at] if at < len(failures) else None
     if done is not None and failed is None:
         end = done[1]
-    yield _Attempt(start, body, _trimmed(text, start, end), statement, failed, done)
+    yield _Attempt(start, body, _trim_end(text, start, end), statement, failed, done)
 
 
-def _again(
+def _find_restart(
     text: str, failures: Sequence[tuple[int, int]], which: tuple[int, int], end: int, *, ends_well: bool
 ) -> int | None:
     """Return where an argument starts again after a failure: where it says so, else at a sentence if it ends well."""
@@ -321,7 +321,7 @@ def _skip(text: str, start: int, end: int) -> int:
     return start
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
+def _trim_end(text: str, start: int, end: int) -> int:
     while end > start and text[end - 1].isspace():
         end -= 1
     return end
@@ -331,7 +331,7 @@ def _draft(text: str, attempt: _Attempt, index: LineIndex) -> Draft:
     stated, argued = attempt.statement, _ENDED.sub("", text[attempt.body : attempt.end])
     goal = " ".join(text[stated.body : stated.end].strip(" \n\t*_").split()) if stated is not None else ""
     strategy = strategies_in(argued)
-    label, signal, result, origin = _said(text, attempt)
+    label, signal, result, origin = _outcome_of(text, attempt)
     then = _THEN.search(goal)
     assumed = goal[: then.start()].strip() if then is not None else ""
     heading = stated.heading if stated is not None else ""
@@ -368,7 +368,7 @@ def _draft(text: str, attempt: _Attempt, index: LineIndex) -> Draft:
     )
 
 
-def _said(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:
+def _outcome_of(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:
     """Return the label, its signal, the result, and the origin of the result's text."""
     if attempt.failed is not None:
         words = text[attempt.failed[0] : attempt.failed[1]]

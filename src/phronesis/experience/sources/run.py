@@ -105,7 +105,7 @@ def _records(text: str) -> Iterator[JsonSpan]:
     for one in found:
         if isinstance(one.value, list):
             inner = list(elements(text, one))
-            if inner and all(_is_part(part.value) and not _is_run(part.value) for part in inner):
+            if inner and all(_is_run_part(part.value) and not _is_run(part.value) for part in inner):
                 yield one
             else:
                 yield from (part for part in inner if _is_run(part.value))
@@ -118,7 +118,7 @@ def _records(text: str) -> Iterator[JsonSpan]:
                 yield from (part for part in elements(text, listed) if _is_run(part.value))
 
 
-def _is_part(value: object) -> bool:
+def _is_run_part(value: object) -> bool:
     """Return whether a value is part of a run: a step, an event, a message, or an action with its observation."""
     if isinstance(value, list):
         return bool(value) and all(is_event(one) for one in value)
@@ -130,7 +130,7 @@ def _is_run(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     if any(
-        isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
+        isinstance(value.get(name), list) and value[name] and all(map(_is_run_part, value[name]))
         for name in (*STEPS, *_MESSAGES)
     ):
         return True
@@ -152,8 +152,8 @@ def _of_record(raw: RawText, placed: JsonSpan, index: LineIndex, made: str, seqs
     known = {**trace, **record} if isinstance(trace, Mapping) else dict(record)
     told = _trajectory(raw, placed)
     steps = told.steps
-    episode = _first(known, _IDS) or made
-    goal, situation = task_of(_first(known, _GOALS)) or told.goal, _first(known, _SETTINGS)
+    episode = _first_words(known, _IDS) or made
+    goal, situation = task_of(_first_words(known, _GOALS)) or told.goal, _first_words(known, _SETTINGS)
     at = next((moment for name in _TIMES if (moment := moment_of(raw, known.get(name)))), None)
     shared = {"goal": goal, "situation": situation, "episode_id": episode[:256]}
 
@@ -161,11 +161,11 @@ def _of_record(raw: RawText, placed: JsonSpan, index: LineIndex, made: str, seqs
         seqs[episode] = max(seqs.get(episode, 0) + 1, least)
         return seqs[episode]
 
-    yield from _failing(steps, index, shared, following, at)
+    yield from _failed_steps(steps, index, shared, following, at)
     memories = texts_in(known.get("memory"))
     reflections = [text for name in _REFLECTIONS for text in texts_in(known.get(name))]
     attempt = _attempt(known, steps, episode if episode != made else "", memories)
-    if not steps and not _ended(known) and is_conversation(known):
+    if not steps and not _has_outcome(known) and is_conversation(known):
         return  # a conversation in which nothing was done
     result, judged = _run_result(known, steps)[:500], _run_label(known, steps)
     whole = Step(attempt, result, placed.start, placed.end, judged=judged, at=at)
@@ -175,7 +175,7 @@ def _of_record(raw: RawText, placed: JsonSpan, index: LineIndex, made: str, seqs
         shared,
         following(_trial(known)),
         reflection=reflections[-1].strip() if reflections else "",
-        observations=_observed(known, steps),
+        observations=_observed_result(known, steps),
     )
 
 
@@ -193,23 +193,23 @@ def is_conversation(known: Mapping[str, Any]) -> bool:
     return not known or any(all(map(is_message, one)) for one in listed)
 
 
-def _ended(known: Mapping[str, Any]) -> bool:
-    return any(name in known for name in _OUTCOMES) or bool(_nested(known)) or ending_of(known)[1] != ""
+def _has_outcome(known: Mapping[str, Any]) -> bool:
+    return any(name in known for name in _OUTCOMES) or bool(_nested_outcomes(known)) or ending_of(known)[1] != ""
 
 
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
     """Return the result of a run: its answer, its error, its raw output, or that of its last step."""
     error = known.get("error") or known.get("exception")
     return (
-        _first(known, _ANSWERS)
+        _first_words(known, _ANSWERS)
         or words_in(error)
-        or _first(known, ("raw",))
+        or _first_words(known, ("raw",))
         or ending_of(known)[1]
         or _last_result(steps)
     )
 
 
-def _failing(
+def _failed_steps(
     steps: list[Step], index: LineIndex, shared: dict[str, Any], following: Any, at: datetime | None
 ) -> Iterator[Draft]:
     for n, step in enumerate(steps):
@@ -311,7 +311,7 @@ def step_label(step: Mapping[str, Any], result: str, action: str) -> OutcomeLabe
     return judged if judged.signals else observed_label(result, action=action)
 
 
-def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
+def _nested_outcomes(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the outcomes that an evaluation wrote below: ``test_result.report.resolved``, and nebius' ``target``."""
     told = known.get("test_result")
     report = told.get("report") if isinstance(told, Mapping) else known.get("report")
@@ -324,7 +324,7 @@ def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
 
 def _run_label(known: Mapping[str, Any], steps: list[Step]) -> OutcomeLabel:
     """Return the label of a run by its own fields, else by its exit status, else by its last step."""
-    judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested(known))
+    judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested_outcomes(known))
     if judged.signals:
         return judged
     ended, said = ending_of(known)
@@ -339,7 +339,7 @@ def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: l
     if steps:
         shown = steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]]
         return " → ".join(step.action[:_SHORT] for step in shown)
-    given = _first(known, ("attempt", "approach", "plan"))
+    given = _first_words(known, ("attempt", "approach", "plan"))
     if given:
         return given
     output = known.get("output")
@@ -347,10 +347,10 @@ def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: l
         return compact_json(dict(output))[:500]
     if memories:
         return f"{name or 'a run'}, after {len(memories)} reflection{'s' if len(memories) > 1 else ''}"
-    return f"run {name}" if name else _first(known, ("raw", *_ANSWERS)) or "a run"
+    return f"run {name}" if name else _first_words(known, ("raw", *_ANSWERS)) or "a run"
 
 
-def _observed(known: Mapping[str, Any], steps: list[Step]) -> dict[str, Any]:
+def _observed_result(known: Mapping[str, Any], steps: list[Step]) -> dict[str, Any]:
     out = {name: known[name] for name in (*_OUTCOMES, *_MEASURES) if known.get(name) not in (None, "", [], {})}
     if steps:
         out |= {"steps": len(steps), "failed_steps": sum(step.judged.label == "failure" for step in steps)}
@@ -361,7 +361,7 @@ def _last_result(steps: list[Step]) -> str:
     return next((step.result for step in reversed(steps) if step.result), "")
 
 
-def _first(known: Mapping[str, Any], names: Sequence[str]) -> str:
+def _first_words(known: Mapping[str, Any], names: Sequence[str]) -> str:
     return next((words for name in names if (words := words_in(known.get(name)))), "")
 
 
@@ -374,8 +374,8 @@ def _of_react(raw: RawText, index: LineIndex, made: str) -> Iterator[Draft]:
         # The verdict on the answer is the run's, not that of the step that gave it.
         last = steps[-1]
         final = bool(verdict_in(last.result))
-        yield from _failing(steps[:-1] if final else steps, index, shared, lambda count=count: next(count), None)
+        yield from _failed_steps(steps[:-1] if final else steps, index, shared, lambda count=count: next(count), None)
         judged = _run_label({}, steps)
         action = _attempt({}, steps, "", [])
         whole = Step(action, run.answer[:500] or _last_result(steps), run.start, run.end, judged=judged)
-        yield _draft(whole, index, shared, next(count), reflection="", observations=_observed({}, steps))
+        yield _draft(whole, index, shared, next(count), reflection="", observations=_observed_result({}, steps))

@@ -114,7 +114,7 @@ def of_messages(raw: RawText, listed: JsonSpan) -> Trajectory:
         if message.role == "assistant":
             waiting = {}
             for n, (name, action) in enumerate(_actions(message)):
-                step = Step(action, "", message.start, message.end, _thought(message), at=message.at)
+                step = Step(action, "", message.start, message.end, _thought_text(message), at=message.at)
                 out.steps.append(step)
                 key = message.calls[n].id if n < len(message.calls) else ""
                 waiting[key or f"{name}.{n}"] = step
@@ -122,7 +122,7 @@ def of_messages(raw: RawText, listed: JsonSpan) -> Trajectory:
             out.goal = task_of(message.text)
         elif waiting:
             key = message.answers if message.answers in waiting else next(iter(waiting))
-            _returned(waiting.pop(key), message.text, failed=message.failed)
+            _set_result(waiting.pop(key), message.text, failed=message.failed)
             out.steps[-1].end = max(out.steps[-1].end, message.end)
     return out
 
@@ -135,7 +135,7 @@ def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
         event: Mapping[str, Any] = one.value
         kind, user = _kind(event), event.get("source") == "user"
         if kind == "message" and user and not out.goal:
-            out.goal = task_of(_said(event))
+            out.goal = task_of(_event_text(event))
         elif kind == "action":
             name, words = _event_action(event)
             caused = event.get("tool_call_id") or event.get("id")
@@ -151,7 +151,7 @@ def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
             done = steps.get(by, out.steps[-1])
             text, code, failed = _event_result(event)
             if done is not None and str(event.get("observation")) not in _SILENT and (text.strip() or code is not None):
-                _returned(done, text, code=code, failed=failed)
+                _set_result(done, text, code=code, failed=failed)
                 done.end = max(done.end, one.end)
     return out
 
@@ -166,7 +166,7 @@ def task_of(text: str) -> str:
     return text.strip()
 
 
-def _returned(step: Step, text: str, *, code: object = None, failed: bool | None = None) -> None:
+def _set_result(step: Step, text: str, *, code: object = None, failed: bool | None = None) -> None:
     """Set the result of a step."""
     before = _BEFORE.match(text)
     text = text[before.end() :] if before else text
@@ -235,7 +235,7 @@ def _parameters(body: str) -> str:
     return describe_arguments(given)
 
 
-def _thought(message: Message) -> str:
+def _thought_text(message: Message) -> str:
     """Return the text before a message's action."""
     marks = (message.text.find(mark) for mark in ("<function=", "<execute", "```"))
     return message.text[: next((at for at in marks if at >= 0), None)].strip()
@@ -264,7 +264,7 @@ def _kind(event: Mapping[str, Any]) -> str:
     return "observation" if isinstance(event.get("observation"), str) else "other"
 
 
-def _said(event: Mapping[str, Any]) -> str:
+def _event_text(event: Mapping[str, Any]) -> str:
     args, said = event.get("args"), event.get("llm_message")
     content = said.get("content") if isinstance(said, Mapping) else None
     if content is None and isinstance(args, Mapping):
@@ -342,7 +342,7 @@ def react_runs(text: str) -> list[Trajectory]:
     out: list[Trajectory] = []
     run: Trajectory | None = None
     step: Step | None = None
-    for kind, words, start, end in _marked(text):
+    for kind, words, start, end in _marked_texts(text):
         if kind == "ask":
             run, step = Trajectory(words, start=start, end=end), None
             out.append(run)
@@ -379,7 +379,7 @@ def _fill(step: Step, kind: str, words: str, end: int) -> None:
         step.end = end
 
 
-def _marked(text: str) -> Iterator[tuple[str, str, int, int]]:
+def _marked_texts(text: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield the text after each mark, up to the next one."""
     kind, words, begin, last = "", [""], 0, 0
     start = 0

@@ -133,7 +133,7 @@ def messages_in(raw: RawText, placed: list[JsonSpan]) -> Iterator[Message]:
         text = content if isinstance(content, str) else text_of(parts)
         place: dict[str, Any] = {"start": one.start, "end": one.end, "at": at}
         if role == "tool":
-            yield _result(text, _answered(said), said, place)
+            yield _result(text, _answered_call(said), said, place)
             continue
         for part in parts:
             if isinstance(part, Mapping) and part.get("type") == "tool_result":
@@ -151,7 +151,7 @@ def _result(text: str, answers: object, said: Mapping[str, Any], place: Mapping[
     )
 
 
-def _answered(said: Mapping[str, Any]) -> object:
+def _answered_call(said: Mapping[str, Any]) -> object:
     """Return the id of the call that a tool message answers; SWE-agent lists it."""
     listed = said.get("tool_call_ids")
     return (

@@ -216,11 +216,11 @@ def upgrade(*, store: Store) -> None:
 
     Run it as the role that owns a PostgreSQL database; SQLite files are upgraded when they are opened.
     """
-    from phronesis.config import load_settings  # noqa: PLC0415 - pydantic: not for --help
     from phronesis.store import migrate  # noqa: PLC0415 - SQLAlchemy: not for --help
     from phronesis.store.database import connect  # noqa: PLC0415
+    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
-    database = connect(load_settings(store.url, tenant=store.tenant, policy=store.policy).url)
+    database = connect(read_settings(store.url, tenant=store.tenant, policy=store.policy).url)
     try:
         before = migrate.read_version(database)
         migrate.upgrade(database)

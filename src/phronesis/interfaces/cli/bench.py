@@ -10,11 +10,11 @@ class Benchmarks(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the benchmarks."""
-        return _installed().list_commands(ctx)
+        return _load_benchmarks().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the benchmark of a name."""
-        return _installed().get_command(ctx, cmd_name)
+        return _load_benchmarks().get_command(ctx, cmd_name)
 
 
 @click.group(cls=Benchmarks)
@@ -27,7 +27,7 @@ def bench() -> None:
     """
 
 
-def _installed() -> click.Group:
+def _load_benchmarks() -> click.Group:
     try:
         group: click.Group = importlib.import_module("phronesis_benchmarks.commands").bench
     except ModuleNotFoundError as missing:

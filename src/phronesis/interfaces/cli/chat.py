@@ -49,7 +49,7 @@ class Conversation:
         self._last: ContextPackage | None = None
         self._done: list[tuple[str, Sequence[str]]] = []
         self._commands: dict[str, Callable[[str, Iterator[str]], None]] = {
-            "why": self._why,
+            "why": self._show_sources,
             "context": self._context,
             "forget": self._forget,
             "undo": self._undo,
@@ -85,7 +85,7 @@ class Conversation:
         if not self._as_json and (self._show or self._model is None):
             render.say_context(package, form="text")
         said = [{"role": "user", "content": text}]
-        answer = self._asked(package)
+        answer = self._ask_model(package)
         if answer is not None and self._model is not None:
             said.append({"role": "assistant", "content": answer, "model": self._model.name})
             if not self._as_json:
@@ -104,7 +104,7 @@ class Conversation:
             }
             say(json.dumps(told, ensure_ascii=False))
 
-    def _asked(self, package: ContextPackage) -> str | None:
+    def _ask_model(self, package: ContextPackage) -> str | None:
         """Return the model's answer; None, and why on stderr, when there is none.
 
         What was said is kept all the same.
@@ -121,7 +121,7 @@ class Conversation:
             click.echo(f"chat: {self._model.name} gave no answer ({error.code})", err=True)
             return None
 
-    def _why(self, _rest: str, _following: Iterator[str]) -> None:
+    def _show_sources(self, _rest: str, _following: Iterator[str]) -> None:
         """Show what the last context cited, each with its sources' own words."""
         package = self._last
         if package is None:
@@ -148,14 +148,14 @@ class Conversation:
         """Find, show, ask, archive."""
         if not rest:
             raise InputError("forget what? give words to find it by, or its mem:ID", field="forget")
-        found = [self._memory.get(rest)] if _CITATION.fullmatch(rest) else self._found(rest)
+        found = [self._memory.get(rest)] if _CITATION.fullmatch(rest) else self._find_items(rest)
         if not found:
             say("nothing like it is remembered")
             return
         for n, item in enumerate(found, start=1):
             say(f"{n}. {on_one_line(item.content)}", f"   {render.about(item)}")
         say("forget which? numbers, all, or anything else for none")
-        chosen = _chosen(next(following, ""), found)
+        chosen = _choose_items(next(following, ""), found)
         entries = [
             self._memory.delete(item.id, reason="forgotten in the chat", actor="user").entry_id for item in chosen
         ]
@@ -163,7 +163,7 @@ class Conversation:
             self._done.append(("forget", entries))
         say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
 
-    def _found(self, text: str) -> list[Item]:
+    def _find_items(self, text: str) -> list[Item]:
         """Return messages, and what else is remembered: one that a fact was taken from is as much to be forgotten."""
         said = self._memory.search(text, limit=MAX_FOUND, kinds=["message"], **self._named)
         held = self._memory.search(text, limit=MAX_FOUND, **self._named)
@@ -193,7 +193,7 @@ def _citations(package: ContextPackage) -> list[str]:
     return list(dict.fromkeys([*cited, *(evidence.item.citation for evidence in package.evidence)]))
 
 
-def _chosen(answer: str, found: Sequence[Item]) -> list[Any]:
+def _choose_items(answer: str, found: Sequence[Item]) -> list[Any]:
     """Return the items that an answer names: by number, or all of them (yes, where there is one)."""
     word = answer.strip().lower()
     if word in ("all", "全部") or (word in ("y", "yes", "是") and len(found) == 1):

@@ -82,13 +82,13 @@ _SESSION: Final = "linyue/4"
 def consult(memory: Memory, stage: DemoNarrator) -> None:
     """Take a manual in, and ask what needs both it and what was said."""
     taken = memory.resources.ingest(MANUAL, uri=URI, type="manual", occurred_at=WRITTEN, namespace=story.LAB)
-    package = _composed(memory, ASKED)
+    package = _compose(memory, ASKED)
     said = [one for one in package.evidence if SAID in one.item.content and one.item.kind != SECTION]
     read = [one for one in package.evidence if STANDS in one.item.content and one.item.kind == SECTION]
     stage.check("what was said is cited beside what the manual says", bool(said and read))
     stage.check("the context with a manual keeps its budget", package.token_count <= story.BUDGET)
     stage.check("the section says where it stands", all(one.item.source_ref == f"{URI}#L13" for one in read))
-    stage.check("thanks need no manual", all(one.item.kind != SECTION for one in _composed(memory, THANKS).evidence))
+    stage.check("thanks need no manual", all(one.item.kind != SECTION for one in _compose(memory, THANKS).evidence))
     stage.show(f"   {URI}: {len(taken.sections)} sections. 林悦: {ASKED}")
     cited = {one.item.citation for one in (*said[:1], *read[:1])}
     names = {alias for alias, citation in package.citations.items() if citation in cited}
@@ -96,7 +96,7 @@ def consult(memory: Memory, stage: DemoNarrator) -> None:
     stage.show(*(f"   │ {on_one_line(line)}" for line in lines))
 
 
-def _composed(memory: Memory, message: str) -> ContextPackage:
+def _compose(memory: Memory, message: str) -> ContextPackage:
     return memory.compose_context(_SESSION, message, user_id=story.LIN, namespace=story.LAB, token_budget=story.BUDGET)
 
 
@@ -125,7 +125,7 @@ def record(memory: Memory, stage: DemoNarrator) -> None:
 def embed(memory: Memory, stage: DemoNarrator) -> None:
     """Make the vectors, which otherwise happens in the background."""
     memory.flush()
-    encoder, count, missing = _encoded(memory)
+    encoder, count, missing = _encoder_state(memory)
     if encoder is None:
         stage.show('   no encoder is installed, so words alone decide; pip install "phronesis[embed]" adds meaning')
         return
@@ -135,7 +135,7 @@ def embed(memory: Memory, stage: DemoNarrator) -> None:
 
 def search(memory: Memory, stage: DemoNarrator) -> None:
     """Ask in both languages; what must come first does, and nobody sees another's memory."""
-    encoder, _, _ = _encoded(memory)
+    encoder, _, _ = _encoder_state(memory)
     for question in story.QUESTIONS:
         if question.by_meaning and encoder is None:
             continue
@@ -149,10 +149,10 @@ def search(memory: Memory, stage: DemoNarrator) -> None:
         stage.check(f"“{question.text}” finds “{question.expected}” first", right)
         others = {evidence.item.user_id for evidence in found} - {None, question.user_id}
         stage.check(f"{question.user_id} sees nobody else's memory", not others)
-        stage.show(*(_found(evidence) for evidence in found[:1]))
+        stage.show(*(_evidence_line(evidence) for evidence in found[:1]))
 
 
-def _found(evidence: Evidence) -> str:
+def _evidence_line(evidence: Evidence) -> str:
     item = evidence.item
     place = f"{evidence.score:5.2f}  {item.session_id}, {day(item.occurred_at)}"
     return f"     {place}  {item.name or item.role or item.kind}: {on_one_line(item.content)}"
@@ -270,7 +270,7 @@ def verify(memory: Memory, stage: DemoNarrator) -> None:
     )
 
 
-def _encoded(memory: Memory) -> tuple[str | None, int, int]:
+def _encoder_state(memory: Memory) -> tuple[str | None, int, int]:
     """Return the encoder, how many memories there are to be found, and how many of them wait for a vector."""
     found = memory.search("?", across="tenant", limit=1, explain=True).explain or {"embedder": None, "lanes": []}
     count = sum(lane["documents"] for lane in found["lanes"])

@@ -29,7 +29,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else PROGRAM
-        return _say(f"{path}: {error.format_message()} ({path} --help shows how)", USAGE)
+        return _print_error(f"{path}: {error.format_message()} ({path} --help shows how)", USAGE)
     except click.Abort:
         return INTERRUPTED
     except PhronesisError as error:
@@ -40,16 +40,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
             lines = [violation_line(violation) for violation in error.violations]
         for line in lines:
-            _say(f"{PROGRAM}: {line} [{error.code}]", code)
+            _print_error(f"{PROGRAM}: {line} [{error.code}]", code)
         return code
     except OSError as error:  # a closed pipe is click's: it ends quietly
         if error.filename is None:
             _forget_stdout()
-        return _say(f"{PROGRAM}: {error.filename or 'input or output'}: {error.strerror or error}", FAILED)
+        return _print_error(f"{PROGRAM}: {error.filename or 'input or output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0
 
 
-def _say(line: str, code: int) -> int:
+def _print_error(line: str, code: int) -> int:
     click.echo(on_one_line(line), err=True)
     return code
 

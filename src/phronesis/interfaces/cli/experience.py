@@ -208,7 +208,7 @@ def _text(file: BinaryIO) -> str:
 
 def _records(memory: "Memory", body: str, scope: Scope, progress: Progress) -> "Iterator[Ingested]":
     """Record a file's experiences, some at a time; the key of each call is made of what it says."""
-    records = _parsed(body)
+    records = _parse_events(body)
     done = 0
     rows = iter(records)
     while chunk := list(islice(rows, CHUNK)):
@@ -219,7 +219,7 @@ def _records(memory: "Memory", body: str, scope: Scope, progress: Progress) -> "
         progress("recording", done, len(records))
 
 
-def _parsed(body: str) -> list[Any]:
+def _parse_events(body: str) -> list[Any]:
     text = body.strip()
     try:
         if text.startswith("["):

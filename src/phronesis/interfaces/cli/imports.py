@@ -48,7 +48,7 @@ def batch(
     if report is not None and _is_same(file, report):
         raise click.UsageError("--report names FILE itself; its rows would be lost")
     length, summary = _length(file), BatchSummary()
-    with store.open() as memory, Progress() as progress, _opened(report) as lines:
+    with store.open() as memory, Progress() as progress, _open_report(report) as lines:
         working = Batch(memory, **scope.named(), actor="user")
         if length:
             working.on_bytes = lambda done: progress("checking" if dry_run else "learning", done, length)
@@ -58,12 +58,12 @@ def batch(
                 lines.write(json.dumps(told.to_dict(), ensure_ascii=False) + "\n")
         if not dry_run:
             memory.flush()
-    store.answer(summary, lambda _: _say(summary, report))
+    store.answer(summary, lambda _: _print_summary(summary, report))
     if summary.failed:
         ctx.exit(1)
 
 
-def _say(summary: "BatchSummary", report: Path | None) -> None:
+def _print_summary(summary: "BatchSummary", report: Path | None) -> None:
     """Print the counts, and on stderr the first rows that failed."""
     for name, counts in (("runs", summary.runs), ("feedback", summary.feedback), ("learns", summary.learns)):
         if counts:
@@ -88,7 +88,7 @@ def _say(summary: "BatchSummary", report: Path | None) -> None:
 
 
 @contextmanager
-def _opened(report: Path | None) -> Iterator[TextIO | None]:
+def _open_report(report: Path | None) -> Iterator[TextIO | None]:
     if report is None:
         yield None
         return

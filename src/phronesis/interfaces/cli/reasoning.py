@@ -134,7 +134,7 @@ def migrate_memories(ctx: click.Context, /, *, file: IO[str] | None, scope: Scop
     memories = None if file is None else objects(read_text(file))
     with store.open() as memory:
         with Progress() as progress:
-            result = memory.admin.migrate(memories, **scope.named(), **_named(given), on_progress=progress)
+            result = memory.admin.migrate(memories, **scope.named(), **_call_arguments(given), on_progress=progress)
         if not result.dry_run:
             memory.flush()
     store.answer(result, say_migrated)
@@ -142,7 +142,7 @@ def migrate_memories(ctx: click.Context, /, *, file: IO[str] | None, scope: Scop
         ctx.exit(1)
 
 
-def _named(given: Mapping[str, Any]) -> dict[str, Any]:
+def _call_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     renamed = {"scope": given["scope_line"], "ids": given["ids"] or None, "kinds": given["kinds"] or None}
     return {**renamed, "filters": given["filters"], "dry_run": given["dry_run"]}
 

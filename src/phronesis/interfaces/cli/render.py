@@ -99,7 +99,7 @@ def say_found(result: SearchResult) -> None:
     if result.abstained:
         say("nothing that is remembered supports an answer" + ("; nearest to it:" if len(result) else ""))
     for rank, evidence in enumerate(result, start=1):
-        say(*_found(rank, evidence, width))
+        say(*_evidence_lines(rank, evidence, width))
     say_degraded(result.degraded)
 
 
@@ -109,7 +109,7 @@ def say_degraded(degraded: Sequence[Degraded]) -> None:
         click.echo(f"{one.role}: {one.instead_of} gave no answer ({one.reason}); {one.by} stood in", err=True)
 
 
-def _found(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
+def _evidence_lines(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
     text = statement(evidence.item)
     if text == evidence.item.content and evidence.matched:
         text = evidence.matched[0].snippet

@@ -185,15 +185,15 @@ def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
 
 def say_patterns(found: "Aggregation") -> None:
     """Print what an aggregation changed, the largest patterns first."""
-    _say_moved(found, "nothing new to group", _pattern)
+    _print_groups(found, "nothing new to group", _pattern)
 
 
 def say_principles(found: "Aggregation") -> None:
     """Print what an abstraction changed."""
-    _say_moved(found, "no principle is new, and none changed", _principle)
+    _print_groups(found, "no principle is new, and none changed", _principle)
 
 
-def _say_moved(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]]) -> None:
+def _print_groups(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]]) -> None:
     if found.pending:
         say(f"recorded as entry {found.entry_id}; it will be interpreted later")
         return
@@ -247,14 +247,18 @@ def say_answer(answer: "Answer") -> None:
     _section("events", [_event(one) for one in answer.l1_evidence])
     _section(
         "patterns",
-        [line for one in answer.l2_patterns for line in _learned(one, list(_told(cast("Pattern", one.item))))],
+        [
+            line
+            for one in answer.l2_patterns
+            for line in _learned_lines(one, list(_pattern_lines(cast("Pattern", one.item))))
+        ],
     )
     _section(
         "principles",
         [
             line
             for one in answer.l3_principles
-            for line in _learned(one, list(principle_lines(cast("Principle", one.item))))
+            for line in _learned_lines(one, list(principle_lines(cast("Principle", one.item))))
         ],
     )
     _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
@@ -277,14 +281,14 @@ def _event(found: "Evidence") -> str:
     return f"{found.score:.2f}  {found.item.label}  {source}  {_short(found.item.content)}  {found.item.citation}"
 
 
-def _learned(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
+def _learned_lines(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
     mark = "  needs validation" if found.needs_validation else ""
     yield f"{found.score:.2f}  {on_one_line(told[0])}  {found.item.citation}{mark}"
     yield from (f"      {line}" for line in told[1:])
     yield from (f"      from {source.source_ref}" for source in found.sources[:3] if source.source_ref)
 
 
-def _told(pattern: "Pattern") -> Iterator[str]:
+def _pattern_lines(pattern: "Pattern") -> Iterator[str]:
     known = f", {success_rate(pattern)}" if success_rate(pattern) else ""
     yield f"{pattern.outcome}: {pattern.summary} ({len(pattern.members)} events{known})"
     yield from map(on_one_line, pattern.recommendation.splitlines())

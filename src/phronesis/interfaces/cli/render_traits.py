@@ -75,7 +75,7 @@ def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes:
     else:
         said = _count(cycle.memories_scanned, "new memory", "new memories")
         say(f"reflected on {said} ({reason}): {came_to(cycle)}")
-    say(f"    {figures(found)}", *(f"    {line}" for line in _spent(cycle)))
+    say(f"    {figures(found)}", *(f"    {line}" for line in _cost_lines(cycle)))
     say(*changes)
     for one in cycle.refused:
         about = f": {cut(on_one_line(one.content), 80)}" if one.content else ""
@@ -96,16 +96,16 @@ def changed_lines(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterat
     for one in _with_sides(after):
         then = known.get(one.id)
         if then is None:
-            yield f"new: {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
+            yield f"new: {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
         elif (then.stage, then.reinforcement_count, then.contradiction_count, then.content) != (
             one.stage,
             one.reinforcement_count,
             one.contradiction_count,
             one.content,
         ):
-            yield f"{_standing(then)} → {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
+            yield f"{_stage_of(then)} → {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
     yield from (
-        f"gone: {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
+        f"gone: {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
         for one in known.values()
         if one.id not in left
     )
@@ -126,7 +126,7 @@ def say_trait(trait: "Trait", family: Family | None = None) -> None:
     """Print all that is known of a trait; ``family`` are the traits around it, where they were read."""
     say(on_one_line(trait.content), "")
     parents = ", ".join(f"mem:{one}" for one in trait.parent_ids) if family is None else ""
-    say(*table([(name, value) for name, value in (*_told(trait), ("part of", parents)) if value]))
+    say(*table([(name, value) for name, value in (*_trait_rows(trait), ("part of", parents)) if value]))
     near = Family() if family is None else family
     for title, traits in (("sides", trait.sides), ("part of", near.parents), ("made of", near.children)):
         if traits:
@@ -139,7 +139,7 @@ def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
     """Print the memories for and against a trait, oldest first: quality, day, session, citation and words."""
     width = terminal_columns()
     for title, kind in (("for it", "supporting"), ("against it", "contradicting")):
-        found = sorted((row for row in rows if row.evidence_type == kind), key=_when)
+        found = sorted((row for row in rows if row.evidence_type == kind), key=_time_of)
         if found:
             lines = table([_piece(row) for row in found], indent="    ")
             say("", f"{title}: {len(found)}", *(cut(line, width) for line in lines))
@@ -175,7 +175,7 @@ def in_short(cycle: "ReflectionCycle") -> str:
     return f"reflection on {_count(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
 
 
-def _told(trait: "Trait") -> Iterator[tuple[str, str]]:
+def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
     yield "citation", trait.citation
     yield "stage", trait.stage or ""
     yield "confidence", "" if trait.confidence is None else f"{trait.confidence:.3f}, as of the last reflection"
@@ -217,10 +217,10 @@ def for_against(rows: Sequence["TraitEvidence"]) -> str:
 
 
 def _piece(row: "TraitEvidence") -> tuple[str, ...]:
-    return (row.quality or "", day(_when(row)), row.session_id or "", f"mem:{row.memory_id}", row.content or "")
+    return (row.quality or "", day(_time_of(row)), row.session_id or "", f"mem:{row.memory_id}", row.content or "")
 
 
-def _when(row: "TraitEvidence") -> datetime:
+def _time_of(row: "TraitEvidence") -> datetime:
     return row.occurred_at or row.recorded_at
 
 
@@ -230,7 +230,7 @@ def _sure(trait: "Trait") -> str:
     return "" if trait.window is None else f"to {_date(trait.window['end'])}"
 
 
-def _standing(trait: "Trait") -> str:
+def _stage_of(trait: "Trait") -> str:
     return f"{trait.stage} {_sure(trait)}".strip()
 
 
@@ -251,7 +251,7 @@ def _brief(cycle: "ReflectionCycle") -> str:
     return f"{cycle.trigger_type}{value}"
 
 
-def _spent(cycle: "ReflectionCycle") -> Iterator[str]:
+def _cost_lines(cycle: "ReflectionCycle") -> Iterator[str]:
     by = on_one_line(cycle.made_by)
     if not cycle.calls:
         yield f"by {by}; no model was asked"

@@ -56,7 +56,7 @@ def add(
             progress("documents", n, len(given))
         with show_waiting("making vectors"):
             memory.flush()
-    store.answer(told, _say_taken_in)
+    store.answer(told, _print_ingested)
 
 
 @resource.command("list")
@@ -89,7 +89,7 @@ def show(document_id: str, *, as_of: str | None, store: Store) -> None:
     store.answer(found, _say_document)
 
 
-def _say_taken_in(told: Iterable["IngestedResource"]) -> None:
+def _print_ingested(told: Iterable["IngestedResource"]) -> None:
     for one in told:
         if one.document is None:
             say(f"recorded, not read yet: {one.entry_id}")

@@ -202,7 +202,7 @@ def say_learned(result: LearnResult) -> None:
         return
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
     rows = [
-        (f"mem:{one.item_id}", one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _standing(one))
+        (f"mem:{one.item_id}", one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _status_change(one))
         for one in bearing
     ]
     asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
@@ -221,7 +221,7 @@ def say_learned(result: LearnResult) -> None:
     say(f"to take it back: phronesis rollback {result.entry_id}")
 
 
-def _standing(one: Judged) -> str:
+def _status_change(one: Judged) -> str:
     if one.deleted is not None:
         return "deleted"
     return one.after if one.before == one.after else f"{one.before} → {one.after}"

@@ -102,10 +102,10 @@ def serve(*, store: Store, **options: Any) -> None:
 
 
 def _serve(store: Store, given: dict[str, Any]) -> None:
-    from phronesis.config import load_settings  # noqa: PLC0415 - pydantic: not for --help
     from phronesis.interfaces.server_process import serve as run  # noqa: PLC0415 - SQLAlchemy and numpy: the same
+    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
-    policy = load_settings(store.url, tenant=store.tenant, policy=store.policy).policy
+    policy = read_settings(store.url, tenant=store.tenant, policy=store.policy).policy
     serving = policy.server.overridden(given)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     logging.getLogger("phronesis.access").setLevel(logging.INFO)

@@ -107,8 +107,8 @@ def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
         rows = memory.traits.evidence(trait_id, as_of=as_of)
         trait = replace(_read(memory, trait_id, as_of), evidence=tuple(rows))
         family = render_traits.Family(
-            parents=_those(memory, trait.parent_ids, as_of),
-            children=_those(memory, trait.data.get("children", ()), as_of),
+            parents=_find_traits(memory, trait.parent_ids, as_of),
+            children=_find_traits(memory, trait.data.get("children", ()), as_of),
         )
     store.answer(trait, lambda one: render_traits.say_trait(one, family))
 
@@ -167,7 +167,7 @@ def _read(memory: "Memory", trait_id: str, as_of: str | None) -> "Trait":
     return cast("Trait", memory.get(trait_id, as_of=as_of))
 
 
-def _those(memory: "Memory", ids: Iterable[str], as_of: str | None) -> "list[Trait]":
+def _find_traits(memory: "Memory", ids: Iterable[str], as_of: str | None) -> "list[Trait]":
     """Return traits by their ids, but those that were erased, or did not exist yet."""
     found = []
     for one in ids:

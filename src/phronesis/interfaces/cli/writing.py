@@ -251,20 +251,20 @@ def say_forgotten(result: "ForgetResult") -> None:
         return
     if not result.rows:
         say("nothing is to be forgotten")
-    _say(result.rows, "would " if result.dry_run else "")
+    _print_rows(result.rows, "would " if result.dry_run else "")
     if result.rows:
         told = ", ".join(f"{count} {action}" for action, count in sorted(result.counts.items()))
         say("", told + ("; there may be more: call again" if result.more else ""))
     if result.kept:
         say("", "faded, and kept:")
-        _say(result.kept[:MAX_KEPT], "")
+        _print_rows(result.kept[:MAX_KEPT], "")
         if len(result.kept) > MAX_KEPT:
             say(f"and {len(result.kept) - MAX_KEPT} more")
     if result.entry_id is not None and result.rows:
         say("", f"to take it back: phronesis rollback {result.entry_id}")
 
 
-def _say(rows: "Sequence[Forgotten]", would: str) -> None:
+def _print_rows(rows: "Sequence[Forgotten]", would: str) -> None:
     width = terminal_columns()
     told = [(f"{would}{row.action}", row.kind, f"mem:{row.id}", row.why, _reason(row)) for row in rows]
     say(*(cut(line, width) for line in table(told)))

@@ -38,7 +38,7 @@ async def healthz() -> Response:
 def readyz(request: Request) -> Response:
     """Tell that the database answers, and how many entries wait for their interpretation."""
     memory: Memory = request.app.state.admission.memory
-    return answer({"status": "ready", "pending": _pending(memory)})
+    return answer({"status": "ready", "pending": _count_pending(memory)})
 
 
 @health_router.get(
@@ -53,10 +53,10 @@ def metrics(request: Request, caller: Reading) -> Response:
     counted: Metrics = request.app.state.metrics
     with caller.memory.admin.components.database.transaction(caller.memory.admin.tenant, "read") as unit:
         kinds = count_by_kind(unit)
-    return Response(counted.text(_pending(caller.memory), kinds), HTTPStatus.OK, media_type=CONTENT_TYPE_LATEST)
+    return Response(counted.text(_count_pending(caller.memory), kinds), HTTPStatus.OK, media_type=CONTENT_TYPE_LATEST)
 
 
-def _pending(memory: Memory) -> int:
+def _count_pending(memory: Memory) -> int:
     with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return sum(lane.head_seq - lane.applied_seq for lane in list_behind(unit))
 

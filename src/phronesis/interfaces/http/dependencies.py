@@ -70,27 +70,27 @@ class AuthenticatedApp:
         await self.app(scope, receive, send)
 
 
-async def _reading(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return await _with(request, Role.READ)
+async def _require_read(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _require_role(request, Role.READ)
 
 
-async def _writing(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return await _with(request, Role.WRITE)
+async def _require_write(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _require_role(request, Role.WRITE)
 
 
-async def _administering(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return await _with(request, Role.ADMIN)
+async def _require_admin(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _require_role(request, Role.ADMIN)
 
 
-async def _with(request: Request, role: Role) -> Caller:
+async def _require_role(request: Request, role: Role) -> Caller:
     caller = await admit(request)
     caller.needs(role)
     return caller
 
 
-Reading = Annotated[Caller, Depends(_reading)]
-Writing = Annotated[Caller, Depends(_writing)]
-Administering = Annotated[Caller, Depends(_administering)]
+Reading = Annotated[Caller, Depends(_require_read)]
+Writing = Annotated[Caller, Depends(_require_write)]
+Administering = Annotated[Caller, Depends(_require_admin)]
 
 
 # Paths with ids: an id may contain a slash, written ``%2F``, and still is one segment of the path.
@@ -153,14 +153,14 @@ class WriteOptions:
         return {"actor": caller.actor, "idempotency_key": self.idempotency_key, "wait": self.wait}
 
 
-async def _how(
+async def _write_options(
     idempotency_key: Key = None,
     wait: Annotated[bool, Query(description="false: stored at once, interpreted later.")] = True,
 ) -> WriteOptions:
     return WriteOptions(idempotency_key, wait)
 
 
-Written = Annotated[WriteOptions, Depends(_how)]
+Written = Annotated[WriteOptions, Depends(_write_options)]
 
 
 def version_of(tag: str | None) -> int | None:

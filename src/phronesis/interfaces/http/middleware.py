@@ -41,10 +41,10 @@ def check_extent(body: bytes, serving: Serving) -> None:
     if _members(body) > serving.max_members or _deepest(body, serving.max_depth) > serving.max_depth:
         # The number of strings is bounded by the quotation marks that no backslash precedes.
         if body.count(b'"') - body.count(b'\\"') > _QUOTES_OF_MEMBER * serving.max_members:
-            raise _too_many(serving)
+            raise _members_error(serving)
         structure = _STRING.sub(b"", body)
         if _members(structure) > serving.max_members:
-            raise _too_many(serving)
+            raise _members_error(serving)
         if _deepest(structure, serving.max_depth) > serving.max_depth:
             raise TooLarge(
                 f"the body is nested more than {serving.max_depth} levels deep (server.max_depth); flatten it",
@@ -65,7 +65,7 @@ def _deepest(structure: bytes, enough: int) -> int:
     return max(accumulate(map(_STEP.__getitem__, structure.translate(None, _OTHERS))))
 
 
-def _too_many(serving: Serving) -> TooLarge:
+def _members_error(serving: Serving) -> TooLarge:
     return TooLarge(
         f"the body has more than {serving.max_members:,} members (server.max_members); send it in several parts, or"
         " keep data in a file and refer to it",
@@ -118,9 +118,9 @@ class Gate:
                 if _unreadable(scope, headers):
                     await _media_type(request)(scope, receive, sending)
                     return
-                bounded = _bounded(receive, self.serving.max_body)
+                bounded = _limit_body(receive, self.serving.max_body)
                 if _is_json(headers):
-                    bounded = await _checked(bounded, self.serving)
+                    bounded = await _check_body(bounded, self.serving)
                 await self.app(scope, bounded, sending)
             except HTTPException as error:  # the body grew too large
                 await problems.framework_response(request, error)(scope, receive, sending)
@@ -150,12 +150,16 @@ class Gate:
         if scope["method"] in _SAFE or "authorization" in headers:
             return  # a safe method, or a key was sent, which browsers never add
         origin = headers.get("origin")
-        foreign = origin is not None and origin.lower() not in self.serving.cors_origins and not _same(origin, headers)
+        foreign = (
+            origin is not None
+            and origin.lower() not in self.serving.cors_origins
+            and not _is_same_origin(origin, headers)
+        )
         if foreign or (origin is None and headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
             raise AccessRefused("a page of another site may not send this; call the server itself", field="Origin")
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
+def _limit_body(receive: Receive, most: int) -> Receive:
     """Return a ``receive`` that refuses a body without a declared length once it grows too large."""
     taken = 0
 
@@ -176,7 +180,7 @@ def _is_json(headers: Headers) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-async def _checked(receive: Receive, serving: Serving) -> Receive:
+async def _check_body(receive: Receive, serving: Serving) -> Receive:
     """Return a ``receive`` with the same body, refused if it holds more than the server takes."""
     pieces: list[bytes] = []
     while (message := await receive())["type"] == "http.request":
@@ -230,5 +234,5 @@ def _name(host: str) -> str:
         return ""
 
 
-def _same(origin: str, headers: Headers) -> bool:
+def _is_same_origin(origin: str, headers: Headers) -> bool:
     return origin.partition("://")[2].lower() == headers.get("host", "").lower()

@@ -106,7 +106,7 @@ def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            for told in _told(routers):
+            for told in _response_docs(routers):
                 told.complete()
         document = plain()
         parts: dict[str, Any] = document.setdefault("components", {}).setdefault("schemas", {})
@@ -124,7 +124,7 @@ def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _told(routers: Sequence[APIRouter]) -> Iterator[ResponseDoc]:
+def _response_docs(routers: Sequence[APIRouter]) -> Iterator[ResponseDoc]:
     for router in routers:
         for route in router.routes:
             if isinstance(route, APIRoute):
@@ -178,13 +178,13 @@ def _section(tag: str, rows: list[str]) -> str:
 
 
 def _row(path: str, method: str, operation: Mapping[str, Any]) -> str:
-    taken = ", ".join(f"<code>{escape(name)}</code>" for name in _taken(operation))
+    taken = ", ".join(f"<code>{escape(name)}</code>" for name in _parameter_names(operation))
     takes = f"<br><small>takes {taken}</small>" if taken else ""
     said = escape(operation.get("description", ""))
     return f"<tr><th scope=row>{method.upper()} {escape(path)}</th><td>{said}{takes}</td></tr>"
 
 
-def _taken(operation: Mapping[str, Any]) -> Iterator[str]:
+def _parameter_names(operation: Mapping[str, Any]) -> Iterator[str]:
     for parameter in operation.get("parameters", ()):
         yield parameter["name"]
     for content in operation.get("requestBody", {}).get("content", {}).values():

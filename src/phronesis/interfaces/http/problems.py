@@ -126,7 +126,7 @@ def answer_problems(app: FastAPI) -> None:
     """Install handlers that answer every error of an application's routes as a problem."""
 
     @app.exception_handler(errors.PhronesisError)
-    def _ours(request: Request, error: errors.PhronesisError) -> Response:
+    def _answer_error(request: Request, error: errors.PhronesisError) -> Response:
         moved = isinstance(error, errors.VersionConflict) and "if-match" in request.headers
         return error_response(request, error, HTTPStatus.PRECONDITION_FAILED if moved else None)
 

@@ -108,17 +108,17 @@ class KnowledgeGraph:
 
     def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Entity]:
         """Add the entities with new names, with their observations; return those."""
-        known, made = set(self._kept().types), list[Entity]()
+        known, made = set(self._load_graph().types), list[Entity]()
         for given in entities:
             if given["name"] not in known:
                 known.add(given["name"])
                 made.append(Entity(given["name"], given["entityType"], tuple(dict.fromkeys(given["observations"]))))
-        self._keep(message for one in made for message in (_node(one), *_told_of(one.name, one.observations)))
+        self._keep(message for one in made for message in (_node(one), *_observation_items(one.name, one.observations)))
         return made
 
     def create_relations(self, relations: Sequence[Mapping[str, str]]) -> list[Relation]:
         """Add the new relations; return those. Their ends need not be entities."""
-        known = self._kept().relations
+        known = self._load_graph().relations
         made = [one for one in dict.fromkeys(map(Relation.of, relations)) if one not in known]
         self._keep(map(_edge, made))
         return made
@@ -128,7 +128,7 @@ class KnowledgeGraph:
 
         NotFound if one entity is missing, and nothing is added.
         """
-        kept, out, messages = self._kept(), list[dict[str, Any]](), list[dict[str, Any]]()
+        kept, out, messages = self._load_graph(), list[dict[str, Any]](), list[dict[str, Any]]()
         known = {name: set(kept.observations.get(name, ())) for name in kept.types}
         for given in observations:
             name = given["entityName"]
@@ -136,7 +136,7 @@ class KnowledgeGraph:
                 raise NotFound(f"Entity with name {name} not found; create_entities makes it", field="entityName")
             new = [one for one in dict.fromkeys(given["contents"]) if one not in known[name]]
             known[name].update(new)
-            messages += _told_of(name, new)
+            messages += _observation_items(name, new)
             out.append({"entityName": name, "addedObservations": new})
         self._keep(messages)
         return out
@@ -146,7 +146,7 @@ class KnowledgeGraph:
 
         Missing ones are ignored, as in the other deletions.
         """
-        kept, gone = self._kept(), set(names)
+        kept, gone = self._load_graph(), set(names)
         items = [item for name in gone for item in kept.nodes.get(name, ())]
         items += [item for name in gone for said in kept.observations.get(name, {}).values() for item in said]
         items += [item for edge, held in kept.relations.items() if {edge.source, edge.target} & gone for item in held]
@@ -154,7 +154,7 @@ class KnowledgeGraph:
 
     def delete_observations(self, deletions: Sequence[Mapping[str, Any]]) -> int:
         """Archive observations; return the number of memories."""
-        kept = self._kept().observations
+        kept = self._load_graph().observations
         return self._archive(
             item
             for given in deletions
@@ -164,12 +164,12 @@ class KnowledgeGraph:
 
     def delete_relations(self, relations: Sequence[Mapping[str, str]]) -> int:
         """Archive relations; return the number of memories."""
-        kept = self._kept().relations
+        kept = self._load_graph().relations
         return self._archive(item for one in map(Relation.of, relations) for item in kept.get(one, ()))
 
     def read(self) -> Graph:
         """Return the whole graph."""
-        return self._kept().graph()
+        return self._load_graph().graph()
 
     def search(self, query: str) -> Graph:
         """Return entities whose name, type or observations contain the text, ignoring case, with their relations."""
@@ -186,7 +186,7 @@ class KnowledgeGraph:
         """Return the entities with these names and their relations."""
         return self.read().around(set(names))
 
-    def _kept(self) -> GraphItems:
+    def _load_graph(self) -> GraphItems:
         items, cursor = list[Item](), None
         filters = {f"metadata.{PART}": {"in": [ENTITY, OBSERVATION, RELATION]}}
         while True:
@@ -220,7 +220,7 @@ def _node(one: Entity) -> dict[str, Any]:
     return {"content": f"{one.name} ({one.entityType})", "metadata": said}
 
 
-def _told_of(name: str, observations: Iterable[str]) -> list[dict[str, Any]]:
+def _observation_items(name: str, observations: Iterable[str]) -> list[dict[str, Any]]:
     said = {PART: OBSERVATION, "entity": name}
     return [{"content": text, "metadata": said} for text in observations]
 

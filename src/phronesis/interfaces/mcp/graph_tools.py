@@ -179,7 +179,7 @@ class _Tool(NamedTuple):
         return Verb(self.name, title, self.description, self.takes, self.gives, call, _result_text, **self.hints)
 
 
-def _deleted(what: str, _memories: int) -> DeletionResult:
+def _report_deletion(what: str, _memories: int) -> DeletionResult:
     """Report success whether or not anything existed, as the reference server does."""
     return DeletionResult(success=True, message=f"{what} deleted successfully")
 
@@ -224,7 +224,7 @@ _TOOLS: Final = (
         "Delete multiple entities and their relations from the knowledge graph.",
         DeleteEntities,
         DeletionResult,
-        lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])),
+        lambda graph, given: _report_deletion("Entities", graph.delete_entities(given["entityNames"])),
         hints=_DELETES,
     ),
     _Tool(
@@ -232,7 +232,7 @@ _TOOLS: Final = (
         "Delete specific observations from entities in the knowledge graph.",
         DeleteObservations,
         DeletionResult,
-        lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])),
+        lambda graph, given: _report_deletion("Observations", graph.delete_observations(given["deletions"])),
         hints=_DELETES,
     ),
     _Tool(
@@ -240,7 +240,7 @@ _TOOLS: Final = (
         "Delete multiple relations from the knowledge graph.",
         RelationsArguments,
         DeletionResult,
-        lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])),
+        lambda graph, given: _report_deletion("Relations", graph.delete_relations(given["relations"])),
         hints=_DELETES,
     ),
     _Tool("read_graph", "Read the entire knowledge graph.", ReadGraph, GraphShape, lambda graph, _given: graph.read()),

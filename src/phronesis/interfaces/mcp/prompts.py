@@ -86,7 +86,9 @@ def add_prompts(server: MCPServer[Any], reception: RequestTracker) -> None:
         with _ProtocolErrors():
             memory = reception.caller().memory
             result = memory.search(question, **scope)
-            return _RECALL[language].format(question=question, found=_within(memory, result_text.render_search(result)))
+            return _RECALL[language].format(
+                question=question, found=_fit_text(memory, result_text.render_search(result))
+            )
 
     @server.prompt("save", title="Save what was learned", description="Store what this conversation brought.")
     def save(language: Language = "en") -> str:
@@ -103,13 +105,13 @@ def add_prompts(server: MCPServer[Any], reception: RequestTracker) -> None:
             memory = reception.caller().memory
             traits = memory.get_user_traits(user)
             stated = memory.get_all(user_id=user, namespace=options.namespace, kinds=STATED, limit=50)
-            inferred = _within(memory, result_text.traits(traits))
+            inferred = _fit_text(memory, result_text.traits(traits))
             return _REVIEW[language].format(
-                user=user, traits=inferred, stated=_within(memory, result_text.page(stated))
+                user=user, traits=inferred, stated=_fit_text(memory, result_text.page(stated))
             )
 
 
-def _within(memory: "Memory", text: ResultText) -> str:
+def _fit_text(memory: "Memory", text: ResultText) -> str:
     return text.within(PART, memory.admin.components.count_tokens)[0]
 
 
@@ -141,14 +143,14 @@ def add_completion(server: MCPServer[Any], reception: RequestTracker) -> None:
     ) -> Completion:
         before = context.arguments if context is not None and context.arguments else {}
         try:
-            known = await anyio.to_thread.run_sync(_known, reception, argument.name, before)
+            known = await anyio.to_thread.run_sync(_known_values, reception, argument.name, before)
         except PhronesisError:  # no suggestions; the call itself reports the error
             known = []
         values = [value for value in dict.fromkeys(known) if value.startswith(argument.value)]
         return Completion(values=values[:MOST], total=len(values), has_more=len(values) > MOST)
 
 
-def _known(reception: RequestTracker, name: str, before: dict[str, str]) -> Iterable[str]:
+def _known_values(reception: RequestTracker, name: str, before: dict[str, str]) -> Iterable[str]:
     """Return the possible values of an argument, most likely first."""
     if name == "language":
         return list(LANGUAGES)

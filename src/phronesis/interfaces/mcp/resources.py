@@ -80,7 +80,7 @@ def _offset(given: str) -> int:
 def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
     """Register the resources and templates."""
     options = reception.options
-    told, told_health = _teller(reception, BUDGET), _teller(reception, HEALTH_BUDGET)
+    told, told_health = _resource_decorator(reception, BUDGET), _resource_decorator(reception, HEALTH_BUDGET)
 
     def fixed(path: str, title: str, description: str) -> Callable[[Reader], Reader]:
         return server.resource(f"memory://{path}", title=title, description=description, mime_type=JSON)
@@ -141,7 +141,9 @@ def _name(given: str) -> str:
     return quote(given, safe="")
 
 
-def _teller(reception: RequestTracker, budget: int) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
+def _resource_decorator(
+    reception: RequestTracker, budget: int
+) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
     """Return a decorator for readers: documents become JSON text within a budget, errors keep their code."""
 
     def decorate(read: Callable[Given, Document]) -> Callable[Given, str]:

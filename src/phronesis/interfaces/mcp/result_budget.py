@@ -75,10 +75,10 @@ class ResultText:
         Lines are left out from the end, and their number is stated.
         """
         kept = [str(line) for line in self.lines]
-        whole = _joined(self.head, *kept, self.tail)
-        if _surely_fits(whole, budget) or count(whole) <= budget:
+        whole = _join_parts(self.head, *kept, self.tail)
+        if _certainly_fits(whole, budget) or count(whole) <= budget:
             return whole, len(kept)
-        used = count(_joined(self.head, _left_out(len(kept)), self.tail)) + 2
+        used = count(_join_parts(self.head, _omission_line(len(kept)), self.tail)) + 2
         fitting = 0
         for line in kept:
             used += count(line) + 1
@@ -86,38 +86,38 @@ class ResultText:
                 break
             fitting += 1
         for number in range(fitting, 0, -1):
-            text = _joined(self.head, *kept[:number], _left_out(len(kept) - number), self.tail)
+            text = _join_parts(self.head, *kept[:number], _omission_line(len(kept) - number), self.tail)
             if count(text) <= budget:
                 return text, number
-        return self._first_alone(budget, count), min(1, len(kept))
+        return self._fit_first_line(budget, count), min(1, len(kept))
 
-    def _first_alone(self, budget: int, count: Count) -> str:
+    def _fit_first_line(self, budget: int, count: Count) -> str:
         """Return the first line, cut, if not even that fits; or as much of the head as fits."""
         if self.lines:
             rest = len(self.lines) - 1
-            around = count(_joined(self.head, _left_out(rest), self.tail)) + 2
+            around = count(_join_parts(self.head, _omission_line(rest), self.tail)) + 2
             first = self.lines[0].within(budget - around, count)
-            text = _joined(self.head, first, _left_out(rest if first else rest + 1), self.tail)
+            text = _join_parts(self.head, first, _omission_line(rest if first else rest + 1), self.tail)
             if count(text) <= budget:
                 return text
-        whole = _joined(self.head, self.tail)
+        whole = _join_parts(self.head, self.tail)
         if not self.lines or not self.tail:
             return Line(whole).within(budget, count)
-        note = _left_out(len(self.lines))  # a truncated cursor is useless: without room for it the tail is dropped
+        note = _omission_line(len(self.lines))  # a truncated cursor is useless: without room for it the tail is dropped
         head = Line(self.head).within(budget - count(note) - 1, count)
-        return Line(_joined(head, note)).within(budget, count)
+        return Line(_join_parts(head, note)).within(budget, count)
 
 
-def _surely_fits(text: str, budget: int) -> bool:
+def _certainly_fits(text: str, budget: int) -> bool:
     """Return whether a text fits whatever its tokens are, since loading a counter's vocabulary is slow."""
     return text.isascii() and len(text) < budget
 
 
-def _joined(*parts: str) -> str:
+def _join_parts(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _left_out(number: int) -> str:
+def _omission_line(number: int) -> str:
     return f"({number} more left out: narrow the call, or give a larger token_budget)" if number else ""
 
 
@@ -130,11 +130,11 @@ def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str
     """
     plain: dict[str, Any] = {**{name: [] for name in lists}, **_compact(record)}
     gone = 0
-    while (size := count(_dumped(plain))) > budget:
+    while (size := count(_dump_json(plain))) > budget:
         share = 1 - budget / size
-        longest = max(_lists(plain), key=lambda found: len(_dumped(found)), default=[])
+        longest = max(_lists(plain), key=lambda found: len(_dump_json(found)), default=[])
         text = max((found[2] for found in _texts(plain)), key=len, default="")
-        if longest and len(text) < len(_dumped(plain)) / 2:
+        if longest and len(text) < len(_dump_json(plain)) / 2:
             number = max(1, int(len(longest) * share / 2))
             del longest[-number:]
             gone += number
@@ -150,23 +150,23 @@ def rows_within(rows: Sequence[Any], budget: int, count: Count, *, next_page: Ca
     If rows are left out, the last member has their number and the address of the next page. A first row that does not
     fit alone is cut as in `record_within`.
     """
-    whole = _dumped(list(rows))
+    whole = _dump_json(list(rows))
     if len(whole) <= budget or count(whole) <= budget:
         return whole
-    room = budget - count(_dumped([{LEFT_OUT: len(rows), "next": next_page(len(rows))}])) - 1
+    room = budget - count(_dump_json([{LEFT_OUT: len(rows), "next": next_page(len(rows))}])) - 1
     kept, room_alone = list[Any](), room
     for row in rows:
-        room -= count(f"{_dumped(row)}, ")
+        room -= count(f"{_dump_json(row)}, ")
         if room < 0:
             break
         kept.append(row)
     if not kept:
         first = rows[0] if isinstance(rows[0], dict) else {"value": rows[0]}
         note = {"more": "HTTP and Python give it in full"}
-        kept = [{**record_within(first, room_alone - count(_dumped(note)) - 2, count), **note}]
+        kept = [{**record_within(first, room_alone - count(_dump_json(note)) - 2, count), **note}]
     if len(kept) < len(rows):
         kept.append({LEFT_OUT: len(rows) - len(kept), "next": next_page(len(kept))})
-    return _dumped(kept)
+    return _dump_json(kept)
 
 
 def _compact(value: Any) -> Any:
@@ -211,5 +211,5 @@ def _texts(value: Any) -> Iterator[tuple[Any, Any, str]]:
             yield from _texts(one)
 
 
-def _dumped(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -41,13 +41,13 @@ NOTHING: Final = "Nothing that is remembered bears on this."
 
 def render_added(result: "AddResult") -> ResultText:
     """Return the text of an `add` result."""
-    return _written(result.items, result, "Remembered:", "Recorded; nothing new was learned from it.")
+    return _written_text(result.items, result, "Remembered:", "Recorded; nothing new was learned from it.")
 
 
 def render_committed(result: "CommitResult") -> ResultText:
     """Return the text of a `commit_turn` result."""
-    text = _written(result.stored, result, "The turn is recorded. Learned:", "The turn is recorded.")
-    refused = [Line(f"Not taken in: {_cut(one.uri)} ({one.why})") for one in result.referred if one.why]
+    text = _written_text(result.stored, result, "The turn is recorded. Learned:", "The turn is recorded.")
+    refused = [Line(f"Not taken in: {_cut_text(one.uri)} ({one.why})") for one in result.referred if one.why]
     return replace(text, lines=[*text.lines, *refused])
 
 
@@ -57,7 +57,7 @@ def render_edit(result: "EditResult") -> ResultText:
         return ResultText(f"Recorded, and not carried out yet (entry {result.entry_id}).")
     if not result.items:
         return ResultText("Nothing had to be changed.")
-    return ResultText("Changed:", _items(result.items), _take_back(result.entry_id))
+    return ResultText("Changed:", _items(result.items), _rollback_hint(result.entry_id))
 
 
 def render_forgotten(result: "ArchivedMemories") -> ResultText:
@@ -73,7 +73,7 @@ def render_forgotten(result: "ArchivedMemories") -> ResultText:
             "To forget, call forget again with ids of those that are meant.",
         )
     pending = " when it is carried out" if result.pending else ""
-    return ResultText(f"Forgotten{pending}; no read shows these any more:", lines, _take_back(*result.entry_ids))
+    return ResultText(f"Forgotten{pending}; no read shows these any more:", lines, _rollback_hint(*result.entry_ids))
 
 
 def render_search(result: "SearchResult") -> ResultText:
@@ -95,7 +95,7 @@ def claims(result: "SearchResult") -> ResultText:
     return ResultText(
         "Nothing in the bank supports an answer; nearest to it:" if result.abstained else "Claims:",
         [
-            Line(_cut(match.snippet), f"- [{match.claim_status}] ", f" [{one.item.citation} {match.claim_id}]")
+            Line(_cut_text(match.snippet), f"- [{match.claim_status}] ", f" [{one.item.citation} {match.claim_id}]")
             for one in result
             for match in one.matched_claims
         ],
@@ -107,7 +107,7 @@ def item(one: Item) -> ResultText:
     about = {"key": one.key, "value": one.value, "metadata": dict(one.metadata) or None, "version": one.version}
     fields = ", ".join(f"{name}={_json(value)}" for name, value in about.items() if value is not None)
     before, after = _fence(one, one.content)
-    return ResultText(f"[{one.citation}] {_about(one)}", [Line(one.content, before, after), Line(fields)])
+    return ResultText(f"[{one.citation}] {_facts_of(one)}", [Line(one.content, before, after), Line(fields)])
 
 
 def page(result: "Page[Item]") -> ResultText:
@@ -140,7 +140,7 @@ def render_ingested(result: "Ingested") -> ResultText:
     if result.pending:
         return ResultText(f"Recorded, and not interpreted yet (entry {result.entry_id}).")
     lines = [
-        Line(_cut(event.attempt), f"- {event.label} (sure {meta.confidence:.2f}) ", f" [{event.citation}]")
+        Line(_cut_text(event.attempt), f"- {event.label} (sure {meta.confidence:.2f}) ", f" [{event.citation}]")
         for event, meta in result
     ]
     return ResultText("Recorded:", lines)
@@ -152,7 +152,7 @@ def answer(result: "Answer") -> ResultText:
     for head, advice in (("Try:", result.recommended_attempts), ("Avoid:", result.avoid)):
         lines += [Line(head), *map(_advice, advice)] if advice else []
     lines += [Line(f"- against: {one.about}: {one.reason}") for one in result.conflicts]
-    lines += [Line(f"- left out, by a constraint: {_cut(one.attempt)} ({one.reason})") for one in result.excluded]
+    lines += [Line(f"- left out, by a constraint: {_cut_text(one.attempt)} ({one.reason})") for one in result.excluded]
     learned = [*result.l3_principles, *result.l2_patterns]
     lines += [Line("Learned:"), *map(_evidence, learned)] if learned else []
     lines += [Line("Events:"), *map(_evidence, result.l1_evidence)] if result.l1_evidence else []
@@ -174,7 +174,7 @@ def traits(found_traits: "Sequence[Trait]") -> ResultText:
     if not found_traits:
         return ResultText("Nothing is known of this user yet.")
     lines = [
-        Line(_cut(one.content), "- ", f" ({one.stage}, {one.subtype}, {one.context}{_sure(one)}) [{one.citation}]")
+        Line(_cut_text(one.content), "- ", f" ({one.stage}, {one.subtype}, {one.context}{_sure(one)}) [{one.citation}]")
         for one in found_traits
     ]
     return ResultText("Inferred, the surest first:", lines)
@@ -187,14 +187,14 @@ def render_reflection(cycle: "ReflectionCycle") -> ResultText:
     if cycle.pending:
         return ResultText("Recorded, and not carried out yet.")
     counts = ", ".join(f"{name} {getattr(cycle, name)}" for name in COUNTED if getattr(cycle, name))
-    back = _take_back(cycle.entry_id) if cycle.entry_id else ""
+    back = _rollback_hint(cycle.entry_id) if cycle.entry_id else ""
     return ResultText(f"{cycle.status} ({cycle.trigger_type}) {counts}".rstrip(), (), back)
 
 
 def line(one: Item, *, words: str | None = None, also: str = "") -> Line:
     """Return an item on one line, with its citation; text that is not the user's own is fenced below it."""
-    text = _cut(statement(one) if words is None else words)
-    about = ", ".join(part for part in (_about(one), also) if part)
+    text = _cut_text(statement(one) if words is None else words)
+    about = ", ".join(part for part in (_facts_of(one), also) if part)
     if one.trust < Trust.USER:
         before, after = _fence(one, text)
         return Line(text, f"- [{one.citation}] ({about})\n{before}", after)
@@ -205,15 +205,15 @@ def _items(items: Sequence[Item]) -> list[Line]:
     return [line(one) for one in items]
 
 
-def _written(items: Sequence[Item], result: "AddResult | CommitResult", head: str, nothing: str) -> ResultText:
+def _written_text(items: Sequence[Item], result: "AddResult | CommitResult", head: str, nothing: str) -> ResultText:
     if result.pending:
         return ResultText(f"Durable, and not interpreted yet (entry {result.entry_id}).")
     ended = [Line("In place of:"), *_items(result.superseded)] if result.superseded else []
-    gated = [Line(f"Not kept ({one.rule}): {_cut(one.text)} ({one.reason})") for one in result.gated]
-    return ResultText(head if items else nothing, [*_items(items), *ended, *gated], _take_back(result.entry_id))
+    gated = [Line(f"Not kept ({one.rule}): {_cut_text(one.text)} ({one.reason})") for one in result.gated]
+    return ResultText(head if items else nothing, [*_items(items), *ended, *gated], _rollback_hint(result.entry_id))
 
 
-def _take_back(*entry_ids: str) -> str:
+def _rollback_hint(*entry_ids: str) -> str:
     return f"Take it back with {ROLLBACK} id={' '.join(entry_ids)}"
 
 
@@ -235,9 +235,11 @@ def _best_words(one: "Evidence") -> str:
 
 
 def _advice(one: "Advice") -> Line:
-    lesson = f" Lesson: {_cut(one.lesson)}" if one.lesson else ""
+    lesson = f" Lesson: {_cut_text(one.lesson)}" if one.lesson else ""
     hypothesis = " (needs validation)" if one.needs_validation else ""
-    return Line(f"{_cut(one.attempt)}: {_cut(one.why)}{lesson}", "- ", f"{hypothesis} {_references(one.evidence)}")
+    return Line(
+        f"{_cut_text(one.attempt)}: {_cut_text(one.why)}{lesson}", "- ", f"{hypothesis} {_references(one.evidence)}"
+    )
 
 
 def _references(references: "Iterable[Reference]") -> str:
@@ -248,7 +250,9 @@ def _event(one: "HistoryEvent") -> Line:
     changed = "; ".join(f"{name}: {_json(pair[0])} → {_json(pair[-1])}" for name, pair in one.fields.items())
     why = f" ({one.reason})" if one.reason else ""
     return Line(
-        _cut(changed), f"- v{one.version} {_day(one.at)} {one.verb} by {one.actor}{why}: ", f" [delta {one.delta_id}]"
+        _cut_text(changed),
+        f"- v{one.version} {_day(one.at)} {one.verb} by {one.actor}{why}: ",
+        f" [delta {one.delta_id}]",
     )
 
 
@@ -256,10 +260,10 @@ def _source(one: "Source") -> Line:
     where = one.source_ref or one.session_id or f"entry {one.entry_id}"
     if not one.quote:
         return Line(f"- {_day(one.occurred_at)} {where}")
-    return Line(_cut(one.quote), f"- {_day(one.occurred_at)} {where} “", "”")
+    return Line(_cut_text(one.quote), f"- {_day(one.occurred_at)} {where} “", "”")
 
 
-def _about(one: Item) -> str:
+def _facts_of(one: Item) -> str:
     state = one.ended or ("archived" if one.status == "archived" else "")
     held = f"in quarantine: {one.quarantine}" if one.quarantine else ""
     parts = [
@@ -295,7 +299,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _cut(text: str) -> str:
+def _cut_text(text: str) -> str:
     short = _one_line(text)
     return short if len(short) <= SHOWN else f"{short[: SHOWN - 1]}…"
 

@@ -195,7 +195,7 @@ INSTRUCTIONS: Final = (
 def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPServer[Any]:
     """Return the server."""
     make_scope(user_id=options.user_id, namespace=options.namespace, agent_id=options.agent_id)
-    reception = RequestTracker(memory if callable(memory) else _only(memory, options), options)
+    reception = RequestTracker(memory if callable(memory) else _callers_of(memory, options), options)
     verbs = [VERBS[name] for name in options.offered()]
     if options.reference_tools:
         from phronesis.interfaces.mcp.graph_tools import graph_verbs  # noqa: PLC0415 - seldom offered
@@ -221,7 +221,7 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     return server
 
 
-def _only(memory: "Memory | DeferredMemory", options: Options) -> Callers:
+def _callers_of(memory: "Memory | DeferredMemory", options: Options) -> Callers:
     """Return the `Callers` of a server for one memory: everyone who reaches it."""
     caller = Caller(cast("Memory", memory), role="read" if options.read_only else "admin")
     return lambda _context: caller

@@ -115,8 +115,8 @@ def compose_within(
         try:
             package = call({**given, "token_budget": max(1, room)})
         except BudgetTooSmall as error:
-            raise _too_small(error, total, around, records=records) from error
-        text, record = _told(package)
+            raise _budget_error(error, total, around, records=records) from error
+        text, record = _context_result(package)
         size = count(text) + (count(json.dumps(record, ensure_ascii=False)) if records else 0)
         if size <= total:
             break
@@ -124,7 +124,7 @@ def compose_within(
     return text, record
 
 
-def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
+def _budget_error(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
     """Return the error in terms of the tool's budget, which also covers the text around a context."""
     least = error.details["minimum"] + around
     least = least * 3 if records else least
@@ -135,7 +135,7 @@ def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool)
     )
 
 
-def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
+def _context_result(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
     text = package.text + context_tail(package.context_id, package.token_count)
     record = {"context_id": package.context_id, "token_count": package.token_count, "text": text}
     citations = getattr(package, "citations", None)
@@ -310,7 +310,7 @@ def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
-        fn=partial(_carried_out, verb, reception),
+        fn=partial(_run_verb, verb, reception),
         name=verb.name,
         title=verb.title,
         description=verb.description,
@@ -322,40 +322,40 @@ def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     )
 
 
-def _carried_out(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallToolResult:
+def _run_verb(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallToolResult:
     try:
         caller = reception.caller()
         if verb.writes and not caller.may("write"):
             return not_allowed("write")
-        given = _given(arguments, reception.options.defaults(arguments, writes=verb.writes))
+        given = _plain_arguments(arguments, reception.options.defaults(arguments, writes=verb.writes))
         if verb.whole:
-            return _whole(verb, verb.call(caller, given))
-        return _within(verb, caller, given, reception.options)
+            return _whole_result(verb, verb.call(caller, given))
+        return _fitted_result(verb, caller, given, reception.options)
     except PhronesisError as error:
         return error_result(error)
 
 
-def _whole(verb: Verb, result: Any) -> CallToolResult:
+def _whole_result(verb: Verb, result: Any) -> CallToolResult:
     """Return a result unchanged, as text and record."""
     return CallToolResult(content=[TextContent(text=str(verb.say(result)))], structured_content=dict(as_json(result)))
 
 
-def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
+def _fitted_result(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
     """Return a result whose text and record together fit the call's token budget."""
     budget, records = given.pop(BUDGET, verb.budget), options.records
     if verb.composes:
         return _context(verb, caller, given, budget, records=records)
     result = verb.call(caller, given)
     count: Count = caller.memory.admin.components.count_tokens
-    text, record, shown = _cut(verb, result, options, count, budget)
+    text, record, shown = _cut_result(verb, result, options, count, budget)
     if hasattr(result, "next_cursor") and shown < len(result):
         # A cursor continues after the whole page: what does not fit belongs to the next one.
         result = verb.call(caller, {**given, "limit": max(1, shown)})
-        text, record, _ = _cut(verb, result, options, count, budget)
+        text, record, _ = _cut_result(verb, result, options, count, budget)
     return CallToolResult(content=[TextContent(text=text)], structured_content=record)
 
 
-def _cut(
+def _cut_result(
     verb: Verb, result: Any, options: Options, count: Count, budget: int
 ) -> tuple[str, dict[str, Any] | None, int]:
     """Return a result as text, and as a record if requested, and the number of lines in both."""
@@ -386,7 +386,7 @@ def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, 
     )
 
 
-def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_arguments(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given arguments as plain values, with the server's defaults for the others."""
     filled = {**arguments, **defaults}
     shared = ("user_id", "")  # an empty user means the shared memory

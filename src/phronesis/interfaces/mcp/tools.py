@@ -64,16 +64,16 @@ def forget(caller: "Caller", given: dict[str, Any]) -> ArchivedMemories:
     if not ids and not query:
         raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
     named = {item.id: item for item in map(caller.memory.get, ids)}
-    items, abstained = ([*named.values()], False) if ids else _found(caller, str(query), owner)
+    items, abstained = ([*named.values()], False) if ids else _find_own(caller, str(query), owner)
     if not abstained:
         browser, tenant = caller.memory.admin.components.browser, caller.memory.admin.tenant
         items = [*items, *browser.going_with(tenant, items, None if ids else query)]
     if given.get("dry_run", not ids) or abstained or not items:
         return ArchivedMemories(items, dry_run=True, abstained=abstained)
-    return _archived(caller, [item for item in items if item.status != "archived"], given)
+    return _archive_items(caller, [item for item in items if item.status != "archived"], given)
 
 
-def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
+def _find_own(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
     """Return the user's own memories that match a query, and whether the match is doubtful.
 
     Messages are searched separately: a joint search returns a message or what was derived from it, and both must go.
@@ -110,7 +110,7 @@ def _states(item: "Item", channels: Sequence[str], asked: set[str]) -> bool:
     return "dense" in channels or bool(asked & set(question_terms(f"{item.content} {statement(item)}")))
 
 
-def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> ArchivedMemories:
+def _archive_items(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> ArchivedMemories:
     how = {"wait": given.get("wait", True), "reason": given.get("reason") or "the user asked to forget it"}
     delete, key = partial(caller.memory.delete, actor=caller.actor), given.get("idempotency_key")
     keys = [None if key is None else f"{key}:{item.id}" for item in items]

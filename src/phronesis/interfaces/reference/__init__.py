@@ -1,4 +1,4 @@
-"""The pages of the Python surface: verbs, records, errors, and the fields of a policy."""
+"""The pages of the Python surface: verbs, records, errors, and the fields of a policy with their schema."""
 
 import dataclasses
 import inspect
@@ -11,7 +11,7 @@ import click
 
 import phronesis
 from phronesis import errors
-from phronesis.config import Policy, effective_policy
+from phronesis.config import effective_policy
 from phronesis.config.policy_errors import Origin
 from phronesis.core import results
 from phronesis.interfaces.cli.commands import SECTIONS, cli, every_command, lines_of
@@ -25,6 +25,7 @@ from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
 from phronesis.memory.runs import Runs
 from phronesis.memory.traits import Traits
+from phronesis.wiring.engines import find_engines
 
 # What the pages of reference share: the line that says how they are made, and tables.
 
@@ -207,7 +208,7 @@ def policy_page() -> str:
     """Return ``docs/reference/policy.md``: every field of a policy with its default."""
     rows = [
         (f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
-        for one in effective_policy(Policy(), Origin())
+        for one in effective_policy(find_engines().policy(), Origin())
     ]
     lines = [
         MADE,
@@ -221,6 +222,11 @@ def policy_page() -> str:
         "",
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def policy_schema() -> str:
+    """Return ``docs/brain.schema.json``, by which editors check and complete a brain.yml."""
+    return json.dumps(find_engines().policy.model_json_schema(), indent=2) + "\n"
 
 
 def _verbs(part: type, owner: str) -> Iterator[str]:
@@ -282,5 +288,6 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "reference/records.md": records_page,
     "reference/errors.md": errors_page,
     "reference/policy.md": policy_page,
+    "brain.schema.json": policy_schema,
 }
 """Of each page: its path under ``docs/``, and what gives its text."""

@@ -3,11 +3,14 @@
 from typing import Any
 
 from fastapi import FastAPI, Response
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
+from phronesis.engine.plugin import merge_parts
 from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.pages import (
     conversations,
+    engines,
     entities,
     experience,
     login,
@@ -19,16 +22,21 @@ from phronesis.interfaces.web.pages import (
 )
 from phronesis.interfaces.web.routing import error_page
 from phronesis.interfaces.web.session import VisitorFactory
+from phronesis.wiring.engines import find_engines
 
 
 def mount(app: FastAPI, admission: Authenticator) -> None:
-    """Add the pages and their static files to a server."""
+    """Add the pages and their static files to a server; PluginBroken if an engine brings a page that is there."""
     app.state.reception = VisitorFactory(admission)
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
     pages = (login, status, memories, conversations, people, entities, experience, runs, resources)
     for page in pages:
         app.include_router(page.router, include_in_schema=False)
+    own = {route.path: None for page in pages for route in page.router.routes if isinstance(route, APIRoute)}
+    found = find_engines()
+    merge_parts([("phronesis", own), *((one.name, {page.path: None for page in one.pages}) for one in found)])
+    app.include_router(engines.make_engine_router(found.pages), include_in_schema=False)
 
 
 class VersionedStaticFiles(StaticFiles):

@@ -20,6 +20,7 @@ from phronesis.interfaces.web.session import FORM_TOKEN, Visitor, set_cookie
 from phronesis.interfaces.web.words import LANGUAGES, Words
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING
+from phronesis.wiring.engines import find_engines
 
 NAVIGATION: Final = (
     ("home", "/"),
@@ -54,6 +55,7 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
         "path": visitor.request.url.path,
         "looking": visitor.looking,
         "navigation": NAVIGATION,
+        "engine_pages": find_engines().pages,
     }
     response = _html(template, status, shared | values)
     if visitor.new_token:

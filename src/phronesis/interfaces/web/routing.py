@@ -38,7 +38,7 @@ class PageRoute(APIRoute):
             try:
                 response = await answer(request)
             except PhronesisError as error:
-                response = _told(request, error)
+                response = _answer_error(request, error)
             except RequestValidationError as error:
                 first = error.errors()[0]
                 field = str(first["loc"][-1])
@@ -69,7 +69,7 @@ def own_path(path: str) -> str:
     return path if safe else "/"
 
 
-def _told(request: Request, error: PhronesisError) -> Response:
+def _answer_error(request: Request, error: PhronesisError) -> Response:
     if is_stranger(error):
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         login = address("/login", next=here if request.method == "GET" and here != "/" else None)

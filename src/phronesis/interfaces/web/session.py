@@ -151,7 +151,7 @@ class VisitorFactory:
             theme=_theme(request),
             form_token=token or secrets.token_urlsafe(32),
             new_token=token is None,
-            looking=_looking(request, caller),
+            looking=_view_scope(request, caller),
             secure=request.url.scheme == "https",
         )
 
@@ -195,7 +195,7 @@ def _theme(request: Request) -> str:
     return theme if theme in THEMES else THEMES[0]
 
 
-def _looking(request: Request, caller: Caller) -> ViewScope:
+def _view_scope(request: Request, caller: Caller) -> ViewScope:
     user, namespace = (request.query_params.get(name) or None for name in ("user", "namespace"))
     across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
     return ViewScope(user, namespace, across)

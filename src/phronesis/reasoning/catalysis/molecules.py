@@ -122,7 +122,7 @@ def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Dr
     ``groups`` are the atom indices in ``smiles`` to mark, as in ``matched`` of a `Review`.
     """
     marked = {atom: name for name, found in groups.items() for atoms in found for atom in atoms}
-    text = _written(smiles, marked)
+    text = _draw_svg(smiles, marked)
     if text is None:
         return None
     spots: list[Spot] = []
@@ -136,7 +136,7 @@ def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Dr
     return Drawing(tuple(spots), tuple(strokes))
 
 
-def _written(smiles: str, marked: Mapping[int, str]) -> str | None:
+def _draw_svg(smiles: str, marked: Mapping[int, str]) -> str | None:
     """Return RDKit's SVG, or None for an invalid or too large molecule."""
     try:
         from rdkit import Chem, rdBase  # noqa: PLC0415 - half a second, optional

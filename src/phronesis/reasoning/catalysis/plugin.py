@@ -6,15 +6,18 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
 
 if TYPE_CHECKING:
+    from phronesis.reasoning import policy_section
     from phronesis.reasoning.catalysis import pubchem, review
 else:
+    policy_section = lazy_module("phronesis.reasoning.policy_section")
     pubchem = lazy_module("phronesis.reasoning.catalysis.pubchem")
     review = lazy_module("phronesis.reasoning.catalysis.review")
 
 
 def _open(platform: Platform) -> OpenEngine:
-    asked, mode = pubchem.PubChem(platform.settings.pubchem_url), platform.policy.reasoning.review
-    reviews = review.ModifierReviews(platform.database, asked, mode=mode, clock=platform.clock)
+    asked = pubchem.PubChem(platform.settings.pubchem_url)
+    own = platform.policy.of(policy_section.ReasoningPolicy).reasoning
+    reviews = review.ModifierReviews(platform.database, asked, mode=own.review, clock=platform.clock)
     return OpenEngine(components={"reviews": reviews})
 
 

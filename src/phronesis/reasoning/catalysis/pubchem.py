@@ -207,7 +207,7 @@ class PubChem:
             if self._http is not None:
                 self._http.close()
 
-    def _connected(self) -> ModelHttp:
+    def _connect(self) -> ModelHttp:
         with self._making:
             if self._closed:
                 raise LookupFailed("unreachable")
@@ -224,9 +224,9 @@ class PubChem:
 
     def _cids(self, namespace: str, identifier: str, limits: Limits) -> list[int]:
         if _PLAIN.fullmatch(identifier):
-            body = self._asked(f"/compound/{namespace}/{quote(identifier, safe='')}/cids/JSON", None, limits)
+            body = self._ask(f"/compound/{namespace}/{quote(identifier, safe='')}/cids/JSON", None, limits)
         else:
-            body = self._asked(f"/compound/{namespace}/cids/JSON", {namespace: identifier}, limits)
+            body = self._ask(f"/compound/{namespace}/cids/JSON", {namespace: identifier}, limits)
         for _ in range(MAX_POLLS):
             waiting = body.get("Waiting") if isinstance(body, dict) else None
             if not isinstance(waiting, dict):
@@ -235,7 +235,7 @@ class PubChem:
             if _LISTKEY.fullmatch(key) is None:
                 raise LookupFailed("unreadable_answer")
             self._pace.hold(self._wait)
-            body = self._asked(f"/compound/listkey/{key}/cids/JSON", None, limits)
+            body = self._ask(f"/compound/listkey/{key}/cids/JSON", None, limits)
         else:
             raise LookupFailed("timeout")
         if body is None:
@@ -250,7 +250,7 @@ class PubChem:
         body: Any = None
         for n, names in enumerate(_PROPERTIES):
             try:
-                body = self._asked(f"/compound/cid/{asked}/property/{names}/JSON", None, limits)
+                body = self._ask(f"/compound/cid/{asked}/property/{names}/JSON", None, limits)
             except LookupFailed as failed:
                 if failed.reason != "refused" or n + 1 == len(_PROPERTIES):
                     raise
@@ -261,16 +261,16 @@ class PubChem:
         rows = {row.cid: row for row in map(_compound, _member(body, "PropertyTable", "Properties"))}
         return tuple(rows[cid] for cid in cids if cid in rows)
 
-    def _asked(self, path: str, form: Mapping[str, str] | None, limits: Limits) -> Any:
+    def _ask(self, path: str, form: Mapping[str, str] | None, limits: Limits) -> Any:
         """Return the JSON of an answer, or None when PubChem reports that nothing was found."""
-        http = self._connected()
+        http = self._connect()
         for tried in range(1, TRIES + 1):
             if not self._pace.take(limits):
                 raise LookupFailed("busy")
             reply = http.exchange(path, form, limits=limits)
             self._pace.heed(reply.headers)
             if reply.status in (HTTPStatus.OK, HTTPStatus.ACCEPTED):
-                return _parsed(reply)
+                return _parse_reply(reply)
             if reply.status == HTTPStatus.NOT_FOUND:
                 if _fault(reply) == "PUGREST.NotFound":
                     return None
@@ -305,7 +305,7 @@ def _questions(name: str) -> Iterator[tuple[str, str]]:
         yield "name", spelled
 
 
-def _parsed(reply: Reply) -> Any:
+def _parse_reply(reply: Reply) -> Any:
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -315,7 +315,7 @@ def _parsed(reply: Reply) -> Any:
 def _fault(reply: Reply) -> str | None:
     """Return the code of a fault, ``{"Fault": {"Code": …}}``, or None, as for a proxy's error page."""
     try:
-        fault = _parsed(reply)["Fault"]["Code"]
+        fault = _parse_reply(reply)["Fault"]["Code"]
     except (LookupFailed, KeyError, TypeError, IndexError):
         return None
     return fault if isinstance(fault, str) else None

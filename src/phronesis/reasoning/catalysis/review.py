@@ -209,7 +209,7 @@ class ModifierReviews:
         if self._mode == "background":
             asked = asked_of(run)
             if asked.name is not None:
-                self._soon(_LookupRequest(tenant, lane, asked))
+                self._queue_lookup(_LookupRequest(tenant, lane, asked))
 
     def known(self, tenant: str, run: Run) -> Review | None:
         """Return the review that follows from cached answers, or None; sends no request."""
@@ -229,15 +229,15 @@ class ModifierReviews:
         if kept is not None:
             return _from(asked, kept)
         if self._mode == "never":
-            return _unresolved(asked, "never_asked")
+            return _unresolved_review(asked, "never_asked")
         wanted = _LookupRequest(tenant, lane, asked, refresh)
         if wait:
-            return self._now(wanted)
+            return self._review_now(wanted)
         reason = self._failure(self._key(wanted))
         if reason is not None:
-            return _unresolved(asked, reason)
-        self._soon(wanted)
-        return replace(_unresolved(asked, "looking_up"), status="pending")
+            return _unresolved_review(asked, reason)
+        self._queue_lookup(wanted)
+        return replace(_unresolved_review(asked, "looking_up"), status="pending")
 
     def drawing(self, review: Review) -> Drawing | None:
         """Return the drawing of a modifier, or None; MissingExtra when RDKit is not installed."""
@@ -249,7 +249,7 @@ class ModifierReviews:
         self._pubchem.close()
         self._background.stop(within=CLOSING_SECONDS)
 
-    def _soon(self, wanted: _LookupRequest) -> None:
+    def _queue_lookup(self, wanted: _LookupRequest) -> None:
         key = self._key(wanted)
         with self._lock:
             if key in self._waiting and not wanted.refresh:
@@ -265,20 +265,20 @@ class ModifierReviews:
                 if not self._waiting:
                     return
                 key, wanted = next(iter(self._waiting.items()))
-            is_away = self._failure(key) is None and self._now(wanted).reason in _AWAY
+            is_away = self._failure(key) is None and self._review_now(wanted).reason in _AWAY
             with self._lock:
                 if self._waiting.get(key) is wanted:
                     del self._waiting[key]
                 if is_away:
                     self._waiting.clear()
 
-    def _now(self, wanted: _LookupRequest) -> Review:
+    def _review_now(self, wanted: _LookupRequest) -> Review:
         """Look a name up at PubChem; concurrent requests for the same name share one answer."""
         asked, key = wanted.asked, self._key(wanted)
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
         if not turn.acquire(timeout=self._pubchem.patience):
-            return replace(_unresolved(asked, "looking_up"), status="pending")
+            return replace(_unresolved_review(asked, "looking_up"), status="pending")
         try:
             kept = None if wanted.refresh else self._read(wanted.tenant, wanted.name)
             if kept is None:
@@ -286,7 +286,7 @@ class ModifierReviews:
             return _from(asked, kept)
         except LookupFailed as failed:
             self._note(key, failed.reason)
-            return _unresolved(asked, failed.reason)
+            return _unresolved_review(asked, failed.reason)
         finally:
             turn.release()
             with self._lock:
@@ -339,7 +339,7 @@ class ModifierReviews:
         return reason if time.monotonic() < until else None
 
 
-def _unresolved(asked: ReviewRequest, reason: ReviewReason) -> Review:
+def _unresolved_review(asked: ReviewRequest, reason: ReviewReason) -> Review:
     return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
 
 

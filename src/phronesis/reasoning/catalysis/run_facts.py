@@ -33,7 +33,7 @@ class CatalysisFacts:
     def facts(self, run: Run, feedback: Feedback) -> Facts:
         """Return FACTS with the four fields as written; those that cannot be parsed are listed as ``unresolved``."""
         fields = _fields(run)
-        output: dict[str, Any] = {name: _shortened(value) for name, value in fields.items()}
+        output: dict[str, Any] = {name: _shorten(value) for name, value in fields.items()}
         unread: list[str] = [
             name for name in ("M1", "M2", "modifier") if name in fields and _text(fields[name]) is None
         ]
@@ -135,7 +135,7 @@ def _text(value: object) -> str | None:
     return value.strip() if isinstance(value, str) and value.strip() else None
 
 
-def _shortened(value: object) -> object:
+def _shorten(value: object) -> object:
     """Return a short field as written, or the beginning of a long one as text."""
     if isinstance(value, str):
         return excerpt(value, MAX_FIELD)

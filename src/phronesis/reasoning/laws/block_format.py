@@ -91,20 +91,22 @@ def claim_of(member: Mapping[str, Any]) -> Claim:
         exception_reason=member.get("exception_reason") or "",
         conditions=tuple(member.get("conditions") or ()),
         limitations=tuple(member.get("limitations") or ()),
-        support=_tally(member.get("support")),
-        contra=_tally(member.get("contra")),
+        support=_parse_tally(member.get("support")),
+        contra=_parse_tally(member.get("contra")),
         test=member.get("test"),
-        extra=_others(member, _KNOWN),
+        extra=_unknown_members(member, _KNOWN),
     )
 
 
-def _tally(written: Mapping[str, Any] | None) -> Tally:
+def _parse_tally(written: Mapping[str, Any] | None) -> Tally:
     if written is None:
         return Tally()
-    return Tally(count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=_others(written, _COUNTED))
+    return Tally(
+        count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=_unknown_members(written, _COUNTED)
+    )
 
 
-def _others(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+def _unknown_members(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
     """Return the unknown members. Most claims have none, and claims are parsed by the hundred."""
     return {} if written.keys() <= known else {name: value for name, value in written.items() if name not in known}
 
@@ -153,14 +155,14 @@ def claim_text(claim: Claim) -> str:
     The core sentence is the first of the inference or, without one, of the constraint.
     """
     sentence = core_sentence(claim.inference) or core_sentence(claim.constraint)
-    return "\n".join(part for part in (sentence, _cut("; ".join(claim.conditions), MAX_CONDITIONS)) if part)
+    return "\n".join(part for part in (sentence, _cut_text("; ".join(claim.conditions), MAX_CONDITIONS)) if part)
 
 
 def core_sentence(text: str) -> str:
     """Return the first sentence of a text, Chinese or Western, cut to the length of a claim's text."""
     stripped = text.strip()
     end = _SENTENCE_END.search(stripped[:MAX_SENTENCE])
-    return _cut(stripped if end is None else stripped[: end.end()].strip(), MAX_SENTENCE)
+    return _cut_text(stripped if end is None else stripped[: end.end()].strip(), MAX_SENTENCE)
 
 
 def prose_of(block: ReasoningBlock) -> str:
@@ -171,10 +173,10 @@ def prose_of(block: ReasoningBlock) -> str:
 
 def readable_block(block: ReasoningBlock) -> str:
     """Return the text of a block for readers, one line per claim: status, statement and conditions."""
-    return "\n".join([*filter(None, [block.topic.strip()]), *map(_told_claim, block.claims)])
+    return "\n".join([*filter(None, [block.topic.strip()]), *map(_claim_line, block.claims)])
 
 
-def _told_claim(claim: Claim) -> str:
+def _claim_line(claim: Claim) -> str:
     standing = f"{claim.status}, {claim.support.count} for and {claim.contra.count} against"
     said = " ".join(part.strip() for part in (claim.inference, claim.constraint) if part.strip())
     named = (("conditions", claim.conditions), ("limitations", claim.limitations))
@@ -182,5 +184,5 @@ def _told_claim(claim: Claim) -> str:
     return f"{claim.claim_id} ({standing}): {said}{more}"
 
 
-def _cut(text: str, most: int) -> str:
+def _cut_text(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

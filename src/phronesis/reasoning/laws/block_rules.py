@@ -171,7 +171,7 @@ def read_draft(text: str) -> Draft:
 
 def _read_line(draft: Draft, number: int, line: str) -> None:
     key, equals, value = line.partition("=")
-    wrong = _near_miss(key)
+    wrong = _key_mistake(key)
     known: str | None = next((name for name in KEYS if name == key.partition("＝")[0].strip().upper()), None)
     if wrong is None and not (equals and len(key) <= MAX_KEY and _KEY.fullmatch(key)):
         if CLAIMS in draft.values:
@@ -189,7 +189,7 @@ def _read_line(draft: Draft, number: int, line: str) -> None:
     draft.mistakes.append(_wrong(wrong, number, known))
 
 
-def _near_miss(key: str) -> str | None:
+def _key_mistake(key: str) -> str | None:
     if "＝" in key:
         return f"{key[:_SHOWN]!r}: the sign ＝ is full-width; write ="
     if key not in KEYS and key.strip().upper() in KEYS:
@@ -344,11 +344,11 @@ def _field_mistakes(claim: Mapping[str, Any]) -> Iterator[str]:
             yield f".{name} must be a text, not {type(claim[name]).__name__}"
     for name in _LISTS:
         texts = claim.get(name)
-        if texts is not None and not (isinstance(texts, list) and all(_is_said(text) for text in texts)):
+        if texts is not None and not (isinstance(texts, list) and all(_is_text(text) for text in texts)):
             yield f".{name} must be a list of texts, none of them empty"
     if not isinstance(claim.get("allow_positive"), bool | None):
         yield f".allow_positive must be true or false, not {claim['allow_positive']!r:.40}"
-    if not _is_said(claim.get("inference")) and not _is_said(claim.get("constraint")):
+    if not _is_text(claim.get("inference")) and not _is_text(claim.get("constraint")):
         yield " says nothing: it has neither an inference nor a constraint"
 
 
@@ -375,5 +375,5 @@ def _is_id(value: object) -> bool:
     return True
 
 
-def _is_said(value: object) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())

@@ -40,7 +40,7 @@ def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsVie
     metric, product = test["metric"], test.get("product")
     found = metric_of_run(view, metric, product)
     versus = test.get("versus")
-    wanted = test.get("value") if versus is None else _mean(versus, view, earlier, metric, product)
+    wanted = test.get("value") if versus is None else _mean_metric(versus, view, earlier, metric, product)
     if found is None or wanted is None:
         return "irrelevant"
     return "support" if holds(found, test["op"], wanted) else "contra"
@@ -101,7 +101,7 @@ def written_state(claim: Claim) -> ClaimState:
     )
 
 
-def _mean(
+def _mean_metric(
     versus: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView], metric: Metric, product: str | None
 ) -> float | None:
     known = [
@@ -212,7 +212,7 @@ def current_block(item: Item) -> ReasoningBlock:
     """Return a reasoning item's current block: ``content`` as records."""
     standing = item.data.get("standing") or {}
     block = written_block(item.data)
-    return replace(block, claims=tuple(_moved(claim, standing.get(claim.claim_id)) for claim in block.claims))
+    return replace(block, claims=tuple(_with_status(claim, standing.get(claim.claim_id)) for claim in block.claims))
 
 
 def status_of(item: Item, claim_id: str) -> str:
@@ -229,7 +229,7 @@ def replaced_fields(item: Item, block: ReasoningBlock) -> dict[str, Any]:
     shown = {claim.claim_id: claim for claim in current_block(item).claims}
     kept = {claim.claim_id: claim for claim in written_block(item.data).claims}
     claims = tuple(
-        _started(claim, kept[claim.claim_id]) if _same_standing(claim, shown.get(claim.claim_id)) else claim
+        _with_start(claim, kept[claim.claim_id]) if _has_same_status(claim, shown.get(claim.claim_id)) else claim
         for claim in block.claims
     )
     after = written_of(replace(block, claims=claims))
@@ -244,22 +244,22 @@ def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[
         judgement = _JUDGEMENT_OF.get(row.polarity)
         if judgement is not None:
             verdicts.setdefault(row.part, []).append(RunVerdict(row.source_key, judgement))
-    return {claim.claim_id: _standing(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
+    return {claim.claim_id: _fold_verdicts(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
 
 
 def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return the fields that follow from verdicts, in learn order: each claim's state, and the block as text."""
     # A log or database may return object members in another order; the text must not depend on it.
-    block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
+    block = written_block({**item.data, "claims": _sort_members(item.data.get("claims") or [])})
     standing = standings(block.claims, evidence)
-    moved = replace(block, claims=tuple(_moved(claim, standing[claim.claim_id]) for claim in block.claims))
+    moved = replace(block, claims=tuple(_with_status(claim, standing[claim.claim_id]) for claim in block.claims))
     return {STANDING: standing, "content": text_of(moved), "label": block.scope}
 
 
 CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content", "label"}), standing_of)
 
 
-def _standing(claim: Claim, verdicts: Iterable[RunVerdict]) -> dict[str, Any]:
+def _fold_verdicts(claim: Claim, verdicts: Iterable[RunVerdict]) -> dict[str, Any]:
     """Fold verdicts onto a claim's initial state; a run named there counts there only."""
     state = claim_state(verdicts, start=written_state(claim))
     return {
@@ -269,31 +269,34 @@ def _standing(claim: Claim, verdicts: Iterable[RunVerdict]) -> dict[str, Any]:
     }
 
 
-def _moved(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
+def _with_status(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
     if standing is None:
         return claim
-    support, contra = _recounted(claim.support, standing["support"]), _recounted(claim.contra, standing["contra"])
+    support, contra = (
+        _updated_tally(claim.support, standing["support"]),
+        _updated_tally(claim.contra, standing["contra"]),
+    )
     if (claim.status, claim.support, claim.contra) == (standing["status"], support, contra):
         return claim
     return replace(claim, status=standing["status"], support=support, contra=contra)
 
 
-def _recounted(start: Tally, counted: Mapping[str, Any]) -> Tally:
+def _updated_tally(start: Tally, counted: Mapping[str, Any]) -> Tally:
     return Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
 
 
-def _same_standing(claim: Claim, shown: Claim | None) -> bool:
+def _has_same_status(claim: Claim, shown: Claim | None) -> bool:
     return shown is not None and all(
         getattr(claim, name) == getattr(shown, name) for name in ("status", "support", "contra")
     )
 
 
-def _started(claim: Claim, start: Claim) -> Claim:
+def _with_start(claim: Claim, start: Claim) -> Claim:
     return replace(claim, status=start.status, support=start.support, contra=start.contra)
 
 
-def _ordered(value: Any) -> Any:
+def _sort_members(value: Any) -> Any:
     """Return JSON with object members sorted by name."""
     if isinstance(value, Mapping):
-        return {name: _ordered(value[name]) for name in sorted(value)}
-    return [_ordered(inner) for inner in value] if isinstance(value, list) else value
+        return {name: _sort_members(value[name]) for name in sorted(value)}
+    return [_sort_members(inner) for inner in value] if isinstance(value, list) else value

@@ -226,7 +226,7 @@ def mistakes_of_test(test: object) -> Iterator[str]:
     yield from _comparison_mistakes(test)
     for name in ("given", "versus"):
         if test.get(name) is not None:
-            yield from _given_mistakes(test[name], name)
+            yield from _type_mistakes(test[name], name)
     if test.get("versus") is not None and not test["versus"]:
         yield ".versus must say which runs are compared with; it is empty"
 
@@ -241,7 +241,7 @@ def _comparison_mistakes(test: Mapping[str, Any]) -> Iterator[str]:
         yield f".value must be a number, not {value!r:.40}"
 
 
-def _given_mistakes(given: object, name: str) -> Iterator[str]:
+def _type_mistakes(given: object, name: str) -> Iterator[str]:
     if not isinstance(given, Mapping):
         yield f".{name} must be an object, not {type(given).__name__}"
         return

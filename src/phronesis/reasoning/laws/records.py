@@ -307,16 +307,18 @@ def checked_run(given: object) -> Run:
     members = _members(given, "run")
     output = members.get("output")
     if not isinstance(output, Mapping | None):
-        raise _refused("run.output", f"must be a mapping of fields, not {type(output).__name__}; free text goes to raw")
+        raise _field_error(
+            "run.output", f"must be a mapping of fields, not {type(output).__name__}; free text goes to raw"
+        )
     raw = members.get("raw")
     raw = "" if raw is None else check_text(raw, field="run.raw", allow_empty=True)
     if not output and not raw.strip():
-        raise _refused("run.output", "and run.raw are both empty; give what the run put out")
+        raise _field_error("run.output", "and run.raw are both empty; give what the run put out")
     run_id, memories = members.get("run_id"), members.get("memory_ids")
     if memories is not None and not _is_list(memories):
-        raise _refused("run.memory_ids", f"must be a list of ids, not {type(memories).__name__}")
+        raise _field_error("run.memory_ids", f"must be a list of ids, not {type(memories).__name__}")
     if memories is not None and len(memories) > MAX_MEMORIES:
-        raise _refused("run.memory_ids", f"names {len(memories):,} memories; at most {MAX_MEMORIES:,} are kept")
+        raise _field_error("run.memory_ids", f"names {len(memories):,} memories; at most {MAX_MEMORIES:,} are kept")
     ids = [check_id(one, field=f"run.memory_ids[{n}]") for n, one in enumerate(memories or ())]
     return Run(
         run_id="" if run_id is None else check_id(run_id, field="run.run_id"),
@@ -336,16 +338,16 @@ def checked_feedback(given: object) -> Feedback:
     members = _members(given, "feedback")
     products = members.get("products")
     if products is not None and not _is_list(products):
-        raise _refused("feedback.products", f"must be a list of products, not {type(products).__name__}")
+        raise _field_error("feedback.products", f"must be a list of products, not {type(products).__name__}")
     if products is not None and len(products) > MAX_PRODUCTS:
-        raise _refused("feedback.products", f"has {len(products):,} products; at most {MAX_PRODUCTS:,} are kept")
+        raise _field_error("feedback.products", f"has {len(products):,} products; at most {MAX_PRODUCTS:,} are kept")
     checked = tuple(_product(one, f"feedback.products[{n}]") for n, one in enumerate(products or ()))
     first: dict[str, int] = {}
     for n, product in enumerate(checked):
         earlier = first.setdefault(folded_name(product.name), n)
         if earlier != n:
             again = f"repeats {checked[earlier].name!r:.60} of products[{earlier}]"
-            raise _refused(f"feedback.products[{n}].name", f"{again}; give each product once, its amounts added up")
+            raise _field_error(f"feedback.products[{n}].name", f"{again}; give each product once, its amounts added up")
     texts = {
         name: "" if members.get(name) is None else check_text(members[name], field=f"feedback.{name}", allow_empty=True)
         for name in _TEXTS
@@ -364,21 +366,21 @@ def _amount(given: object, place: str) -> float | None:
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float):
-        raise _refused(place, f"must be a number, not {given!r:.40}; leave it out when it was not measured")
+        raise _field_error(place, f"must be a number, not {given!r:.40}; leave it out when it was not measured")
     try:
         number = float(given)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise _refused(place, f"must be a finite number, not {given!r:.40}; leave it out when it was not measured")
+        raise _field_error(place, f"must be a finite number, not {given!r:.40}; leave it out when it was not measured")
     if number < 0:
-        raise _refused(place, f"must not be negative, as {given!r:.40} is: it is how much of the product there was")
+        raise _field_error(place, f"must not be negative, as {given!r:.40} is: it is how much of the product there was")
     return number + 0.0
 
 
 def _members(given: object, place: str) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise _refused(place, f"must be a mapping of its members, not {type(given).__name__}")
+        raise _field_error(place, f"must be a mapping of its members, not {type(given).__name__}")
     return given
 
 
@@ -391,5 +393,5 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
-def _refused(place: str, what: str) -> InputError:
+def _field_error(place: str, what: str) -> InputError:
     return InputError(f"{place} {what}", field=place)

@@ -38,17 +38,17 @@ def pair(signals: Signals, places: Rows) -> Floats:
 
 def previous(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text before."""
-    return _beside(signals, signals.words, places, -1)
+    return _values_beside(signals, signals.words, places, -1)
 
 
 def second_previous(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text two before."""
-    return _beside(signals, signals.words, places, -2)
+    return _values_beside(signals, signals.words, places, -2)
 
 
 def following(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text after."""
-    return _beside(signals, signals.words, places, 1)
+    return _values_beside(signals, signals.words, places, 1)
 
 
 def coverage(signals: Signals, places: Rows) -> Floats:
@@ -58,43 +58,43 @@ def coverage(signals: Signals, places: Rows) -> Floats:
 
 def coverage_next(signals: Signals, places: Rows) -> Floats:
     """Share of the question that the text after contains: a reply repeats the topic."""
-    return _beside(signals, signals.coverage, places, 1)
+    return _values_beside(signals, signals.coverage, places, 1)
 
 
 def coverage_third_next(signals: Signals, places: Rows) -> Floats:
     """Share of the question that the third text after contains."""
-    return _beside(signals, signals.coverage, places, 3)
+    return _values_beside(signals, signals.coverage, places, 3)
 
 
 def dense(signals: Signals, places: Rows) -> Floats:
     """Z of the cosine of question and text; without a vector, an estimate from its words (``signals.GUESSED``)."""
-    return _nothing(places) if signals.dense is None else signals.dense[places]
+    return _zeros(places) if signals.dense is None else signals.dense[places]
 
 
 def dense_next(signals: Signals, places: Rows) -> Floats:
     """Z of the cosine of question and the text after."""
-    return _nothing(places) if signals.dense is None else _beside(signals, signals.dense, places, 1)
+    return _zeros(places) if signals.dense is None else _values_beside(signals, signals.dense, places, 1)
 
 
 def speaker(signals: Signals, places: Rows) -> Floats:
     """1 for messages of the requested speaker, by name or by role."""
-    return _nothing(places) if signals.lane.speaker is None else signals.lane.speaker[places]
+    return _zeros(places) if signals.lane.speaker is None else signals.lane.speaker[places]
 
 
 def mention(signals: Signals, places: Rows) -> Floats:
     """1 for texts that mention an entity of the question, by any of its names."""
-    return _nothing(places) if signals.lane.mention is None else signals.lane.mention[places]
+    return _zeros(places) if signals.lane.mention is None else signals.lane.mention[places]
 
 
 def key(signals: Signals, places: Rows) -> Floats:
     """1 for items under the key that the question asks for, of the right subject."""
-    return _nothing(places) if signals.lane.key is None else signals.lane.key[places]
+    return _zeros(places) if signals.lane.key is None else signals.lane.key[places]
 
 
 def date(signals: Signals, places: Rows) -> Floats:
     """Fit of the day it was said to the time that the question names (``signals.date_fit``)."""
     if not signals.question.times:
-        return _nothing(places)
+        return _zeros(places)
     return date_fit(signals.question.times, signals.lane.properties.days[places])
 
 
@@ -107,7 +107,7 @@ def date_in_text(signals: Signals, places: Rows) -> Floats:
     """Fit of a time that the text itself names ("yesterday", "in May") to the time that the question names."""
     properties = signals.lane.properties
     if not signals.question.times or not len(properties.dated):
-        return _nothing(places)
+        return _zeros(places)
     fits = np.maximum(
         date_fit(signals.question.times, properties.begins), date_fit(signals.question.times, properties.ends)
     )
@@ -118,7 +118,7 @@ def date_in_text(signals: Signals, places: Rows) -> Floats:
 
 def when_time(signals: Signals, places: Rows) -> Floats:
     """1 if the question asks for a time and the text names one."""
-    return _flag(signals, places, NAMES_TIME) if signals.question.asks_when else _nothing(places)
+    return _flag(signals, places, NAMES_TIME) if signals.question.asks_when else _zeros(places)
 
 
 def length(signals: Signals, places: Rows) -> Floats:
@@ -151,12 +151,12 @@ def _flag(signals: Signals, places: Rows, flag: int) -> Floats:
     return ((signals.lane.properties.flags[places] & flag) > 0).astype(np.float32)
 
 
-def _beside(signals: Signals, values: Floats, places: Rows, step: int) -> Floats:
+def _values_beside(signals: Signals, values: Floats, places: Rows, step: int) -> Floats:
     there, inside = signals.lane.layout.beside(places, step)
     return np.where(inside, values[there], np.float32(0))
 
 
-def _nothing(places: Rows) -> Floats:
+def _zeros(places: Rows) -> Floats:
     return np.zeros(len(places), dtype=np.float32)
 
 

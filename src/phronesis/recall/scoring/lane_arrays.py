@@ -249,7 +249,7 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
             np.copyto(total, more, where=grows)
             reach[side] += grows
     steps = range(-WINDOW_REACH, WINDOW_REACH + 1)
-    near = np.stack([_ones(reach[-1 if step < 0 else 1] >= abs(step)) for step in steps])
+    near = np.stack([_bytes_of_mask(reach[-1 if step < 0 else 1] >= abs(step)) for step in steps])
     return Windows(places - reach[-1], places + reach[1] + 1, lengths_of(total), near)
 
 
@@ -257,9 +257,9 @@ def _pairs(lengths: Floats, first: Rows) -> Pairs:
     places = np.arange(len(lengths), dtype=np.int64)
     before = np.concatenate((np.zeros(1, np.float32), lengths[:-1])) if len(lengths) else lengths
     joined = (places > first) & (lengths + before <= PAIR_TOKENS)
-    return Pairs(_ones(joined), lengths_of(np.where(joined, lengths + before, lengths)))
+    return Pairs(_bytes_of_mask(joined), lengths_of(np.where(joined, lengths + before, lengths)))
 
 
-def _ones(mask: Mask) -> Bytes:
+def _bytes_of_mask(mask: Mask) -> Bytes:
     """Return a byte of ones where a mask is set, so that "and" with a count keeps it."""
     return mask.view(np.uint8) * np.uint8(255)

@@ -46,14 +46,14 @@ class Posting:
 
         ``MOST`` means that or more.
         """
-        return self._whole()[MARGIN + shift :][: self.size]
+        return self._counts_by_place()[MARGIN + shift :][: self.size]
 
     def lines(self) -> Bytes:
         """Return ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, as rows."""
         # A strided view of the same bytes, each row shifted by one.
-        return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._whole(), 0, (1, 1))
+        return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._counts_by_place(), 0, (1, 1))
 
-    def _whole(self) -> Bytes:
+    def _counts_by_place(self) -> Bytes:
         if self._line is None:
             self._line = np.zeros(self.size + 2 * MARGIN, dtype=np.uint8)
             self._line[self.places + MARGIN] = np.minimum(self.counts, MOST).astype(np.uint8)
@@ -198,7 +198,7 @@ def window_scores(lanes: _Laid) -> list[Floats]:
 
 def pair_scores(lanes: _Laid) -> list[Floats]:
     """Return BM25 of each place's pair, one array a lane."""
-    return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _in_pairs)
+    return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _pair_windows)
 
 
 def _scores(
@@ -206,7 +206,8 @@ def _scores(
 ) -> list[Floats]:
     total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
     tables = [
-        [_alone(one) if layout.apart else inside(layout, one) for one in found.postings] for layout, found in lanes
+        [_single_windows(one) if layout.apart else inside(layout, one) for one in found.postings]
+        for layout, found in lanes
     ]
     held = (sum(one.stretches for one in term) for term in zip(*tables, strict=True))
     idf = np.array([idf_of(total, df) for df in held], dtype=np.float32)
@@ -228,7 +229,7 @@ def _bm25(table: Sequence[_TermWindows], saturation: Floats, weights: Floats) ->
     return out
 
 
-def _alone(term: Posting) -> _TermWindows:
+def _single_windows(term: Posting) -> _TermWindows:
     """Return a term's counts where each window is the text itself."""
     if term.common:
         return _TermWindows(None, term.everywhere(), len(term.places))
@@ -241,20 +242,20 @@ def _in_windows(layout: Layout, term: Posting) -> _TermWindows:
         near = term.places + _STEPS
         near = np.clip(near, layout.first[term.places], layout.last[term.places])
         inside = (near == term.places + _STEPS) & (windows.start[near] <= term.places)
-        return _around(term, near, inside & (term.places < windows.stop[near]))
+        return _sum_windows(term, near, inside & (term.places < windows.stop[near]))
     # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so bytes can be added: this
     # takes a quarter of the time of running totals.
     counts = np.add.reduce(term.lines() & windows.near, axis=0, dtype=np.uint8)
     return _TermWindows(None, term.exact(counts), int(np.count_nonzero(counts)))
 
 
-def _in_pairs(layout: Layout, term: Posting) -> _TermWindows:
+def _pair_windows(layout: Layout, term: Posting) -> _TermWindows:
     joined = layout.pairs.joined
     if _is_rare(term):
         after = np.minimum(term.places + 1, len(layout) - 1)
         near = np.stack((term.places, after))
         then = (after > term.places) & joined[after].view(np.bool_)
-        return _around(term, near, np.stack((np.ones(len(after), np.bool_), then)))
+        return _sum_windows(term, near, np.stack((np.ones(len(after), np.bool_), then)))
     counts = term.line(-1) & joined
     counts += term.line()
     return _TermWindows(None, term.exact(counts), int(np.count_nonzero(counts)))
@@ -265,7 +266,7 @@ def _is_rare(term: Posting) -> bool:
     return len(term.places) * RARE < term.size - RARE_FROM
 
 
-def _around(term: Posting, near: Rows, inside: Mask) -> _TermWindows:
+def _sum_windows(term: Posting, near: Rows, inside: Mask) -> _TermWindows:
     """Sum the counts within reach: ``near`` are places around each of its own, ``inside`` the valid ones."""
     there = near[inside]
     places, at = np.unique(there, return_inverse=True)

@@ -52,7 +52,7 @@ def date_fit(asked: Sequence[DayRange], days: Rows) -> Floats:
     """
     best = np.zeros(len(days), dtype=np.float32)
     for time in asked:
-        best = np.maximum(best, _fit(time, days))
+        best = np.maximum(best, _fit_days(time, days))
     return np.where(days == NO_DAY, np.float32(0), best).astype(np.float32)
 
 
@@ -69,7 +69,7 @@ def overlap(asked: Sequence[DayRange], begins: Rows, ends: Rows) -> Floats:
     return best
 
 
-def _fit(time: DayRange, days: Rows) -> Floats:
+def _fit_days(time: DayRange, days: Rows) -> Floats:
     long = time.last - time.first
     within = (days >= time.first) & (days <= time.last)
     soon = (days > time.last) & (days <= time.last + MONTH)
@@ -130,7 +130,7 @@ def further_scores(
     sizes = [len(layout) for _, layout in lanes]
     best = [ExpansionScores(np.zeros(size, np.float32), np.zeros(size, np.float32)) for size in sizes]
     for wording in wordings:
-        scored = [_scored(wording, one, idf, size) for one, size in zip(parts, sizes, strict=True)]
+        scored = [_score_wording(wording, one, idf, size) for one, size in zip(parts, sizes, strict=True)]
         spread = spread_of([words for words, _ in scored])
         for lane, (words, covered) in zip(best, scored, strict=True):
             weight = np.float32(wording.weight)
@@ -158,7 +158,9 @@ def _parts(
     return out
 
 
-def _scored(wording: Wording, parts: Mapping[int, _Part], idf: Mapping[int, float], size: int) -> tuple[Floats, Floats]:
+def _score_wording(
+    wording: Wording, parts: Mapping[int, _Part], idf: Mapping[int, float], size: int
+) -> tuple[Floats, Floats]:
     words, covered = np.zeros(size, np.float32), np.zeros(size, np.float32)
     terms = [term for term in dict.fromkeys(wording.terms) if term in parts]
     mass = sum(idf[term] for term in terms)
@@ -311,7 +313,7 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     pairs = windows if all(lane.layout.apart for lane in lanes) else pair_scores(laid)
     spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
     words = [spreads[0].z(scores) for scores in texts]
-    dense = _standardised(lanes, words)
+    dense = _standardise(lanes, words)
     further = further_scores([(lane.index, lane.layout) for lane in lanes], question.further)
     return [
         Signals(
@@ -327,20 +329,22 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
             dense=dense[n],
             known=found[n].known,
             further=further[n],
-            within=_within(lane, question.window),
-            happened=_happened(lane, question.times),
+            within=_overlap_with_window(lane, question.window),
+            happened=_overlap_with_times(lane, question.times),
         )
         for n, lane in enumerate(lanes)
     ]
 
 
-def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
+def _standardise(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
     """Return each lane's cosines as z.
 
     ``words`` are z of BM25, which replace missing vectors, bounded.
     """
     present = [
-        _there(lane.dense, lane.embedded) for lane in lanes if lane.dense is not None and lane.embedded is not None
+        _select_values(lane.dense, lane.embedded)
+        for lane in lanes
+        if lane.dense is not None and lane.embedded is not None
     ]
     if not any(map(len, present)):
         return [None] * len(lanes)
@@ -357,12 +361,12 @@ def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequen
     return out
 
 
-def _there(values: Floats, mask: Mask) -> Floats:
+def _select_values(values: Floats, mask: Mask) -> Floats:
     """Return the values that a mask selects; without a copy if it selects all."""
     return values if mask.all() else values[mask]
 
 
-def _happened(lane: LaneInput, asked: Sequence[DayRange]) -> Floats | None:
+def _overlap_with_times(lane: LaneInput, asked: Sequence[DayRange]) -> Floats | None:
     """Return ``overlap`` with the times that a text names; with the day it was said if it names none."""
     if not asked:
         return None
@@ -375,7 +379,7 @@ def _happened(lane: LaneInput, asked: Sequence[DayRange]) -> Floats | None:
     return out
 
 
-def _within(lane: LaneInput, window: DayRange | None) -> Floats | None:
+def _overlap_with_window(lane: LaneInput, window: DayRange | None) -> Floats | None:
     if window is None:
         return None
     known = lane.properties

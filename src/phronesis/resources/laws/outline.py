@@ -88,10 +88,10 @@ def chunks_of(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[
         raise InputError(f"limit: {limit} columns hold no sentence; give {LEAST_LIMIT} or more", field="limit")
     if not 0 <= overlap <= limit // 4:
         raise InputError(f"overlap must be between 0 and a quarter of the limit, not {overlap}", field="overlap")
-    return list(_cut(text, _Borders(text), limit, overlap))
+    return list(_cut_chunks(text, _Borders(text), limit, overlap))
 
 
-def _cut(text: str, borders: "_Borders", limit: int, overlap: int) -> Iterator[Chunk]:
+def _cut_chunks(text: str, borders: "_Borders", limit: int, overlap: int) -> Iterator[Chunk]:
     last = len(text.rstrip())
     start = _after_space(text, 0)
     while start < last:
@@ -102,7 +102,7 @@ def _cut(text: str, borders: "_Borders", limit: int, overlap: int) -> Iterator[C
         end, rank = borders.last_best(start + (reach - start + 1) // 2, reach)
         yield Chunk(start, start + len(text[start:end].rstrip()))
         if rank < _RANKS["paragraph"] and overlap:
-            end = borders.first_good(_reach_back(text, end, overlap), end)
+            end = borders.first_good(_overlap_start(text, end, overlap), end)
         start = _after_space(text, end)
 
 
@@ -117,20 +117,20 @@ class _Borders:
     def last_best(self, low: int, high: int) -> tuple[int, int]:
         """Return the last of the best borders in [low, high] and its rank; ``high`` if there is none."""
         best = (0, high)
-        for place, rank in self._between(low, high):
+        for place, rank in self._borders_between(low, high):
             best = max(best, (rank, place))
         return best[1], best[0]
 
     def first_good(self, low: int, high: int) -> int:
         """Return the first place in [low, high) where a sentence or line begins, else a word, else high."""
-        found = list(self._between(low, high - 1))
+        found = list(self._borders_between(low, high - 1))
         for least in (_RANKS["line"], _RANKS["word"]):
             for place, rank in found:
                 if rank >= least:
                     return place
         return high
 
-    def _between(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+    def _borders_between(self, low: int, high: int) -> Iterator[tuple[int, int]]:
         # A border may begin before the window and end in it; one that runs over its end is cut there.
         for match in _BORDER.finditer(self._text, max(0, low - 1), high + 1):
             place = match.end()
@@ -181,7 +181,7 @@ def _reach(text: str, start: int, limit: int) -> int:
     return start + min(len(window), limit - wide)
 
 
-def _reach_back(text: str, end: int, limit: int) -> int:
+def _overlap_start(text: str, end: int, limit: int) -> int:
     """Return the start of ``limit`` columns before ``end``."""
     window = text[max(0, end - limit) : end]
     return end - _reach(window[::-1], 0, limit)
@@ -236,7 +236,7 @@ def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
     Text before the first heading has the path (). Sections without a letter or digit are left out; if all are and the
     text has any, it is one section.
     """
-    kept = _fewer(headings)
+    kept = _limit_headings(headings)
     out = list(_pieces(text, 0, kept[0].start if kept else len(text), ()))
     above: list[Heading] = []
     for n, heading in enumerate(kept):
@@ -293,7 +293,7 @@ def _first_line(own: str) -> int:
     return own.rfind("\n", 0, len(own) - len(own.lstrip())) + 1
 
 
-def _fewer(headings: Sequence[Heading]) -> Sequence[Heading]:
+def _limit_headings(headings: Sequence[Heading]) -> Sequence[Heading]:
     """Return the headings without the deepest levels, then without the last ones, if there are too many."""
     kept = headings
     while len(kept) > MAX_SECTIONS and len(levels := {heading.level for heading in kept}) > 1:

@@ -90,7 +90,7 @@ def difference(held: Mapping[str, SectionText], new: Sequence[SectionText]) -> D
     left = dict(held)
     kept: dict[int, str] = {}
     replaced: dict[int, str] = {}
-    for form, found in ((_both, kept), (_text, kept), (_path, replaced)):
+    for form, found in ((_identity_of, kept), (_text, kept), (_path, replaced)):
         waiting: dict[object, list[str]] = defaultdict(list)
         for one, words in left.items():
             waiting[form(words)].append(one)
@@ -105,7 +105,7 @@ def difference(held: Mapping[str, SectionText], new: Sequence[SectionText]) -> D
     return Difference(kept, replaced, tuple(left))
 
 
-def _both(words: SectionText) -> object:
+def _identity_of(words: SectionText) -> object:
     return words.path, words.text
 
 

@@ -127,11 +127,11 @@ def decoded(data: bytes, charset: str | None = None) -> str:
         return _text(data.decode("utf-8"))
     except UnicodeDecodeError:  # hardly anything that is not UTF-8 reads as if it were
         pass
-    for named in (charset, _declared(data)):
-        text = _as_named(data, named)
+    for named in (charset, _declared_encoding(data)):
+        text = _decode_as(data, named)
         if text is not None:
             return _text(text)
-    guessed = _guessed(data[:_SAMPLE])
+    guessed = _guess_encoding(data[:_SAMPLE])
     if guessed is None:
         _text(data[:_SAMPLE].decode("latin-1"))  # input that is no text is refused as such
         raise InputError(
@@ -142,7 +142,7 @@ def decoded(data: bytes, charset: str | None = None) -> str:
     return _text(data.decode(guessed, "replace"))
 
 
-def _as_named(data: bytes, named: str | None) -> str | None:
+def _decode_as(data: bytes, named: str | None) -> str | None:
     try:
         known = codecs.lookup(_ALIASES.get(named.lower(), named)).name if named else None
         return data.decode(known) if known in _TEXTS else None
@@ -150,7 +150,7 @@ def _as_named(data: bytes, named: str | None) -> str | None:
         return None
 
 
-def _declared(data: bytes) -> str | None:
+def _declared_encoding(data: bytes) -> str | None:
     found = _DECLARED.search(data, 0, _HEAD)
     return found[1].decode("ascii") if found else None
 
@@ -165,7 +165,7 @@ def _wide(sample: bytes) -> str:
     return "utf-16-be" if sample[::2].count(0) > sample[1::2].count(0) else "utf-16-le"
 
 
-def _guessed(sample: bytes) -> str | None:
+def _guess_encoding(sample: bytes) -> str | None:
     """Return the detected encoding; None if no supported one fits."""
     high = len(_HIGH.findall(sample))
     whole = sample.decode("utf-8", "ignore")

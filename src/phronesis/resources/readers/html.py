@@ -74,7 +74,7 @@ class HtmlReader:
         """Return the article, or the text of the whole page, with its sections."""
         html = text_of(raw)
         page = page_of(html)
-        text, headings, made_by = _extracted(html, page) or (page.text, page.headings, self.version)
+        text, headings, made_by = _extract_article(html, page) or (page.text, page.headings, self.version)
         title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
         return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
 
@@ -101,17 +101,17 @@ def page_of(html: str) -> Page:
     try:
         from bs4 import BeautifulSoup  # noqa: PLC0415 - optional
     except ImportError:
-        return _cut(html)
+        return _strip_tags(html)
     # The line break keeps Beautiful Soup from taking the page for XML, or for a file name.
     soup = BeautifulSoup(f"\n{html}", "lxml") if tags <= MAX_PARSED else None
     if soup is None or _is_deep(soup):
-        return _cut(html)
+        return _strip_tags(html)
     told = soup.select_one('meta[property="og:title"][content]')
     title = str(told["content"]) if told else soup.title.get_text() if soup.title else ""
-    return Page(_converted(soup), title, parsed=True)
+    return Page(_convert_page(soup), title, parsed=True)
 
 
-def _extracted(html: str, page: Page) -> tuple[str, list[Heading], str] | None:
+def _extract_article(html: str, page: Page) -> tuple[str, list[Heading], str] | None:
     """Return the article found by trafilatura, and its version; None without it or if it leaves out too much."""
     if not page.parsed or len(html) > MAX_EXTRACTED or html.count("<") > MAX_EXTRACTED_TAGS:
         return None
@@ -146,7 +146,7 @@ def _is_deep(soup: "BeautifulSoup") -> bool:
     return bool(level)
 
 
-def _converted(soup: "BeautifulSoup") -> str:
+def _convert_page(soup: "BeautifulSoup") -> str:
     """Return a page in Markdown; the tree is changed."""
     from markdownify import MarkdownConverter  # noqa: PLC0415 - optional
 
@@ -172,7 +172,7 @@ def _region(soup: "BeautifulSoup") -> "Tag":
     return soup
 
 
-def _cut(html: str) -> Page:
+def _strip_tags(html: str) -> Page:
     """Return a page by cutting out its tags."""
     shown, *comments = html.split("<!--")
     first, *tags = (shown + "".join(comment.partition("-->")[2] for comment in comments)).split("<")

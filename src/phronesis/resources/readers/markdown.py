@@ -145,7 +145,7 @@ class NotebookReader:
         except (ValueError, RecursionError) as error:
             raise InputError("document: it is no notebook, which is JSON; save it again", field="document") from error
         text = "\n\n".join(
-            part for cell in _cells(notebook) for part in _written(cell, _language(notebook)) if part.strip()
+            part for cell in _cells(notebook) for part in _cell_text(cell, _language(notebook)) if part.strip()
         )
         headings = first_headings(markdown_headings(text))
         title = first_title(headings, raw.name)
@@ -167,28 +167,28 @@ def _language(notebook: Any) -> str:
     return name if isinstance(name, str) and name.isalnum() else "python"
 
 
-def _written(cell: Mapping[str, Any], language: str) -> Iterator[str]:
-    source = _joined(cell.get("source", cell.get("input")))
+def _cell_text(cell: Mapping[str, Any], language: str) -> Iterator[str]:
+    source = _join_lines(cell.get("source", cell.get("input")))
     if cell.get("cell_type") != "code":
         yield source
         return
     if source.strip():
-        yield _fenced(source, language)
+        yield _fence(source, language)
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
         data = output.get("data") if isinstance(output, dict) else None
-        told = _joined(output.get("text")) if isinstance(output, dict) else ""
-        told = told or _joined(data.get("text/plain") if isinstance(data, dict) else None)
+        told = _join_lines(output.get("text")) if isinstance(output, dict) else ""
+        told = told or _join_lines(data.get("text/plain") if isinstance(data, dict) else None)
         if told.strip():
-            yield _fenced(told[:MAX_OUTPUT], "text")
+            yield _fence(told[:MAX_OUTPUT], "text")
 
 
-def _fenced(words: str, language: str) -> str:
+def _fence(words: str, language: str) -> str:
     fence = "~~~~" if "```" in words else "```"
     return f"{fence}{language}\n{words.rstrip()}\n{fence}"
 
 
-def _joined(lines: Any) -> str:
+def _join_lines(lines: Any) -> str:
     if isinstance(lines, list):
         return "".join(line for line in lines if isinstance(line, str))
     return lines if isinstance(lines, str) else ""

@@ -50,7 +50,7 @@ def check_office_file(data: bytes) -> None:
             room, room_of_xml = MAX_UNFOLDED, MAX_XML
             for part in parts:
                 is_xml = part.filename.lower().endswith(_XML)
-                size = _checked(archive, part, min(room, room_of_xml) if is_xml else room, is_xml=is_xml)
+                size = _check_part(archive, part, min(room, room_of_xml) if is_xml else room, is_xml=is_xml)
                 room -= size
                 room_of_xml -= size if is_xml else 0
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
@@ -61,7 +61,7 @@ def check_office_file(data: bytes) -> None:
         ) from error
 
 
-def _checked(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_xml: bool) -> int:
+def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_xml: bool) -> int:
     """Decompress a part and return its size; InputError if it has more than ``room`` bytes."""
     size, end = 0, b""
     with archive.open(part) as unfolding:
@@ -114,7 +114,7 @@ class OfficeReader:
         """Return the text with the sections of its headings; each slide is a section with its title."""
         data = data_of(raw)
         check_office_file(data)
-        text = without_escapes(_PICTURE.sub(r"\1", _converted(data, raw.media_type or "")))
+        text = without_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
         if raw.media_type == PPTX:
             text = "\n\n".join(_slides(text))
         if len(text) > MAX_CHARACTERS:
@@ -125,7 +125,7 @@ class OfficeReader:
         return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), made_by)
 
 
-def _converted(data: bytes, form: str) -> str:
+def _convert_document(data: bytes, form: str) -> str:
     try:
         from markitdown import StreamInfo  # noqa: PLC0415 - two seconds, optional
         from markitdown.converters import DocxConverter, PptxConverter  # noqa: PLC0415 - the same
@@ -175,7 +175,7 @@ class SheetReader:
             raise MissingExtra(f"document: Excel files are read with openpyxl; {REMEDY}", field="document") from error
         try:
             book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
-            text, headings = _written(book.worksheets)
+            text, headings = _sheets_text(book.worksheets)
         except InputError:
             raise
         except BROKEN as error:
@@ -186,7 +186,7 @@ class SheetReader:
         return ReadDocument(stem(raw.name), raw.media_type or "", text, sections_of(text, headings), made_by)
 
 
-def _written(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
+def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
     parts: list[str] = []
     headings: list[Heading] = []
     length, room = 0, MAX_CELLS
@@ -199,7 +199,7 @@ def _written(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
             if room < 0:
                 raise InputError(f"document: over {MAX_CELLS:,} cells; give the part that matters", field="document")
             if any(value is not None for value in row):
-                rows.append([_told(value) for value in row])
+                rows.append([_cell_text(value) for value in row])
         head = f"## {title}\n\n"
         body = "\n".join(_table(rows)) + "\n\n"
         headings.append(Heading(1, title, length, length + len(head)))
@@ -219,7 +219,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
             yield "|" + " --- |" * len(used)
 
 
-def _told(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime) and value.time() == time():

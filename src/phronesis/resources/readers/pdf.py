@@ -93,9 +93,9 @@ class PdfReader:
             import pypdf  # noqa: PLC0415 - optional
         except ImportError as error:
             raise MissingExtra(f"document: PDF is read with pypdf; {REMEDY}", field="document") from error
-        pages, told, outline = _unpacked(data_of(raw))
+        pages, told, outline = _unpack_file(data_of(raw))
         pages = _without_running_lines(pages)
-        starts, text = _joined(pages)
+        starts, text = _join_pages(pages)
         headings = _from_outline(text, starts, outline) or numbered_headings(text, paged=True)
         if not headings:
             headings = [Heading(1, f"p. {n}", start, start) for n, start in enumerate(starts, start=1)]
@@ -112,7 +112,7 @@ class _Entry:
     page: int
 
 
-def _unpacked(data: bytes) -> tuple[list[str], str, list[_Entry]]:
+def _unpack_file(data: bytes) -> tuple[list[str], str, list[_Entry]]:
     """Return the pages' texts, the title, and the outline; InputError for an invalid or locked file."""
     import pypdf  # noqa: PLC0415 - see above
     from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415 - see above
@@ -153,14 +153,14 @@ def _texts(reader: "Pages") -> Iterator[str]:
         drawn += size
         if drawn > MAX_DRAWN:
             raise InputError("document: its pages unfold to too much; print it to PDF anew", field="document")
-        text = "" if size > MAX_PAGE else _cleaned(page.extract_text())
+        text = "" if size > MAX_PAGE else _clean_text(page.extract_text())
         length += len(text)
         if length > MAX_CHARACTERS:
             raise InputError(f"document: more than {MAX_CHARACTERS:,} characters. Split it", field="document")
         yield text
 
 
-def _cleaned(text: str) -> str:
+def _clean_text(text: str) -> str:
     plain = _UNSTORABLE.sub("\ufffd", text.translate(_SAME)).replace("\r\n", "\n").replace("\f", "\n")
     return "\n".join(line.rstrip() for line in plain.split("\n")).strip("\n")
 
@@ -219,7 +219,7 @@ def _mark(line: str) -> str:
     return _NUMBER.sub("#", line.strip())
 
 
-def _joined(pages: Sequence[str]) -> tuple[list[int], str]:
+def _join_pages(pages: Sequence[str]) -> tuple[list[int], str]:
     """Return the start of each page, and the text of all."""
     starts, place = [], 0
     for page in pages:

@@ -80,7 +80,7 @@ def numbered_headings(text: str, *, paged: bool = False) -> list[Heading]:
     has some with dots, since lists have none.
     """
     found = list(_candidates(text, paged=paged))
-    followed = _followed(text, found)
+    followed = _with_text_below(text, found)
     chosen: set[int] = set()
     for run in _runs(found):
         deep = any(len(found[n].number) > 1 for n in run)
@@ -101,7 +101,7 @@ def _candidates(text: str, *, paged: bool) -> Iterator[_Candidate]:
                 continue
             rest = line[numbered.end() :]
             number = _number(numbered[1], form)
-            if number and _is_heading(form, rest) and (paged or form != "decimal" or _stands_alone(text, match, rest)):
+            if number and _is_heading(form, rest) and (paged or form != "decimal" or _is_set_off(text, match, rest)):
                 deeper = len(number) - 1
                 yield _Candidate(form, level + deeper, number, match.start(), match.end(), plain_title(line))
                 count += 1
@@ -135,14 +135,14 @@ def _is_heading(form: str, rest: str) -> bool:
     return _SENTENCE.search(rest) is None and _CONTENTS.search(rest) is None
 
 
-def _stands_alone(text: str, match: re.Match[str], rest: str) -> bool:
+def _is_set_off(text: str, match: re.Match[str], rest: str) -> bool:
     """Return whether a line is set off: by a blank line or sentence before it, in Latin script a blank one after."""
     above = text[max(0, match.start() - 3) : match.start()].replace("\r", "")
     before = not above.strip("\n") or above.endswith(("\n\n", "。\n", "！\n", "？\n", "；\n", "：\n"))
     return before and (not rest[0].isascii() or _BLANK.match(text, match.end()) is not None)
 
 
-def _followed(text: str, found: Sequence[_Candidate]) -> set[int]:
+def _with_text_below(text: str, found: Sequence[_Candidate]) -> set[int]:
     """Return the candidates with text before the next one of their level or above, not counting other candidates."""
     starts = [*(one.start for one in found[1:]), len(text)]
     words = [has_words(text, one.end, start) for one, start in zip(found, starts, strict=False)]

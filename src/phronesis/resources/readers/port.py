@@ -182,7 +182,7 @@ def guessed_type(raw: RawDocument) -> str:
     said, _ = split_type(raw.media_type)
     if said not in _VAGUE:
         return said
-    begun = _by_beginning(raw.data) if raw.data is not None else ""
+    begun = _sniff_format(raw.data) if raw.data is not None else ""
     return begun or _by_name(raw.name) or (said if said == PLAIN and raw.name else "")
 
 
@@ -191,7 +191,7 @@ def _by_name(name: str) -> str:
     return _BY_NAME.get(path.name.lower()) or _BY_ENDING.get(path.suffix[1:].lower(), "")
 
 
-def _by_beginning(data: bytes) -> str:
+def _sniff_format(data: bytes) -> str:
     """Return the format of binary data by its first bytes."""
     if _PDF_MARK in data[:1024]:  # its readers allow for so much before it
         return PDF

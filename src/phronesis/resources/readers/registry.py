@@ -59,14 +59,14 @@ def read_document(raw: RawDocument) -> ReadDocument:
         raise InputError(
             f"document: {len(raw.data):,} bytes; at most {MAX_BYTES:,} are read. Split it", field="document"
         )
-    known = _known(raw)
+    known = _detect_format(raw)
     read = _reader_of(known.media_type or "").read(known)
     if not has_words(read.text) or not read.sections:
         raise InputError("document: there is no word in it; a scan has to go through OCR first", field="document")
-    return replace(read, title=plain_title(read.title) or _opening(read.text))
+    return replace(read, title=plain_title(read.title) or _opening_text(read.text))
 
 
-def _known(raw: RawDocument) -> RawDocument:
+def _detect_format(raw: RawDocument) -> RawDocument:
     """Return a document with its format, and decoded if that is text."""
     form = port.guessed_type(raw)
     if form in _BINARY:
@@ -104,7 +104,7 @@ def _reader_of(form: str) -> Reader:
     return cast("Reader", reader())
 
 
-def _opening(text: str) -> str:
+def _opening_text(text: str) -> str:
     """Return the beginning of a text without title and name."""
     found = _WORDS.search(text)
     line = plain_title(found[0]) if found else ""

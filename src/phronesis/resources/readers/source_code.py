@@ -130,7 +130,7 @@ class PythonReader:
         A file with a syntax error is split by ``CodeReader``.
         """
         text = text_of(raw)
-        tree = _parsed(text)
+        tree = _parse_module(text)
         if tree is None:
             return CodeReader().read(raw)
         headings = list(_Outline(text).of(tree.body, 1))
@@ -139,7 +139,7 @@ class PythonReader:
         return ReadDocument(title, raw.media_type or "text/x-python", text, sections_of(text, headings), self.version)
 
 
-def _parsed(text: str) -> ast.Module | None:
+def _parse_module(text: str) -> ast.Module | None:
     if len(text) > MAX_PARSED:
         return None
     with warnings.catch_warnings():  # the document's odd escapes are not this process's concern

@@ -191,7 +191,7 @@ def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
     if unit.verdict == "failed":
         yield _failure(unit, Place(list(unit.messages)), lines, warned)
     elif unit.verdict == "ok" or unit.form == "repl" or (spoken and unit.form in {"json", "plain"}):
-        yield _checked(unit, lines, sure=unit.verdict == "ok" and not left, left=bool(left))
+        yield _draft_of(unit, lines, sure=unit.verdict == "ok" and not left, left=bool(left))
 
 
 def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, int]) -> Draft:
@@ -199,7 +199,7 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
     errors = [one for one in place.messages if one.severity == "error"]
     kinds = [kind_of(one.text) for one in errors]
     named = [kind for kind in dict.fromkeys(kinds) if kind != "process_exited"] or list(dict.fromkeys(kinds))
-    declaration = place.declaration or _only(unit)
+    declaration = place.declaration or _only_declaration(unit)
     step = unit.tactic or step_of(unit, errors)
     found = PositionFindings(unit, place.messages, declaration, step)
     family, reflection = _family(unit, place)
@@ -220,7 +220,7 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
         family=family,
         reflection=reflection,
         signals=(f"{len(errors)} error{'s' * (len(errors) > 1)} of Lean",) if errors else (unit.signal,),
-        goal=found.goal or _expected(errors),
+        goal=found.goal or _expected_term(errors),
         attempt=step or found.sentence(place.start),
         situation=found.situation(place.start),
         result=_result(errors) or unit.signal,
@@ -236,9 +236,9 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
     )
 
 
-def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
+def _draft_of(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
     """Return the draft of a unit without an error."""
-    declaration = _only(unit)
+    declaration = _only_declaration(unit)
     found = PositionFindings(unit, unit.messages, declaration, unit.tactic)
     sorries = len(unit.sorries) or sum(is_sorry(one.text) for one in unit.messages)
     success = not left and (unit.verdict == "ok" or unit.form in {"json", "plain"})
@@ -353,14 +353,14 @@ def _family(unit: Unit, place: Place) -> tuple[str | None, str]:
     return None, ""
 
 
-def _only(unit: Unit) -> Declaration | None:
+def _only_declaration(unit: Unit) -> Declaration | None:
     """Return the declaration of a command that has exactly one."""
     if unit.form != "repl" or unit.program is None or len(unit.program.declarations) != 1:
         return None
     return unit.program.declarations[0]
 
 
-def _expected(errors: Sequence[Message]) -> str:
+def _expected_term(errors: Sequence[Message]) -> str:
     for one in errors:
         found = _EXPECTED.search(one.text[:5000])
         if found is not None:

@@ -52,13 +52,13 @@ def decode(text: str) -> Iterator[tuple[Mapping[str, Any], int, int]]:
         except (ValueError, RecursionError):
             return
         last = line + text.count("\n", at, end)
-        for one in _unwrapped(value):
+        for one in _iterate_objects(value):
             yield one, line, last
         rest = len(text[end : end + 200]) - len(text[end : end + 200].lstrip(" \n,"))
         line, at = last + text.count("\n", end, end + rest), end + rest
 
 
-def _unwrapped(value: object) -> Iterator[Mapping[str, Any]]:
+def _iterate_objects(value: object) -> Iterator[Mapping[str, Any]]:
     waiting = deque([value])
     while waiting:
         one = waiting.popleft()
@@ -268,10 +268,10 @@ class LeanOutputParser:
             return at + 1
         if _LEAN.match(said) is not None:
             return self._source(at)
-        self._go_on(at)
+        self._continue_message(at)
         return at + 1
 
-    def _go_on(self, at: int) -> None:
+    def _continue_message(self, at: int) -> None:
         if not self._open:
             return
         said, message = self._lines[at].text, self._open[0]
@@ -345,10 +345,10 @@ class LeanOutputParser:
         for value, first, last in decode("\n".join(line.text for line in self._lines[at:end])):
             self._close()
             behind = at + last + 1
-            self._take(value, at + first, at + last)
+            self._add_object(value, at + first, at + last)
         return behind
 
-    def _take(self, value: Mapping[str, Any], first: int, last: int) -> None:
+    def _add_object(self, value: Mapping[str, Any], first: int, last: int) -> None:
         message = as_message(value, first, last)
         if message is not None:
             self._add(message, "json")

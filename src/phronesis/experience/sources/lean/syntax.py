@@ -222,7 +222,7 @@ def rewritings(step: str) -> list[Rewriting]:
         sign = step[at]
         depth += (sign in "[(⟨{") - (sign in "])⟩}")
         if (sign == "," and depth == 1) or (sign == "]" and depth == 0):
-            found.extend(_rewriting(step[start:at].strip()))
+            found.extend(_parse_rewriting(step[start:at].strip()))
             start = at + 1
         if depth <= 0:
             break
@@ -243,7 +243,7 @@ def simp_in(step: str) -> str:
     return found[1] if found is not None and found[1] in SIMP else ""
 
 
-def _rewriting(written: str) -> list[Rewriting]:
+def _parse_rewriting(written: str) -> list[Rewriting]:
     arrow = _ARROW.match(written)
     rest = written[arrow.end() :] if arrow is not None else written
     names = names_in(rest.lstrip("-( @"))

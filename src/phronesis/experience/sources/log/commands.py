@@ -131,7 +131,7 @@ def _read_line(reading: LogParse, n: int) -> int:
         _make(reading, n)
     elif text.startswith("npm "):
         return _npm(reading, n)
-    elif _exit(reading, n) or _ended(reading, n):
+    elif _exit(reading, n) or _parse_end(reading, n):
         pass
     elif text.endswith(_SHELL) and ": " in text:
         match = _SHELL_LINE.match(text)
@@ -145,7 +145,7 @@ def _read_line(reading: LogParse, n: int) -> int:
     if not reading.free(n):
         return n
     _facts(reading, n)
-    return _printed(reading, n)
+    return _parse_printed_error(reading, n)
 
 
 def _sanitizer(reading: LogParse, n: int) -> None:
@@ -221,7 +221,7 @@ def _exit(reading: LogParse, n: int) -> bool:
     return True
 
 
-def _ended(reading: LogParse, n: int) -> bool:
+def _parse_end(reading: LogParse, n: int) -> bool:
     text = reading.text(n).strip()
     well, badly = _WELL.match(text), _BADLY.match(text)
     if not well and not badly:
@@ -247,7 +247,7 @@ def _facts(reading: LogParse, n: int) -> None:
         reading.called(n, "gradle")
 
 
-def _printed(reading: LogParse, start: int) -> int:
+def _parse_printed_error(reading: LogParse, start: int) -> int:
     """Parse an error that a program printed as text; consecutive lines are one."""
     first = _words(reading.text(start))
     if first is None:

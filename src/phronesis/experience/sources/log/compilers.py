@@ -102,17 +102,17 @@ def _line(reading: LogParse, n: int, text: str) -> None:
     level = _LEVEL.match(text) if text.lstrip().startswith("[") else None
     if level:
         text = level[2]
-        if level[1] and _leveled(reading, n, text, "error" if level[1].lower() == "error" else "warning"):
+        if level[1] and _parse_levelled(reading, n, text, "error" if level[1].lower() == "error" else "warning"):
             return
     if ">" in text[:16]:
         text = _NODE.sub("", text, count=1).strip()
     if "error" in text or "warning" in text or "note" in text or "info" in text:
-        _named(reading, n, text)
+        _parse_named(reading, n, text)
     if reading.free(n) and ":" in text:
-        _unnamed(reading, n, text)
+        _parse_unnamed(reading, n, text)
 
 
-def _leveled(reading: LogParse, n: int, text: str, severity: str) -> bool:
+def _parse_levelled(reading: LogParse, n: int, text: str, severity: str) -> bool:
     """Parse the text after ``[ERROR]`` or ``[error]`` if it is a place in a file."""
     dotty = _DOTTY.match(text) if text.startswith("-- ") else None
     if dotty:
@@ -138,7 +138,7 @@ def _kotlin(reading: LogParse, n: int, text: str) -> None:
         _add(reading, n, file=match[2], severity=severity, message=match[5], place=match[3] or match[4])
 
 
-def _named(reading: LogParse, n: int, text: str) -> None:
+def _parse_named(reading: LogParse, n: int, text: str) -> None:
     """Parse a line that names itself an error, a warning or a note."""
     match = _COLON.match(text)
     if match:
@@ -213,7 +213,7 @@ def _cmake(reading: LogParse, n: int) -> None:
         reading.found(Finding("cmake", n, last, message=f"error: {said}", file=match[1]))
 
 
-def _unnamed(reading: LogParse, n: int, text: str) -> None:
+def _parse_unnamed(reading: LogParse, n: int, text: str) -> None:
     """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
     match = _GO.match(text)
     if match:

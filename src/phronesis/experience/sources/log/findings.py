@@ -227,11 +227,11 @@ def drafts_of(reading: LogParse) -> Iterator[Draft]:
         errors = [one for one in part.errors if not one.follows] or part.errors[:1]
         groups: dict[tuple[Any, ...], list[Finding]] = {}
         for one in errors:
-            groups.setdefault(_same(one), []).append(one)
+            groups.setdefault(_identity_of(one), []).append(one)
         for same in groups.values():
             yield _failure(reading, part, same)
         if not errors and (part.suites or part.endings or part.command is not None or part.facts or part.tools):
-            yield _whole(reading, part)
+            yield _draft_of_part(reading, part)
 
 
 def in_short(error_type: str | None, message: str) -> str:
@@ -272,7 +272,7 @@ def _parts(reading: LogParse) -> list[Part]:
     return parts
 
 
-def _same(one: Finding) -> tuple[Any, ...]:
+def _identity_of(one: Finding) -> tuple[Any, ...]:
     """Return the key by which two findings are the same error: all but numbers and the line."""
     if one.test is not None:
         return ("test", one.tool, one.suite, one.test)
@@ -312,12 +312,12 @@ def _failure(reading: LogParse, part: Part, same: Sequence[Finding]) -> Draft:
         **judged.fields,
         field_origin=_BY_RULE,
         observations={name: value for name, value in observed.items() if value not in (None, [])},
-        artifacts=_about(one, part),
-        **_stands(reading, one.first, one.last),
+        artifacts=_artifacts_of(one, part),
+        **_span_of(reading, one.first, one.last),
     )
 
 
-def _stands(reading: LogParse, first: int, last: int) -> dict[str, Any]:
+def _span_of(reading: LogParse, first: int, last: int) -> dict[str, Any]:
     """Return the span of lines in the source, and the time of the first."""
     begin, end = reading.lines[first], reading.lines[last]
     if end.number < begin.number:  # the reader put the lines in another order: ``go test -json``
@@ -343,7 +343,7 @@ def _situation(part: Part, tool: str, *, command: str | None, suite: str | None 
     return f"{words}; ran: {command}" if command and words else words or (f"ran: {command}" if command else "")
 
 
-def _about(one: Finding, part: Part) -> list[Artifact]:
+def _artifacts_of(one: Finding, part: Part) -> list[Artifact]:
     out = [Artifact("file", one.file)] if one.file and not foreign(one.file) else []
     out += [Artifact("error_type", one.error_type)] if one.error_type else []
     out += [Artifact("concept", bare_test(one.test))] if one.test is not None and bare_test(one.test) else []
@@ -360,7 +360,7 @@ def _tools(part: Part, tool: str | None) -> list[str]:
     return list(dict.fromkeys(name for name in named if name and name not in vague))
 
 
-def _whole(reading: LogParse, part: Part) -> Draft:
+def _draft_of_part(reading: LogParse, part: Part) -> Draft:
     """Return the draft of a command, suite or build in which no single error was found."""
     endings = [end for end in part.endings if end.well is not None or end.exit_code is not None]
     said: list[Mapping[str, Any]] = [part.counts, {"exit_code": part.exit_code}]
@@ -382,5 +382,5 @@ def _whole(reading: LogParse, part: Part) -> Draft:
         field_origin=_BY_RULE,
         observations={name: value for name, value in observed.items() if value is not None},
         artifacts=[Artifact("concept", name) for name in tools],
-        **_stands(reading, part.first, last),
+        **_span_of(reading, part.first, last),
     )

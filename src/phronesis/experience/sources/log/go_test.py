@@ -134,7 +134,7 @@ def _failures(reading: LogParse, package: _Package, built: AbstractSet[str]) -> 
     crash = _crash(reading, package)
     if crash is not None:
         reading.take(crash.first, crash.last)
-        for name in _running(reading, package, crash):
+        for name in _running_tests(reading, package, crash):
             package.test(name).status = "FAIL"
     failed = [test for test in package.tests.values() if test.status == "FAIL"]
     above = {test.name.rpartition("/")[0] for test in failed}
@@ -170,7 +170,7 @@ def _failure(reading: LogParse, package: _Package, test: _Test) -> Finding:
         match = _SAID.match(reading.text(n))
         if match is None:
             continue
-        words = match[3].strip() or _below(reading, test.output[k + 1 : k + 20])
+        words = match[3].strip() or _message_below(reading, test.output[k + 1 : k + 20])
         if words and words not in said:
             said.append(words)
         if first < 0:
@@ -198,7 +198,7 @@ def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
     return (places[0][1] if places else None), "; ".join(list(said)[:_MESSAGES])
 
 
-def _below(reading: LogParse, lines: Sequence[int]) -> str:
+def _message_below(reading: LogParse, lines: Sequence[int]) -> str:
     """Return the message on the lines below its place; testify labels it ``Error:``."""
     first = ""
     for n in lines:
@@ -222,7 +222,7 @@ def _crash(reading: LogParse, package: _Package) -> Finding | None:
     return replace(found, tool="go test", suite=package.name, ran=f"go test {package.name}" if package.name else None)
 
 
-def _running(reading: LogParse, package: _Package, crash: Finding) -> list[str]:
+def _running_tests(reading: LogParse, package: _Package, crash: Finding) -> list[str]:
     """Return the tests that a crash ended: those listed by a time-out, else the running one."""
     n = crash.first + 1
     if reading.text(n).startswith("running tests"):
@@ -315,7 +315,7 @@ def event_lines(raw: RawText, lines: list[Line]) -> list[Line]:
         event = _event(raw, line)
         if event is None:
             if line.text.startswith(("$ ", "##[group]")):
-                out += _joined(streams)
+                out += _join_streams(streams)
                 streams = {}
             out.append(line)
             continue
@@ -333,10 +333,10 @@ def event_lines(raw: RawText, lines: list[Line]) -> list[Line]:
             stream.event(
                 event["Action"], str(test or ""), float(took) if isinstance(took, int | float) else 0.0, placed
             )
-    return out + _joined(streams)
+    return out + _join_streams(streams)
 
 
-def _joined(streams: Mapping[tuple[str, str], _Stream]) -> list[Line]:
+def _join_streams(streams: Mapping[tuple[str, str], _Stream]) -> list[Line]:
     for stream in streams.values():
         stream.close()
     return [line for stream in streams.values() for line in stream.lines]

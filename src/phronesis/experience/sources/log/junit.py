@@ -110,12 +110,12 @@ class Report:
         except expat.ExpatError:
             self.broken = True
             while self._open:  # what broke off declared its failures at its beginning
-                self._closed(self._open.pop())
+                self._close_suite(self._open.pop())
 
     def _refuse(self, *_declared: object) -> None:
         raise RefusedError
 
-    def _here(self, *, after: bool = False) -> int:
+    def _position(self, *, after: bool = False) -> int:
         """Return the parser's position in characters, or the end of the tag that begins there."""
         byte = self._parser.CurrentByteIndex
         if after:
@@ -131,18 +131,18 @@ class Report:
         name = tag.rpartition(":")[2]
         if name == "testsuites" and not self._open:
             self.name = attributes.get("name", "")
-            self._top = Suite(self.name, attributes, self._here())
+            self._top = Suite(self.name, attributes, self._position())
             self._open.append(self._top)  # cases may stand here, outside of every suite
         elif name in {"testsuite", "testsuites"}:
-            suite = Suite(attributes.get("name", ""), attributes, self._here())
+            suite = Suite(attributes.get("name", ""), attributes, self._position())
             self.suites.append(suite)
             self._open.append(suite)
         elif name == "testcase" and self._open:
-            self._case = Case(attributes.get("name", ""), attributes.get("classname", ""), attributes, self._here())
+            self._case = Case(attributes.get("name", ""), attributes.get("classname", ""), attributes, self._position())
         elif name == "property" and self._open:
             self._property(attributes)
         elif name in _FAILED and self._case is None and self._open:  # of a whole suite
-            self._case = Case(self._open[-1].name, "", {}, self._here())
+            self._case = Case(self._open[-1].name, "", {}, self._position())
             self._of_suite = True
             self._fault(name, attributes)
         elif name in _OUTPUT and not self._inside:
@@ -185,16 +185,16 @@ class Report:
             self._inside = ""
             if self._of_suite and self._case is not None:
                 case, self._case, self._of_suite = self._case, None, False
-                self._counted(case)
+                self._count_case(case)
         elif name == "testcase" and self._case is not None:
             case, self._case = self._case, None
-            self._counted(case)
+            self._count_case(case)
         elif name in {"testsuite", "testsuites"} and self._open:
             suite = self._open.pop()
-            suite.end = self._here(after=True)
-            self._closed(suite)
+            suite.end = self._position(after=True)
+            self._close_suite(suite)
 
-    def _counted(self, case: Case) -> None:
+    def _count_case(self, case: Case) -> None:
         suite = self._open[-1]
         told = [_STATUS.get(case.attributes.get(name, "").lower()) for name in ("status", "result")]
         case.status = case.status or next((one for one in told if one), None)
@@ -204,10 +204,10 @@ class Report:
         suite.flaky += case.flaky
         if name in {"failed", "errors"}:
             suite.listed += 1
-            case.end = self._here(after=True)
+            case.end = self._position(after=True)
             suite.failing.append(case)
 
-    def _closed(self, suite: Suite) -> None:
+    def _close_suite(self, suite: Suite) -> None:
         """Record failures that a suite counts without listing them, less those of nested suites."""
         given = [suite.attributes.get(name, "") for name in ("failures", "errors")]
         declared = sum(int(one) for one in given if re.fullmatch(r"\d{1,9}", one))
@@ -321,7 +321,7 @@ def _error(case: Case) -> Finding:
     lines = [line for line in text.splitlines() if line.strip() and not _is_title(line, case)]
     said = [_PYTEST_SETUP.sub(r"\1", message).strip() for message in case.messages if message.strip()]
     said = [message for message in said if message.casefold() not in _LABELS] if lines else said
-    parts = [_typed(message) for message in said]
+    parts = [_split_message(message) for message in said]
     kind = next((kind for kind, _ in parts if kind), None)
     words = "; ".join(dict.fromkeys(message for _, message in parts[:_MESSAGES] if message))
     trace = _trace("\n".join([*said, text]))
@@ -333,7 +333,7 @@ def _error(case: Case) -> Finding:
         words = block_message
     place, told = said_by_go(lines)
     if not words:
-        given, first = _typed("\n".join(lines).strip())
+        given, first = _split_message("\n".join(lines).strip())
         words = told or block_message or (trace.message if trace else "") or first
         kind, file = kind or given, file or place
     elif kind is None and trace is None and lines and (placed := _PLACED.match(lines[0].strip())):
@@ -360,7 +360,7 @@ def _is_title(line: str, case: Case) -> bool:
     return line.strip().startswith("● ") or line.strip() in names
 
 
-def _typed(message: str) -> tuple[str | None, str]:
+def _split_message(message: str) -> tuple[str | None, str]:
     """Return the type and text of a message: of a trace those of its error, else of its first line."""
     first = message.partition("\n")[0]
     if not first.startswith("Traceback (most recent call last)"):

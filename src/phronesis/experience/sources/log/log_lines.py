@@ -52,7 +52,7 @@ def lines_of(raw: RawText) -> list[Line]:
     """Return the lines of a text; incomplete and future time stamps are ignored."""
     out: list[Line] = []
     at: datetime | None = None
-    bare = _unquoted([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
+    bare = _unquote_lines([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
     times = [match for text in bare if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
     gap = min((len(match[1]) for match in times), default=1)  # two blanks in a Jenkins console, else one
     for n, (start, end) in enumerate(_bounds(raw.text)):
@@ -72,7 +72,7 @@ def _without_colour(text: str) -> str:
     return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: its final state
 
 
-def _unquoted(texts: list[str]) -> list[str]:
+def _unquote_lines(texts: list[str]) -> list[str]:
     """Return lines without the prefix of a quoted log: ``> ``, or at least four blanks."""
     written = [text for text in texts if text]
     if written and all(text.startswith(">") for text in written) and any(text.startswith("> ") for text in written):
@@ -197,7 +197,7 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
         command = _command(lines[source].text) if source >= done else ""
         place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
         behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
-        first, said = (place, _joined(behind)) if any(map(str.strip, behind)) else _message(lines, done, place)
+        first, said = (place, _join_wrapped(behind)) if any(map(str.strip, behind)) else _message(lines, done, place)
     if "NativeCommandError" not in lines[identity].text:
         raised = _EXCEPTION.search(category_words)
         named = _IDENTITY.match(lines[identity].text)
@@ -228,13 +228,13 @@ def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
             break
         head = _HEAD.match(text)
         if head:
-            return n, _joined([head[1] or "", *(line.text for line in lines[n + 1 : end])], len(text))
+            return n, _join_wrapped([head[1] or "", *(line.text for line in lines[n + 1 : end])], len(text))
         if n == end - 1 or (first == n + 1 and len(text) >= _WRAPPED):
             first = n
-    return first, _joined([line.text for line in lines[first:end]])
+    return first, _join_wrapped([line.text for line in lines[first:end]])
 
 
-def _joined(texts: Sequence[str], width: int = 0) -> str:
+def _join_wrapped(texts: Sequence[str], width: int = 0) -> str:
     """Return lines joined that were wrapped; ``width`` is the length of the whole first line."""
     out = ""
     for n, text in enumerate(texts):

@@ -55,12 +55,12 @@ def read_pytest(reading: LogParse) -> None:
             if match:
                 reading.facts += [(n, f"pytest {match[3]}"), (n, f"Python {match[2]}"), (n, match[1])]
         elif text.startswith(("FAILED ", "ERROR ")) and _is_node(text):
-            loose.append(_summed_up(n, text))
+            loose.append(_parse_summary(n, text))
             reading.take(n, n)
         elif text[:1].isdigit():
             _read_title(reading, n, text)
         n += 1
-    reading.findings += _joined(reading, blocks, loose)
+    reading.findings += _join_findings(reading, blocks, loose)
 
 
 def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
@@ -138,7 +138,7 @@ def _is_node(text: str) -> bool:
     return ".py" in words and (words.endswith(".py") or ".py::" in words)
 
 
-def _summed_up(n: int, text: str) -> Finding:
+def _parse_summary(n: int, text: str) -> Finding:
     status, _, rest = text.partition(" ")
     node, _, said = rest.partition(" - ")
     kind, message = split_error(said) if said else (None, "")
@@ -154,7 +154,7 @@ def _summed_up(n: int, text: str) -> Finding:
     )
 
 
-def _joined(reading: LogParse, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
+def _join_findings(reading: LogParse, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
     """Return the blocks joined with their lines of the short summary, and lines without a block."""
     out: list[Finding] = []
     for line in loose:

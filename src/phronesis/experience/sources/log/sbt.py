@@ -54,10 +54,10 @@ def read_sbt(reading: LogParse) -> None:
             words = level[2]
             if named := _SUITE.match(words):
                 suite = named[1]
-            if not _ended(reading, n, level[1], words) and not _counted(reading, n, words, scala):
+            if not _parse_end(reading, n, level[1], words) and not _parse_counts(reading, n, words, scala):
                 _test(reading, n, words, suite)
             if _LISTED.match(words):
-                n = _listed(reading, n, told)
+                n = _parse_failed_suites(reading, n, told)
                 told = len(reading.findings)
         n += 1
 
@@ -68,7 +68,7 @@ def _level(reading: LogParse, n: int) -> str | None:
     return level[2] if level else None
 
 
-def _ended(reading: LogParse, n: int, level: str, words: str) -> bool:
+def _parse_end(reading: LogParse, n: int, level: str, words: str) -> bool:
     if level == "success" and words.startswith("Total time: "):
         reading.endings.append(CommandEnd(n, well=True, text=words, tool="sbt"))
     elif level == "error" and (_ENDED.match(words) or _TASK.match(words)):
@@ -79,7 +79,7 @@ def _ended(reading: LogParse, n: int, level: str, words: str) -> bool:
     return True
 
 
-def _counted(reading: LogParse, n: int, words: str, first: int) -> bool:
+def _parse_counts(reading: LogParse, n: int, words: str, first: int) -> bool:
     """Parse counts; sbt's counts of all frameworks replace those of ScalaTest right above."""
     counts, own = _SBT_COUNTS.match(words), _SCALATEST.match(words)
     if counts:
@@ -110,14 +110,14 @@ def _test(reading: LogParse, n: int, words: str, suite: str) -> None:
         reading.found(Finding("junit", n, n, test=junit[1].rstrip(), status="failed", error_type=kind, message=message))
     elif failed:
         name = f"{suite}: {failed[1]}" if suite else failed[1]
-        _said(reading, n, Finding("scalatest", n, n, test=name, status="failed"))
+        _add_test(reading, n, Finding("scalatest", n, n, test=name, status="failed"))
     elif aborted:
-        _said(reading, n, Finding("scalatest", n, n, test=aborted[1], status="error"))
+        _add_test(reading, n, Finding("scalatest", n, n, test=aborted[1], status="error"))
     elif marked and reading.text(n).lstrip("0123456789-:.[] ").startswith("error]"):
-        _said(reading, n, Finding("specs2", n, n, test=marked[1].rstrip(), status="failed"))
+        _add_test(reading, n, Finding("specs2", n, n, test=marked[1].rstrip(), status="failed"))
 
 
-def _said(reading: LogParse, n: int, found: Finding) -> None:
+def _add_test(reading: LogParse, n: int, found: Finding) -> None:
     """Add a test with the first line below it, the place, and the stack frames."""
     below: list[str] = []
     while len(below) < _BEHIND and (words := _level(reading, n + 1 + len(below))) is not None:
@@ -177,7 +177,7 @@ def _munit(reading: LogParse, n: int) -> None:
     )
 
 
-def _listed(reading: LogParse, n: int, told: int) -> int:
+def _parse_failed_suites(reading: LogParse, n: int, told: int) -> int:
     """Parse sbt's list of failed suites, each a finding if no test of it was named; return the last line."""
     tests = [one for one in reading.findings[told:] if one.test is not None]
     named = {one.test.partition(":")[0].rpartition(".")[2] for one in tests if one.test and one.tool == "scalatest"}

@@ -271,7 +271,7 @@ def read_mocha(reading: LogParse) -> None:
         match = _COUNT.match(text) if text.endswith(("ing", ")")) and reading.free(n) else None
         if match and (match[1] or match[4] or counted == n - 1):
             if counted >= 0 and n - counted > len(_NAMES):  # another run
-                _summed(reading, counted, counts)
+                _add_counts(reading, counted, counts)
                 counts = {}
             counts[_NAMES[match[3]]], counted, seen = int(match[2]), n, True
             reading.take(n, n)
@@ -279,7 +279,7 @@ def read_mocha(reading: LogParse) -> None:
                 numbers = _numbers(reading, tree, n)
                 last, found = _failures(reading, n + 1)
                 for k in numbers if not found else ():  # the failures themselves are cut off
-                    _failed(reading, k, k, _NUMBERED.sub(r"\3", reading.text(k)))
+                    _add_failure(reading, k, k, _NUMBERED.sub(r"\3", reading.text(k)))
                 n = tree = last
                 continue
         n += 1
@@ -287,8 +287,8 @@ def read_mocha(reading: LogParse) -> None:
         for number, k in enumerate(_numbers(reading, tree, counted), start=1):  # cut off behind what passed
             match = _NUMBERED.match(reading.text(k))
             if match and len(match[1]) >= _INDENTED and int(match[2]) == number:
-                _failed(reading, k, k, match[3])
-    _summed(reading, counted, counts)
+                _add_failure(reading, k, k, match[3])
+    _add_counts(reading, counted, counts)
     if not seen:
         _headless(reading)
 
@@ -302,7 +302,7 @@ def _headless(reading: LogParse) -> None:
         n = _failure(reading, n, match) if match and match[1] and thrown(said) else n + 1
 
 
-def _summed(reading: LogParse, line: int, counts: dict[str, int | float]) -> None:
+def _add_counts(reading: LogParse, line: int, counts: dict[str, int | float]) -> None:
     if counts:
         reading.count("mocha", line, counts)
 
@@ -337,7 +337,7 @@ def _failure(reading: LogParse, start: int, match: re.Match[str]) -> int:
         n += 1
         titles.append(reading.text(n).strip())
     last = _end(reading, n, int(match[2]) + 1, indented=bool(match[1]))
-    _failed(reading, start, last, " ".join(titles).removesuffix(":").strip(), n + 1)
+    _add_failure(reading, start, last, " ".join(titles).removesuffix(":").strip(), n + 1)
     return last + 1
 
 
@@ -374,7 +374,7 @@ def _frames(reading: LogParse, n: int, following: int) -> int | None:
     return None
 
 
-def _failed(reading: LogParse, start: int, last: int, name: str, below: int | None = None) -> None:
+def _add_failure(reading: LogParse, start: int, last: int, name: str, below: int | None = None) -> None:
     below = start + 1 if below is None else below
     said = next((text for m in range(below, last + 1) if (text := reading.text(m).strip())), "")
     kind, message = thrown(said) or (None, said)

@@ -61,7 +61,7 @@ def _python(reading: LogParse, start: int) -> Finding:
     n = last = start
     while reading.text(n).endswith(_HEAD):
         frames, n = _python_frames(reading, n + 1)
-        match = _RAISED.match(_bare(reading.text(n)))
+        match = _RAISED.match(_strip_frame_marks(reading.text(n)))
         if match is None or not reading.free(n):
             last = n - 1
             raised.append(("", ""))
@@ -107,12 +107,12 @@ def _python_frames(reading: LogParse, n: int) -> tuple[list[tuple[str, str]], in
 def _next_in_chain(reading: LogParse, n: int) -> int:
     """Return the line of the traceback chained to the one before line ``n``; -1 if there is none."""
     for there in range(n, min(n + 2, len(reading.lines))):
-        if _bare(reading.text(there)).startswith(_CHAINED):
+        if _strip_frame_marks(reading.text(there)).startswith(_CHAINED):
             return next((k for k in range(there + 1, there + 3) if reading.text(k).endswith(_HEAD)), -1)
     return -1
 
 
-def _bare(text: str) -> str:
+def _strip_frame_marks(text: str) -> str:
     return text.lstrip(" |+").rstrip()
 
 
@@ -137,7 +137,7 @@ def _syntax_error(reading: LogParse, start: int) -> Finding | None:
 
 def _stack(reading: LogParse, start: int) -> Finding | None:
     """Parse frames that begin with ``at``, and the error above them."""
-    head = _thrown(reading, start)
+    head = _find_error(reading, start)
     if head is None:
         return None
     first, name, message = head
@@ -169,11 +169,11 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
         file=files[0] if files else None,
         frames=frames[:MAX_FRAMES],
         causes=tuple(dict.fromkeys(causes)),
-        ran=_started(frames, own, java=java),
+        ran=_started_program(frames, own, java=java),
     )
 
 
-def _thrown(reading: LogParse, start: int) -> tuple[int, str, str] | None:
+def _find_error(reading: LogParse, start: int) -> tuple[int, str, str] | None:
     """Return the line, type and message of the error above a stack."""
     for n in range(start - 1, max(-1, start - 1 - _LOOK_BACK), -1):
         if not reading.free(n) or _AT.match(reading.text(n)):
@@ -198,7 +198,7 @@ def _place(frame: str) -> str | None:
     return None
 
 
-def _started(frames: list[str], own: list[str], *, java: bool) -> str | None:
+def _started_program(frames: list[str], own: list[str], *, java: bool) -> str | None:
     """Return what was run, by the outermost own frame."""
     if not java:
         return own[-1] if own else None

@@ -114,14 +114,14 @@ def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list
     return [
         Exchange(
             turn,
-            [_said(turn, n, message, messages) for n, message in enumerate(turn.messages)],
+            [_message_view(turn, n, message, messages) for n, message in enumerate(turn.messages)],
             learned.get(turn.entry_id, [])[::-1],
         )
         for turn in turns
     ]
 
 
-def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, Item]) -> MessageView:
+def _message_view(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, Item]) -> MessageView:
     item = items.get(item_id(turn.entry_id, MESSAGE, str(n)))
     anchor = message.get("id") or (item.id if item is not None else f"{turn.number}-{n}")
     return MessageView(f"m-{anchor}", message, _moment(message.get("created_at")) or turn.recorded_at, item)
@@ -212,14 +212,14 @@ def compose(
     here = replace(visitor, looking=ViewScope(user.strip() or None, namespace.strip() or None))
     template = "composed.html" if visitor.partial else "composer.html"
     try:
-        composed = _composed(here, asked)
+        composed = _compose_view(here, asked)
     except InputError as error:  # htmx would not show an error page; this fragment reports it
         status = 200 if visitor.partial else 400
         return page(here, template, status=status, asked=asked, composed=None, wrong=error.message)
     return page(here, template, asked=asked, composed=composed, wrong=None)
 
 
-def _composed(visitor: Visitor, asked: ContextForm) -> ContextView:
+def _compose_view(visitor: Visitor, asked: ContextForm) -> ContextView:
     # A dry run: no impression is recorded, so a later repetition still counts as independent evidence (law 7) and
     # viewing keeps no memory from being forgotten. The session is the real one, since its turns and summary belong to
     # the context.
@@ -231,7 +231,7 @@ def _composed(visitor: Visitor, asked: ContextForm) -> ContextView:
         Slot(name, told["used"], told["share"], told["borrowed"], _blocks(package, name))
         for name, told in ((name, spent["slots"][name]) for name in SLOTS if name in spent["slots"])
     ]
-    dropped = [_dropped(visitor, row) for row in package.explain["dropped"][:DROPPED]]
+    dropped = [_dropped_candidate(visitor, row) for row in package.explain["dropped"][:DROPPED]]
     return ContextView(package, slots, dropped, max(0, package.token_count - sum(slot.used for slot in slots)))
 
 
@@ -247,7 +247,7 @@ def _blocks(package: ContextPackage, slot: str) -> Sequence[Block]:
     return () if slot == "evidence" else getattr(package, slot)
 
 
-def _dropped(visitor: Visitor, row: Mapping[str, Any]) -> DroppedCandidate:
+def _dropped_candidate(visitor: Visitor, row: Mapping[str, Any]) -> DroppedCandidate:
     citation, item = row.get("citation"), None
     if citation and str(citation).startswith(CITATION_PREFIX):
         try:

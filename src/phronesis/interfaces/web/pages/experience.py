@@ -110,7 +110,7 @@ def _expand(memory: Memory, seen: Walk, item_id: str, artifacts: bool) -> list[s
         side = "to" if edge["from_id"] == item_id else "from"
         other, kind = edge[f"{side}_id"], edge[f"{side}_kind"]
         if other not in seen.nodes:
-            node = _found(memory, other, kind) if len(seen.nodes) < MAX_NODES else None
+            node = _find_node(memory, other, kind) if len(seen.nodes) < MAX_NODES else None
             if node is None:
                 continue
             seen.nodes[other] = node
@@ -119,7 +119,7 @@ def _expand(memory: Memory, seen: Walk, item_id: str, artifacts: bool) -> list[s
     return new
 
 
-def _found(memory: Memory, one: str, kind: str) -> Node | None:
+def _find_node(memory: Memory, one: str, kind: str) -> Node | None:
     if kind == "artifact":
         return Node(one, "artifact", one[:MAX_LABEL])
     if kind != "item":
@@ -132,17 +132,17 @@ def _found(memory: Memory, one: str, kind: str) -> Node | None:
 
 
 def _node(item: Item) -> Node:
-    label = _shortened(_said(item))
+    label = _shorten(_label_of(item))
     return Node(item.id, item.kind, label, item.label or "", not item.live, item_address(item.id))
 
 
-def _said(item: Item) -> str:
+def _label_of(item: Item) -> str:
     """Return an item's label: what was tried, or what to do."""
     given: Iterable[Any] = (item.data.get(name) for name in ("action", "attempt", "summary"))
     return next((str(words) for words in given if words), item.content or item.id)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
 

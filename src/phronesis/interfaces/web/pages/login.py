@@ -38,7 +38,7 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - t
 @router.post("/login")
 def login(request: Request, key: Annotated[str, Form()], next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
     """Take an API key, and keep it in a cookie that no script reads. Each try counts for the address it comes from."""
-    _from_here(request)
+    _check_origin(request)
     reception: VisitorFactory = request.app.state.reception
     reception.admission.count(None, address_of(request))
     try:
@@ -54,7 +54,7 @@ def login(request: Request, key: Annotated[str, Form()], next: Annotated[str, Fo
 @router.post("/logout")
 def logout(request: Request) -> Response:
     """Forget the key."""
-    _from_here(request)
+    _check_origin(request)
     response = back("/login")
     for name in (SESSION, FORM_TOKEN):
         response.delete_cookie(name, path="/")
@@ -69,7 +69,7 @@ def preferences(
     theme: Annotated[str, Form()] = "",
 ) -> Response:
     """Remember the language or the theme in the browser."""
-    _from_here(request)
+    _check_origin(request)
     response, secure = back(next), request.url.scheme == "https"
     if language in LANGUAGES:
         set_cookie(response, LANGUAGE, language, secure=secure, age=YEAR)
@@ -78,7 +78,7 @@ def preferences(
     return response
 
 
-def _from_here(request: Request) -> None:
+def _check_origin(request: Request) -> None:
     """Raise Forbidden for a cross-site form: the login forms follow no page of ours, so they carry no token."""
     if not is_same_site(request):
         raise Forbidden("origin: this form was sent by another site", field="origin")

@@ -53,7 +53,7 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
     )
 
 
-def _named(
+def _document_arguments(
     uri: Annotated[str, Form()] = "",
     title: Annotated[str, Form()] = "",
     user: Annotated[str, Form()] = "",
@@ -72,7 +72,7 @@ def take_in(
     *,
     text: Annotated[str, Form()] = "",
     url: Annotated[str, Form()] = "",
-    named: Annotated[dict[str, str | None], Depends(_named)],
+    named: Annotated[dict[str, str | None], Depends(_document_arguments)],
 ) -> Response:
     """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
     visitor.check(token)
@@ -81,7 +81,7 @@ def take_in(
     if file is not None and file.filename:
         if given:
             raise InputError("file: give a file, a text or a page, one of them", field="file")
-        told = _uploaded(visitor, file, about)
+        told = _ingest_upload(visitor, file, about)
     else:
         told = visitor.memory.resources.ingest(**given, **about)
     if told.document is None:
@@ -117,7 +117,7 @@ def resource(
         total=len(shown.sections),
         further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
         compared=_version(held, compare),
-        differences=_compared(visitor, held, compare),
+        differences=_version_changes(visitor, held, compare),
         done=done,
     )
 
@@ -133,7 +133,7 @@ def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Differenc
     ]
 
 
-def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
+def _ingest_upload(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
     """Ingest an uploaded file; readers examine its extension and content, as for a file on disk."""
     name, most = (
         Path(file.filename or "").name[-NAME:] or "document",
@@ -156,7 +156,7 @@ def _version(held: Resource, number: int) -> DocumentRow | None:
     return next((one for one in held.versions if one.number == number), None)
 
 
-def _compared(visitor: Visitor, held: Resource, number: int) -> list[Difference]:
+def _version_changes(visitor: Visitor, held: Resource, number: int) -> list[Difference]:
     """Return the changes of a version against the one before it.
 
     For the first version the list is empty, since everything is new.

@@ -91,7 +91,7 @@ def feedback(
     visitor.check(token)
     given = {"products": made.products(), "pros": pros.strip(), "cons": cons.strip(), "other": other.strip()}
     visitor.memory.runs.feedback(id, given, **visitor.looking.owner, actor=visitor.actor)
-    return _seen_again(visitor, id, "feedback")
+    return _show_again(visitor, id, "feedback")
 
 
 @router.post("/runs/learn")
@@ -99,7 +99,7 @@ def learn(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, F
     """Learn from a run."""
     visitor.check(token)
     visitor.memory.learn(id, **visitor.looking.owner, actor=visitor.actor)
-    return _seen_again(visitor, id, "learned")
+    return _show_again(visitor, id, "learned")
 
 
 @router.post("/runs/unlearn")
@@ -112,7 +112,7 @@ def unlearn(
     """Take back what was learned from a run."""
     visitor.check(token)
     visitor.memory.rollback(entry, actor=visitor.actor)
-    return _seen_again(visitor, id, "rollback")
+    return _show_again(visitor, id, "rollback")
 
 
 @router.post("/runs/review")
@@ -120,7 +120,7 @@ def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, 
     """Look up the modifier of a run at PubChem, which this server asks: half a minute at most is waited for."""
     visitor.check(token)
     found = visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
-    return _seen_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
+    return _show_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 
 
 def modifier_drawing(visitor: Visitor, review: Review | None) -> tuple[Any, str]:
@@ -156,5 +156,5 @@ def _number(written: str, field: str) -> float | None:
         ) from error
 
 
-def _seen_again(visitor: Visitor, run_id: str, done: str) -> Response:
+def _show_again(visitor: Visitor, run_id: str, done: str) -> Response:
     return back("/runs/view", id=run_id, done=done, **visitor.looking.named)

@@ -81,7 +81,7 @@ NO_LIST: Final = 1
 @router.get("/health")
 def health(visitor: Visiting) -> Response:
     """Show what a tenant holds; the checks, which may take a while, are asked for by the page."""
-    return page(visitor, "health.html", report=None, **_held(visitor))
+    return page(visitor, "health.html", report=None, **_store_facts(visitor))
 
 
 @router.get("/health/checks")
@@ -96,10 +96,10 @@ def checks(visitor: Visiting) -> Response:
     parts = [(name, tuple(fields)) for name, fields in groupby(report.policy, _section)]
     if visitor.partial:
         return page(visitor, "health_checks.html", report=report, sections=parts)
-    return page(visitor, "health.html", report=report, sections=parts, **_held(visitor))
+    return page(visitor, "health.html", report=report, sections=parts, **_store_facts(visitor))
 
 
-def _held(visitor: Visitor) -> dict[str, Any]:
+def _store_facts(visitor: Visitor) -> dict[str, Any]:
     stages, seen = (
         visitor.memory.admin.components,
         visitor.memory.admin.overview(**visitor.looking.scope, limit=NO_LIST),
