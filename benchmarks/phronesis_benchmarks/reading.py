@@ -248,8 +248,9 @@ class _Run:
         labels = turn["memories"]
         self.score.turns += 1
         self.score.empty += not labels
-        self.score.empty_kept += not labels and not written
+        wrong = self.score.stored - self.score.right
         matched = self._score_stored(written, turn, [one for one in labels if one["does"] in STORING], after)
+        self.score.empty_kept += not labels and self.score.stored - self.score.right == wrong
         for label in labels:
             own = {item.id for item, label_ in matched if label_ is label}
             if label["does"] == "repeats":

@@ -212,7 +212,7 @@ class ExtractRole(ChatRole):
         default=24, ge=1, le=100, description="Messages that one call reads at most; a small model reads one better."
     )
     context: int = pydantic.Field(
-        default=1000,
+        default=1200,
         ge=0,
         le=8000,
         description="Tokens, about, of the held memories and earlier messages that a call is shown beside them.",

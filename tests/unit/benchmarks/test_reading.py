@@ -94,3 +94,21 @@ def test_a_line_that_is_no_conversation_is_named(tmp_path: Path) -> None:
     path.write_text('{"turns": [{"at": "soon"}]}\n')
     with pytest.raises(InputError, match=r"bad\.jsonl, line 1"):
         run_reading([path], policy=None)
+
+
+DATA = Path(__file__).parents[3] / "benchmarks" / "data"
+
+
+@pytest.mark.slow
+def test_recorded_answers_of_a_capable_model_are_read_as_well_as_before(files: tuple[Path, Path]) -> None:
+    policy = files[0].with_name("brain.yml")
+    policy.write_text(POLICY.format(url="http://127.0.0.1:9/v1"))
+    report = run_reading([DATA / "running.jsonl.xz"], policy=policy, cassette=DATA / "running_cassette.jsonl.xz")
+    assert report.missed == 0, (
+        "the prompt or what it shows changed: record the answers again (benchmarks/data/README.md)"
+    )
+    total = report.scores[-1]
+    assert total.right >= 0.95 * total.stored
+    assert total.found >= 0.93 * total.wanted
+    assert total.changes_seen >= 0.9 * total.changes
+    assert report.tokens_per_message < 400

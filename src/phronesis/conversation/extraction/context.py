@@ -20,7 +20,7 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
 
-BUDGET: Final = 1_000
+BUDGET: Final = 1_200
 """Tokens of what is shown beside the new messages, about: five parts of eight are for held items."""
 
 ALL_HELD: Final = 40
@@ -85,28 +85,33 @@ def gather_context(
     session_id = payload.get("session_id")
     with bench.view() as view:
         before = view.newest(("message",), session_id=session_id, limit=2 * EARLIER)
-        count, _ = view.weight(sorted(STATED), since=None)
-        held = view.find(kinds=sorted(STATED)) if count <= ALL_HELD else _newest_pending(view)
+        held = _newest(view, sorted(STATED), limit=ALL_HELD + 1)
+        pending = _newest(view, _PENDING, limit=OPEN)
     before = [item for item in before if item.entry_id != entry.id]
     first = min((one.at for one in said.values()), default=entry.recorded_at)
     if session_id is None:
         before = _joined(before, first)
-    if count > ALL_HELD:
+    room = budget * 5 // 8
+    if len(held) > ALL_HELD or _tokens(held) > room:
         recent = "\n".join(item.content for item in before[-2:])
         found = find(bench, "\n".join([*(one.text for one in said.values()), recent]))
         with bench.view() as view:  # of a lane that is derived anew, only what it holds so far
-            held = [*view.items(found).values(), *held, *view.newest(sorted(STATED), limit=ALL_HELD)[::-1]]
+            held = [*view.items(found).values(), *pending, *held]
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
-    kept = _within(budget * 5 // 8, [(one, held_line(0, one)) for one in shown.values()])
+    kept = _within(room, [(one, held_line(0, one)) for one in shown.values()])
     earlier = _within(budget * 3 // 8, [(one, _line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER])
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
     return ExtractionContext(dict(enumerate(ordered, start=1)), earlier[::-1])
 
 
-def _newest_pending(view: LaneView) -> list[Item]:
-    """Return the newest open tasks, intentions and events, in an order that repeats."""
-    found = view.newest(_PENDING, limit=2 * OPEN)
-    return sorted(found, key=lambda item: (item.recorded_at, item.content), reverse=True)[:OPEN]
+def _newest(view: LaneView, kinds: Sequence[str], *, limit: int) -> list[Item]:
+    """Return the newest items of kinds, newest first, in an order that repeats."""
+    found = view.newest(kinds, limit=2 * limit)
+    return sorted(found, key=lambda item: (item.recorded_at, item.content), reverse=True)[:limit]
+
+
+def _tokens(items: Iterable[Item]) -> int:
+    return sum(estimate_tokens(held_line(0, item)) for item in items)
 
 
 def _joined(before: Sequence[Item], until: datetime) -> list[Item]:
