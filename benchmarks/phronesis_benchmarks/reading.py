@@ -59,6 +59,8 @@ class ReadingScore:
     changes_seen: int = 0
     touched: int = 0
     degraded: int = 0
+    differing: int = 0
+    """Conversations whose replay gives another state."""
 
     def add(self, other: "ReadingScore") -> None:
         """Add the counts of another set."""
@@ -90,6 +92,8 @@ class ReadingReport:
         head = "| set | turns | precision | recall | empty kept empty | changes seen | wrongly ended | by rules |"
         rows = [head, "|" + " --- |" * 8, *(score.row() for score in self.scores)]
         cost = f"{self.calls} calls, {self.tokens_per_message:.0f} tokens a message besides the instructions"
+        differing = self.scores[-1].differing
+        cost += f"; the replay of {differing} conversations differs" if differing else "; every replay gives the same"
         missed = f"\n{self.missed} requests are not on the cassette: the prompt or the data changed" * bool(self.missed)
         return "\n".join([*rows, "", cost + missed])
 
@@ -205,6 +209,7 @@ class _Run:
                 else:
                     for turn in self.conversation["turns"]:
                         self._turn(memory, turn)
+                self.score.differing = int(not memory.admin.rebuild(verify=True).equal)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -111,4 +111,5 @@ def test_recorded_answers_of_a_capable_model_are_read_as_well_as_before(files: t
     assert total.right >= 0.95 * total.stored
     assert total.found >= 0.93 * total.wanted
     assert total.changes_seen >= 0.9 * total.changes
+    assert total.differing == 0
     assert report.tokens_per_message < 400
