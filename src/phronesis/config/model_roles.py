@@ -208,6 +208,9 @@ class ChatRole(Role):
 class ExtractRole(ChatRole):
     """The role of reading messages."""
 
+    max_tokens: int = pydantic.Field(
+        default=4000, ge=16, le=32768, description="Tokens of an answer at most; a message takes about 250."
+    )
     messages: int = pydantic.Field(
         default=24, ge=1, le=100, description="Messages that one call reads at most; a small model reads one better."
     )

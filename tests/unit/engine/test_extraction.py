@@ -35,7 +35,7 @@ def model() -> ScriptedModel:
 def memory(tmp_path: Path, model: ScriptedModel) -> Iterator[Memory]:
     with open_with(
         f"sqlite:///{tmp_path / 'memory.db'}",
-        handlers.handlers(ModelExtractor(asker(model), LocalExtractor(MessageExtractor()))),
+        handlers.handlers(ModelExtractor(asker(model, max_tokens=4000), LocalExtractor(MessageExtractor()))),
     ) as opened:
         yield opened
 
@@ -251,7 +251,7 @@ def test_where_a_call_about_several_entries_fails_each_is_read_alone(memory: Mem
 
 
 def test_a_small_model_reads_one_message_at_a_time(tmp_path: Path, model: ScriptedModel) -> None:
-    prepare = ModelExtractor(asker(model), LocalExtractor(MessageExtractor()), messages=1)
+    prepare = ModelExtractor(asker(model, max_tokens=4000), LocalExtractor(MessageExtractor()), messages=1)
     model.steps = [reply(said("I like tea.", "likes", "tea")), reply(said("I like chess.", "likes", "chess", n=2))]
     messages = [
         {"role": "user", "content": "I like tea."},

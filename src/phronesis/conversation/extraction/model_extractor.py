@@ -65,6 +65,9 @@ MESSAGES: Final = 24
 OVERLAP: Final = 2
 """Messages of a call that the next call about the same entry is shown as earlier ones."""
 
+ANSWER_TOKENS: Final = 250
+"""Tokens of an answer for each message, about: a call reads no more messages than its answer has room for."""
+
 MAX_AHEAD: Final = 500
 """Entries whose reading is kept until their turn comes."""
 
@@ -138,6 +141,11 @@ class ModelExtractor:
     budget: int = BUDGET
     _ahead: dict[str, _Member] = field(default_factory=dict)
 
+    @property
+    def most(self) -> int:
+        """The messages that one call reads at most."""
+        return max(1, min(self.messages, self.asker.max_tokens // ANSWER_TOKENS))
+
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return what the model extracted and its answers; what the local extractor gives where it gave nothing."""
         known = self.local.memories
@@ -178,7 +186,7 @@ class ModelExtractor:
 
     def _read(self, bench: PrepareContext, member: _Member, known: MessageExtractor) -> None:
         """Ask the model about an entry, and about those that wait behind it where all fit into one call."""
-        parts = list(parts_of(member.said, self.messages))
+        parts = list(parts_of(member.said, self.most))
         together = [(member, parts[0]), *self._following(bench, member)] if len(parts) == 1 else []
         if len(together) > 1 and self._ask(bench, _Call.of(together), known):
             for one, _ in together[1:]:
@@ -194,18 +202,18 @@ class ModelExtractor:
     def _following(self, bench: PrepareContext, member: _Member) -> list[tuple[_Member, Mapping[int, GateInput]]]:
         """Return the entries that wait behind one, as many as a call reads."""
         count, size = _spoken(member.said), sum(len(one.text) for one in member.said.values())
-        if count >= self.messages or size >= SHOWN_TOGETHER:
+        if count >= self.most or size >= SHOWN_TOGETHER:
             return []
         if len(self._ahead) > MAX_AHEAD:  # another process took their turns
             self._ahead.clear()
         found: list[tuple[_Member, Mapping[int, GateInput]]] = []
-        for entry in bench.following(VERBS, self.messages - count):
+        for entry in bench.following(VERBS, self.most - count):
             one = self._member(bench, entry)
             if one is None:
                 break
             count += _spoken(one.said)
             size += sum(len(each.text) for each in one.said.values())
-            if count > self.messages or size > SHOWN_TOGETHER:
+            if count > self.most or size > SHOWN_TOGETHER:
                 break
             if one.readable:
                 found.append((one, one.said))
