@@ -52,8 +52,8 @@ class PieceIndex:
 
     def find(self, text: str, longest: int) -> list[list[tuple[int, int]]]:
         """Return for each letter of a text the pieces that begin there, each as its end and number."""
-        letters = text.encode()
-        sizes = [len(letter.encode()) for letter in text]
+        coded = [letter.encode("utf-8", "surrogatepass") for letter in text]  # a lone surrogate is no piece
+        letters, sizes = b"".join(coded), list(map(len, coded))
         places = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         begins = np.repeat(np.arange(len(text)), longest)
         ends = begins + np.tile(np.arange(1, longest + 1), len(text))
