@@ -231,17 +231,17 @@ class _Run:
         after = _items(memory)
         labels = [label for turn in turns for label in turn["memories"]]
         gone = {name for label in labels if label["does"] in ENDING for name in label["of"]}
-        self._score_stored(
-            [item for item in after.values() if item.live],
-            {**turns[-1], "memories": labels, "optional": [one for turn in turns for one in turn.get("optional", ())]},
-            [label for label in labels if label["does"] in STORING and label["ref"] not in gone],
-        )
+        live = [item for item in after.values() if item.live]
+        current = [label for label in labels if label["does"] in STORING and label["ref"] not in gone]
+        optional = [one for turn in turns for one in turn.get("optional", ())]
+        self._score_stored(live, {**turns[-1], "memories": labels, "optional": optional}, current)
         self.score.turns = len(turns)
-        by_ref = {label["ref"]: label for label in labels}
-        for name in sorted(gone):
-            held = [item for item in after.values() if _matches(item, by_ref[name], self._speakers(turns))]
-            self.score.changes += bool(held)
-            self.score.changes_seen += bool(held) and not any(item.live for item in held)
+        speakers = self._speakers(turns)
+        stale = [item for item in live if not any(_matches(item, label, speakers) for label in (*current, *optional))]
+        for label in labels:
+            if label["ref"] in gone:
+                self.score.changes += 1
+                self.score.changes_seen += not any(_matches(item, label, speakers) for item in stale)
 
     def _turn(self, memory: Memory, turn: Mapping[str, Any]) -> None:
         before = _items(memory)

@@ -1,10 +1,13 @@
 """Bring a lane up to date: prepare entries outside any transaction, then apply them in order under the lane's lock."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from phronesis.core.entries import NOTHING, Entry, Outcome, is_erased
 from phronesis.core.ids import child_entry_id
@@ -42,6 +45,34 @@ class NotAtOnce(Exception):
     """Applying an entry in its recording transaction failed."""
 
 
+class _LaneTurns:
+    """Locks of lanes: threads of a process take turns in a lane, so that no model is asked twice about an entry."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[tuple[str, int], _LaneLock] = WeakValueDictionary()
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def of(self, tenant: str, lane_id: int) -> Iterator[bool]:
+        """Hold a lane's turn; the value says whether another thread had it first."""
+        with self._guard:
+            held = self._locks.setdefault((tenant, lane_id), _LaneLock())
+        waited = not held.lock.acquire(blocking=False)
+        if waited:
+            held.lock.acquire()
+        try:
+            yield waited
+        finally:
+            held.lock.release()
+
+
+class _LaneLock:
+    """A lock that a dictionary may hold weakly."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+
 @dataclass(frozen=True, slots=True)
 class _FollowingEntry:
     """An entry applied after another in one transaction; ``fresh`` when it was prepared now."""
@@ -61,6 +92,7 @@ class Interpreter:
     clock: Callable[[], datetime]
     effects: Mapping[str, Effect] = field(default_factory=dict)
     """Effects on the log, by verb."""
+    _turns: "_LaneTurns" = field(default_factory=_LaneTurns)
 
     def drain(
         self,
@@ -84,31 +116,33 @@ class Interpreter:
         result: AppliedEntry | None = None
         alone = 0
         while True:
-            if known is not None and known[0].applied_seq == known[1].seq - 1:
-                (lane, entry), stored, end, known = known, [], known[1].seq, None
-            else:
-                with self.database.transaction(tenant, "read") as unit:
-                    lane = get_lane(unit, lane_id)
-                    end = lane.head_seq if until is None else until
-                    if lane.applied_seq >= end:
-                        if result is None and until is not None:
-                            _raise_if_failed(unit, lane_id, until)
-                        return result
-                    entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
-                    stored = _stored_outcomes(unit, [entry])[entry.id]
-            try:
-                applied = self._advance(tenant, lane, entry, stored, end if entry.seq > alone else entry.seq)
-            except Exception as error:
-                # A handler's fault of any kind is recorded, and the log keeps the entry.
-                if isinstance(error, StorageError) and not isinstance(error, StorageRefused):
-                    raise
-                if alone < entry.seq < end:
-                    alone = entry.seq + BATCH  # one of several: one by one, so that the right one is counted
+            with self._turns.of(tenant, lane_id) as waited:
+                if not waited and known is not None and known[0].applied_seq == known[1].seq - 1:
+                    (lane, entry), stored, end = known, [], known[1].seq
+                else:
+                    with self.database.transaction(tenant, "read") as unit:
+                        lane = get_lane(unit, lane_id)
+                        end = lane.head_seq if until is None else until
+                        if lane.applied_seq >= end:
+                            if result is None and until is not None:
+                                _raise_if_failed(unit, lane_id, until)
+                            return result
+                        entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
+                        stored = _stored_outcomes(unit, [entry])[entry.id]
+                known = None
+                try:
+                    applied = self._advance(tenant, lane, entry, stored, end if entry.seq > alone else entry.seq)
+                except Exception as error:
+                    # A handler's fault of any kind is recorded, and the log keeps the entry.
+                    if isinstance(error, StorageError) and not isinstance(error, StorageRefused):
+                        raise
+                    if alone < entry.seq < end:
+                        alone = entry.seq + BATCH  # one of several: one by one, so that the right one is counted
+                        continue
+                    if isinstance(error, HandlerMissing):
+                        raise
+                    self._record_failure(tenant, lane, entry, error, last=entry.seq == until)
                     continue
-                if isinstance(error, HandlerMissing):
-                    raise
-                self._record_failure(tenant, lane, entry, error, last=entry.seq == until)
-                continue
             if entry.verb in self.effects:
                 self.database.checkpoint()  # what an erasure removed leaves SQLite's write-ahead log too
             result = applied or result

@@ -1,7 +1,9 @@
 """A model's names must stand in the message; what it said is kept; without it the rules work, and that is said."""
 
 import json
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
+from phronesis.models.language_model import Completion
 from phronesis.models.prompts import prompt
 from phronesis.models.reader.reader import READER_VERSION
 from phronesis.store.log import read_outcomes
@@ -278,3 +281,19 @@ def test_a_request_to_forget_is_noticed_beside_a_model(memory: Memory, model: Sc
     done = memory.add("Please forget that I live in Lyon.", user_id="lin")
     assert [one.rule for one in done.gated] == ["forget_request"]
     assert [one.key for one in memory.get_all(user_id="lin", kinds=["task"]).items] == ["forget_request"]
+
+
+def test_threads_that_drain_a_lane_ask_once(memory: Memory, model: ScriptedModel) -> None:
+    slow = threading.Event()
+
+    def complete(*_given: Any, **_named: Any) -> Completion:
+        model.asked.append(((), None, "schema", 0))  # type: ignore[arg-type]
+        slow.wait(0.2)
+        return Completion(text=reply(said("I like tea.", "likes", "tea")), finish_reason="stop")
+
+    model.complete = complete  # type: ignore[method-assign]
+    write(memory, "add", {"messages": [{"role": "user", "content": "I like tea."}]}, wait=False)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: memory.flush(), range(4)))
+    assert len(model.asked) == 1
+    assert current(memory, "alice") == ["I like tea."]
