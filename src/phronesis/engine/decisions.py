@@ -5,6 +5,7 @@ from typing import Final
 
 from phronesis.core.entries import Outcome
 from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.engine.model_outcomes import degraded_outcome
 from phronesis.engine.plugin import Platform
 from phronesis.errors import ModelError
 from phronesis.models.decision import ROLE, Decider, Decision, Question
@@ -42,8 +43,7 @@ class Decisions:
         try:
             decision = self.decider.decide(self.tenant, question)
         except ModelError as error:
-            body = {"role": ROLE, "reason": error.code, "by": self.by, "instead_of": self.decider.name}
-            self.outcomes.append(Outcome(role=DEGRADED_ROLE, made_by=self.decider.name, body=body))
+            self.outcomes.append(degraded_outcome(ROLE, error.code, model=self.decider.name, by=self.by))
             return None
         likely = None if decision.probability is None else round(decision.probability, 4)
         told = {"question": question.kind, "option": decision.option, "probability": likely, **about}

@@ -172,6 +172,11 @@ class Answer(Generic[_FORM]):
     attempts: Sequence[Attempt]
     spent: ModelUsage = field(default_factory=ModelUsage)
 
+    @property
+    def reason(self) -> str:
+        """The code of the error that explains the absence of a value."""
+        return ModelError.code if self.error is None else self.error.code
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredClient:
