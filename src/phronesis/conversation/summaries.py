@@ -19,10 +19,12 @@ from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.payloads import TurnPayload, payload_of
-from phronesis.engine.handler import DEGRADED_ROLE, Outcomes, Prepare, PrepareContext
+from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
+from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.log.reader import fit, load_listed, message_text
+from phronesis.models.answer_rows import drop_invalid
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Attempt, StructuredClient, Task
+from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.store.lane_view import LaneView
 
 ROLE: Final = "summarise"
@@ -30,7 +32,7 @@ SUMMARY: Final = "summary"
 ANSWERS: Final = "summary_answer"
 """Roles of outcomes: the accepted lines, and the model's answers."""
 
-PROMPT_VERSION: Final = "summarise/1"
+PROMPT_VERSION: Final = "summarise/2"
 """Version of ``prompts/summarise.md``, recorded with every outcome."""
 
 RULES_VERSION: Final = "summary-rules/1"
@@ -51,18 +53,18 @@ MAX_SOURCES: Final = 40
 class ProposedLine(pydantic.BaseModel):
     """A line as a model gives it, and the numbers of the texts that it stands on."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
+    model_config = pydantic.ConfigDict(extra="ignore")
 
     text: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_LINE)]
-    of: Annotated[list[Annotated[int, pydantic.Field(ge=0, le=100_000)]], pydantic.Field(max_length=MAX_SOURCES)]
+    of: Annotated[list[Annotated[int, pydantic.Field(ge=0, le=100_000)]], pydantic.Field(max_length=MAX_SOURCES)] = []
 
 
 class SummaryAnswer(pydantic.BaseModel, title="Lines"):
     """The answer asked for."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
+    model_config = pydantic.ConfigDict(extra="ignore", defer_build=True)
 
-    lines: Annotated[list[ProposedLine], pydantic.Field(max_length=MAX_LINES)]
+    lines: Annotated[list[ProposedLine], drop_invalid(ProposedLine), pydantic.Field(max_length=MAX_LINES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +123,11 @@ class SessionSummarizer:
             window = self._due(view, entry)
         if window is None:
             return ()
-        instructions = prompt(ROLE).replace("{max_tokens}", str(self.max_tokens))
-        answer = self.asker.ask(bench.tenant, Task(instructions, _fenced(entry, window.texts), SummaryAnswer))
-        said = [_said(self.asker.name, attempt) for attempt in answer.attempts]
+        data = f"At most {self.max_tokens} tokens.\n{_fenced(entry, window.texts)}"
+        answer = self.asker.ask(bench.tenant, Task(prompt(ROLE), data, SummaryAnswer))
+        said = answer_outcomes(ROLE, answer, model=self.asker.name, by=RULES_VERSION, kept_as=ANSWERS)
         if answer.value is None:
-            code = answer.error.code if answer.error is not None else "model.error"
-            away = {"role": ROLE, "reason": code, "by": RULES_VERSION, "instead_of": self.asker.name}
-            return [*said, Outcome(role=DEGRADED_ROLE, made_by=self.asker.name, body=away)]
+            return said
         lines, refused = self._gated(answer.value, window)
         body = {
             "turn": window.turn,
@@ -255,14 +255,3 @@ def _fault(line: ProposedLine, text: str, shown: int) -> str | None:
     if not line.of:
         return "it stands on nothing"
     return "there is no such text" if any(n >= shown for n in line.of) else None
-
-
-def _said(made_by: str, attempt: Attempt) -> Outcome:
-    body = {
-        "role": ROLE,
-        "constraint": attempt.constraint,
-        "text": fit(attempt.text),
-        "finish_reason": attempt.finish_reason,
-        "problem": attempt.problem,
-    }
-    return Outcome(role=ANSWERS, made_by=made_by, body=body)

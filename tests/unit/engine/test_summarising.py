@@ -106,6 +106,7 @@ def test_lines_that_stand_on_nothing_or_read_like_orders_are_refused(memory: Mem
             ("Good \n line.", [0, 1, 0]),
             ("It rained. " * 20, [0]),
             (" ", [0]),
+            ("x" * 500, [0]),  # not of the form: it costs itself alone
         )
     ]
     say(memory, "One.")
@@ -120,8 +121,9 @@ def test_lines_that_stand_on_nothing_or_read_like_orders_are_refused(memory: Mem
         "it says nothing",
     ]
     (system, user), schema, _, _ = model.asked[0]
-    assert system.content == prompt("summarise").replace("{max_tokens}", "60")
-    tag = user.content.partition(" ")[0].removeprefix("<")
+    assert system.content == prompt("summarise")
+    assert user.content.startswith("At most 60 tokens.\n<turn-")
+    tag = user.content.splitlines()[1].partition(" ")[0].removeprefix("<")
     assert user.content.count(f"</{tag}>") == 2
     assert schema.schema["additionalProperties"] is False
 
