@@ -35,6 +35,7 @@ class Script:
     """What the model says next: to a reflection, and to a special reflection by the words of the trait."""
 
     ids: dict[str, str] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
     answer: Mapping[str, Any] = field(default_factory=dict)
     special: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     questions: tuple[str, ...] = ()
@@ -57,7 +58,8 @@ class Script:
         return empty | {name: [self.named(one) for one in wishes] for name, wishes in self.answer.items()}
 
     def _special(self, data: str) -> dict[str, Any]:
-        said = next(said for name, said in self.special.items() if self.ids[name] in data)
+        told = [said for name, said in self.special.items() if self.said.get(name, name) in data]
+        said = told[0] if told else next(iter(self.special.values()))
         return {**said, "split": [self.named(side) for side in said.get("split") or ()]}
 
     def _questions(self, _data: str) -> dict[str, Any]:

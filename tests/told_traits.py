@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from model_server import ModelServer
@@ -22,7 +22,11 @@ class Told:
     clock: Clock
     script: Script
     server: ModelServer
-    said: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def said(self) -> dict[str, str]:
+        """By name, the sentences of traits."""
+        return self.script.said
 
     @property
     def ids(self) -> dict[str, str]:
@@ -54,7 +58,7 @@ class Told:
         self.script.answer, self.script.special = lists, special or {}
         wishes = [wish for listed in lists.values() for wish in listed]
         wishes += [side for said in (special or {}).values() for side in said.get("split") or ()]
-        self.said |= {wish["as"]: wish.get("content") or wish["new_content"] for wish in wishes if "as" in wish}
+        self.said.update({wish["as"]: wish.get("content") or wish["new_content"] for wish in wishes if "as" in wish})
 
     def learn_names(self) -> None:
         """Find out the ids of what was made."""

@@ -202,7 +202,7 @@ def test_one_call_does_it_all_and_the_cycle_says_what_it_came_to(told: Told) -> 
     )
     assert (cycle.traits_dissolved, cycle.traits_modified) == (1, 0)
     assert cycle.traits_promoted == 3  # a trend that became a candidate, and two behaviours of a preference
-    assert (cycle.calls, cycle.tokens, cycle.made_by) == (1, 120, "scripted/m reflect/1")
+    assert (cycle.calls, cycle.tokens, cycle.made_by) == (1, 120, "scripted/m reflect/2")
     assert cycle.completed_at == cycle.started_at
     assert {name: told.stands(name)[0] for name in ("tea", "walks", "short", "rising", "new", "games", "calm")} == {
         "tea": "emerging",

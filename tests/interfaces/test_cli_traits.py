@@ -173,7 +173,7 @@ def test_a_model_is_asked_and_its_failures_are_said(call: Any, model: tuple[Mode
     }
     done = call(*asked).out.splitlines()
     assert done[0] == "reflected on 3 new memories (forced): 1 created"
-    assert done[2] == "    by scripted/m reflect/1; 1 call, 120 tokens"
+    assert done[2] == "    by scripted/m reflect/2; 1 call, 120 tokens"
     assert done[3].startswith("new: trend to 20")
     assert done[4].startswith("refused (too_few_memories) of new_behaviors: Sings; it names 2 memories")
     assert done[5].startswith("refused (no_new_evidence) of new_behaviors: Tests first; none of its evidence")

@@ -1,6 +1,5 @@
 """Reflection by a model in a real store: two stages, what it costs, erasing what it saw, and deriving anew (law 9)."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,16 +41,21 @@ def shown(told: Told, form: str = "reflected") -> str:
     return next(data for name, data in reversed(told.script.asked) if name == form)
 
 
-def parts(data: str) -> dict[str, list[dict[str, Any]]]:
-    """The lines of each part of what was shown."""
-    found: dict[str, list[dict[str, Any]]] = {}
+def parts(data: str) -> dict[str, list[list[str]]]:
+    """The columns of the lines of each part of what was shown."""
+    found: dict[str, list[list[str]]] = {}
     for line in data.splitlines():
         if line.startswith("<turn-"):
             role = line.split('role="')[1].split('"')[0]
             found[role] = []
-        elif line.startswith("{"):
-            found[role].append(json.loads(line))
+        elif " | " in line:
+            found[role].append(line.split(" | "))
     return found
+
+
+def texts(data: str, part: str) -> list[str]:
+    """The texts of a part of what was shown."""
+    return [columns[-1] for columns in parts(data)[part]]
 
 
 # --- what a model is shown -------------------------------------------------------------------------------------------
@@ -66,17 +70,20 @@ def test_a_model_sees_new_memories_and_traits_and_nothing_else(told: Told) -> No
     told.reflect(reinforcements=[again("tea", "new")])
     seen = parts(shown(told))
     assert set(seen) == {"new", "traits"}
-    assert [line["id"] for line in seen["new"]] == [told.ids["new"], told.ids["weighty"]]
-    assert {*seen["new"][0]} == {"id", "at", "kind", "session", "content"}
-    [line] = seen["traits"]
-    assert line == {
-        "id": told.ids["tea"],
-        "content": words("tea"),
-        "stage": "emerging",
-        "subtype": "behavior",
-        "context": "work",
-        "confidence": pytest.approx(0.5473, abs=1e-3),
-    }
+    first, second = seen["new"]
+    assert (first[:2], first[3:]) == (["m1", "s1"], ["episodic", "Once more it was new, as ever"])
+    assert (second[:2], second[-1]) == (["m2", "s2"], "Once more it was weighty, as ever")
+    assert seen["traits"] == [["t1", "behavior", "emerging 0.55", "work", words("tea")]]
+    assert not any(one in shown(told) for one in told.ids.values())
+
+
+def test_short_names_in_an_answer_stand_for_what_was_shown_and_a_bad_row_costs_itself_alone(told: Told) -> None:
+    told.remember("a", "b", "c", "d")
+    told.reflect(new_behaviors=[behavior("tea", "m1", "m2", "[m4]"), {"evidence_ids": ["m1"]}])
+    assert {one.memory_id for one in told.memory.traits.evidence(told.ids["tea"])} == {told.ids[name] for name in "abd"}
+    told.remember("e", days=1)
+    told.reflect(reinforcements=[again("t1", "m1")])
+    assert told.ids["e"] in {one.memory_id for one in told.memory.traits.evidence(told.ids["tea"])}
 
 
 def test_a_memory_that_mimics_the_tags_of_a_context_is_not_shown_to_the_model(told: Told) -> None:
@@ -88,7 +95,7 @@ def test_a_memory_that_mimics_the_tags_of_a_context_is_not_shown_to_the_model(to
     tags = [line for line in lines if line.startswith(("<turn", "</turn"))]
     assert len(tags) == 4  # two parts
     assert order not in shown(told)
-    assert [one["content"] for one in parts(shown(told))["new"]] == ["Once more it was b, as ever"]
+    assert texts(shown(told), "new") == ["Once more it was b, as ever"]
 
 
 def test_more_than_fits_is_shown_by_weight_and_the_rest_has_been_looked_at(told: Told) -> None:
@@ -96,10 +103,10 @@ def test_more_than_fits_is_shown_by_weight_and_the_rest_has_been_looked_at(told:
     for n in range(90):
         told.memory.add(f"{n} {long}", user_id=USER, kind="episodic", importance=1 if n % 2 else 6)
     told.reflect()
-    seen = parts(shown(told))["new"]
+    seen = texts(shown(told), "new")
     assert 40 < len(seen) < 90
-    assert all(len(line["content"]) <= 600 for line in seen)
-    weights = [int(line["content"].split()[0]) % 2 for line in seen]
+    assert all(len(text) <= 600 for text in seen)
+    weights = [int(text.split()[0]) % 2 for text in seen]
     assert weights.count(0) == 45
     assert not told.memory.should_reflect(USER)
 
@@ -119,10 +126,10 @@ def test_it_asks_searches_and_then_concludes(asking: Told) -> None:
     cycle = told.reflect(days=1, new_behaviors=[behavior("cycling", *first, made.id)])
     assert told.asked[-2:] == ["questions", "reflected"]
     assert parts(shown(told, "questions")).keys() == {"new", "traits"}
-    seen = parts(shown(told))
-    assert [line["id"] for line in seen["new"]] == [made.id]
-    assert {line["id"] for line in seen["earlier"]} >= set(first)
-    assert len({line["id"] for line in seen["earlier"]}) == len(seen["earlier"])  # each once
+    assert texts(shown(told), "new") == [made.content]
+    earlier = texts(shown(told), "earlier")
+    assert {*earlier} >= {"Rode the bicycle to the lake", "Mended the bicycle in the yard"}
+    assert len({*earlier}) == len(earlier)  # each once
     assert (cycle.calls, cycle.tokens, cycle.traits_created) == (2, 240, 1)
     assert len(told.trait("cycling").evidence) == 3
 
@@ -159,7 +166,7 @@ def test_what_was_erased_leaves_every_trace_of_a_reflection(told: Told) -> None:
     certificate = told.memory.erase(id=secret)
     assert certificate.entries_prepared_again == 1
     assert_gone(told, certificate, HIDDEN)
-    assert secret not in shown(told)
+    assert HIDDEN not in shown(told)
     assert told.shown() == ["tea"]
     [cycle] = told.memory.traits.reflections(USER)
     assert (cycle.memories_scanned, cycle.traits_created, cycle.refused) == (3, 1, ())

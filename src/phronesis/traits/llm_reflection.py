@@ -6,27 +6,25 @@ invalid answer skips the round; rules are no fallback here, since they would jud
 different measure.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
 
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
-from phronesis.core.timestamps import isoformat
 from phronesis.engine.handler import PrepareContext
-from phronesis.log.reader import fit
+from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, StructuredClient, Task
 from phronesis.traits.laws.records import TraitInput, TraitRevision
 from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
 from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import ReflectionInput, open_traits, seen_trait
-from phronesis.traits.strategies import ANSWERS, StrategyResult
+from phronesis.traits.strategies import StrategyResult
 
-# What a model sees: memories and traits as lines of JSON between fences (law 8).
+# What a model sees: memories and traits as lines between fences (law 8).
 
 MAX_SHOWN: Final = 40_000
 """Maximum characters of new memories shown, the most important first if they do not all fit."""
@@ -38,14 +36,23 @@ MAX_TRAITS: Final = 16_000
 MAX_CONTENT: Final = 600
 """Maximum characters shown of one memory or trait."""
 
+ROW: Final = 20
+"""Characters of a row beside its text, at most: its name and its conversation."""
+
+_Shown = TypeVar("_Shown", Item, TraitInput)
+
 
 @dataclass(frozen=True, slots=True)
 class ReflectionPrompt:
-    """The data of one prompt, and the ids of its memories and traits."""
+    """The data of one prompt, and the ids of its memories and traits.
+
+    ``names`` are the ids by the short names under which they are shown: ``m1``, ``t1``.
+    """
 
     data: str
     memories: Sequence[str]
     traits: Sequence[str]
+    names: Mapping[str, str]
 
 
 def build_prompt(
@@ -53,75 +60,70 @@ def build_prompt(
 ) -> ReflectionPrompt:
     """Return a prompt's data: as many new memories, earlier ones and traits as fit."""
     weighty = sorted(new, key=lambda memory: (-memory.importance, memory.recorded_at, memory.id))
-    fitting = _fit_texts(((memory.id, _memory(memory)) for memory in weighty), MAX_SHOWN)
-    recent = {memory.id: fitting[memory.id] for memory in new if memory.id in fitting}
-    older = _fit_texts(((memory.id, _memory(memory)) for memory in earlier), MAX_EARLIER)
-    sure = sorted(traits, key=lambda trait: (-(trait.confidence or 0.0), trait.id))
-    known = _fit_texts(((trait.id, _trait(trait)) for trait in sure), MAX_TRAITS)
-    boundary = choose_boundary(entry_id, [*recent.values(), *older.values(), *known.values()])
-    lines = ["New memories:", boundary.turn('role="new"', "\n".join(recent.values()))]
-    if older:
-        lines += ["Earlier memories:", boundary.turn('role="earlier"', "\n".join(older.values()))]
-    lines += ["Traits known so far:", boundary.turn('role="traits"', "\n".join(known.values()) or "(none)")]
-    return ReflectionPrompt("\n".join(lines), [*recent, *older], list(known))
+    fitting = {memory.id for memory in _fit_rows(weighty, _memory, MAX_SHOWN)}
+    parts = {"new": [memory for memory in new if memory.id in fitting]}
+    if earlier:
+        parts["earlier"] = _fit_rows(earlier, _memory, MAX_EARLIER)
+    sure = sorted(traits, key=lambda trait: (-(trait.confidence or 0.0), trait.content))
+    return _render(entry_id, parts, {"traits": _fit_rows(sure, _trait, MAX_TRAITS)})
 
 
 def shown_special(
     entry_id: str, trait: TraitInput, supporting: Sequence[Item], against: Sequence[Item]
 ) -> ReflectionPrompt:
     """Return a prompt's data on one trait with its supporting and contradicting memories, the latest if not all fit."""
-    both = [
-        _fit_texts(((memory.id, _memory(memory)) for memory in listed[::-1]), MAX_EARLIER)
-        for listed in (supporting, against)
-    ]
-    told = _trait(trait)
-    boundary = choose_boundary(entry_id, [told, *both[0].values(), *both[1].values()])
-    lines = ["The trait:", boundary.turn('role="trait"', told)]
-    for name, texts in zip(("supporting", "contradicting"), both, strict=True):
-        lines += [f"Memories, {name}:", boundary.turn(f'role="{name}"', "\n".join([*texts.values()][::-1]))]
-    return ReflectionPrompt("\n".join(lines), [*both[0], *both[1]], [trait.id])
+    both = {"supporting": supporting, "contradicting": against}
+    latest = {name: _fit_rows(listed[::-1], _memory, MAX_EARLIER)[::-1] for name, listed in both.items()}
+    return _render(entry_id, latest, {"trait": [trait]})
 
 
-def _fit_texts(texts: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
-    out: dict[str, str] = {}
-    for name, text in texts:
-        room -= len(text) + 1
+def _fit_rows(listed: Sequence[_Shown], told: Callable[[_Shown], str], room: int) -> list[_Shown]:
+    """Return the first that fit."""
+    out = []
+    for one in listed:
+        room -= len(told(one)) + ROW
         if room < 0:
             break
-        out[name] = text
+        out.append(one)
     return out
 
 
+def _render(
+    entry_id: str, memories: Mapping[str, Sequence[Item]], traits: Mapping[str, Sequence[TraitInput]]
+) -> ReflectionPrompt:
+    """Return the data of parts: a line for each memory and trait, with a short name in place of its id."""
+    items = {one.id: one for part in memories.values() for one in part}
+    known = [one for part in traits.values() for one in part]
+    short = {one: f"m{n}" for n, one in enumerate(items, start=1)}
+    short |= {trait.id: f"t{n}" for n, trait in enumerate(known, start=1)}
+    talks = dict.fromkeys(item.session_id for item in items.values() if item.session_id is not None)
+    spoken = {one: f"s{n}" for n, one in enumerate(talks, start=1)}
+    rows = {
+        name: [f"{short[one.id]} | {spoken.get(one.session_id or '', '-')} | {_memory(one)}" for one in part]
+        for name, part in memories.items()
+    }
+    rows |= {name: [f"{short[one.id]} | {_trait(one)}" for one in part] for name, part in traits.items()}
+    boundary = choose_boundary(entry_id, [row for part in rows.values() for row in part])
+    data = "\n".join(boundary.turn(f'role="{name}"', "\n".join(part) or "(none)") for name, part in rows.items())
+    names = {name: one for one, name in short.items()}
+    return ReflectionPrompt(data, list(items), [one.id for one in known], names)
+
+
 def _memory(memory: Item) -> str:
-    return _json(
-        {
-            "id": memory.id,
-            "at": isoformat(memory.occurred_at or memory.recorded_at),
-            "kind": memory.kind,
-            "session": memory.session_id,
-            "content": memory.content[:MAX_CONTENT],
-        }
-    )
+    at = memory.occurred_at or memory.recorded_at
+    return f"{at:%Y-%m-%d %a %H:%M} | {memory.kind} | {_line(memory.content)}"
 
 
 def _trait(trait: TraitInput) -> str:
-    return _json(
-        {
-            "id": trait.id,
-            "content": trait.content[:MAX_CONTENT],
-            "stage": trait.stage,
-            "subtype": trait.subtype,
-            "confidence": trait.confidence,
-            "context": trait.context,
-        }
-    )
+    sure = "" if trait.confidence is None else f" {trait.confidence:.2f}"
+    return f"{trait.subtype} | {trait.stage}{sure} | {trait.context} | {_line(trait.content)}"
 
 
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _line(text: str) -> str:
+    return " ".join(text[:MAX_CONTENT].split())
 
 
-PROMPT_VERSION: Final = "reflect/1"
+PROMPT_VERSION: Final = "reflect/2"
 """Version of ``prompts/reflect.md`` and its two companions, recorded with every outcome."""
 
 Look = Callable[[PrepareContext, str], Sequence[str]]
@@ -162,18 +164,10 @@ class ModelStrategy:
         answer: Answer[ReflectionAnswer] = self.asker.ask(
             bench.tenant, Task(prompt("reflect"), data.data, ReflectionAnswer)
         )
-        thought = asked.plus(self._strategy_result("reflect", self.asker, answer, data, material))
-        found = None if answer.value is None else answer.value.wishes()
-        error = None if answer.value is not None else _code(answer)
-        return StrategyResult(
-            wishes=found,
-            made_by=self.name,
-            said=_number_outcomes(thought.said),
-            seen=thought.seen,
-            stands_on=thought.stands_on,
-            spent=thought.spent,
-            error=error,
-        )
+        thought = asked.plus(self._strategy_result("reflect", self.asker, answer, data, material, after=asked.said))
+        if answer.value is None:
+            return replace(thought, made_by=self.name, error=answer.reason)
+        return replace(thought, made_by=self.name, wishes=answer.value.wishes(data.names))
 
     def reconsider(
         self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
@@ -188,12 +182,12 @@ class ModelStrategy:
         )
         thought = StrategyResult(
             made_by=f"{asker.name} {PROMPT_VERSION}",
-            said=_answer_outcomes("special_reflection", asker, answer),
+            said=answer_outcomes("special_reflection", answer, model=asker.name),
             seen=[*data.memories, trait_id],
             stands_on=[work.traits[trait_id].entry_id],
             spent=answer.spent,
         )
-        return (None if answer.value is None else answer.value.reconsidered()), thought
+        return (None if answer.value is None else answer.value.reconsidered(data.names)), thought
 
     def _earlier(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput
@@ -222,31 +216,14 @@ class ModelStrategy:
 
     @staticmethod
     def _strategy_result(
-        role: str, asker: StructuredClient, answer: Answer[Any], data: ReflectionPrompt, material: ReflectionInput
+        role: str,
+        asker: StructuredClient,
+        answer: Answer[Any],
+        data: ReflectionPrompt,
+        material: ReflectionInput,
+        *,
+        after: Sequence[Outcome] = (),
     ) -> StrategyResult:
         made = {material.traits[one].entry_id for one in data.traits}
-        return StrategyResult(
-            said=_answer_outcomes(role, asker, answer), seen=data.memories, stands_on=sorted(made), spent=answer.spent
-        )
-
-
-def _answer_outcomes(role: str, asker: StructuredClient, answer: Answer[Any]) -> list[Outcome]:
-    bodies: list[Mapping[str, Any]] = [
-        {
-            "role": role,
-            "constraint": attempt.constraint,
-            "text": fit(attempt.text),
-            "finish_reason": attempt.finish_reason,
-            "problem": attempt.problem,
-        }
-        for attempt in answer.attempts
-    ]
-    return [Outcome(role=ANSWERS, made_by=asker.name, n=n, body=body) for n, body in enumerate(bodies)]
-
-
-def _number_outcomes(said: Sequence[Outcome]) -> list[Outcome]:
-    return [Outcome(role=one.role, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(said)]
-
-
-def _code(answer: Answer[Any]) -> str:
-    return answer.error.code if answer.error is not None else "model.error"
+        said = answer_outcomes(role, answer, model=asker.name, after=after)
+        return StrategyResult(said=said, seen=data.memories, stands_on=sorted(made), spent=answer.spent)

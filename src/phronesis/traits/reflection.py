@@ -20,6 +20,7 @@ from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
 from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
+from phronesis.engine.model_outcomes import ANSWERS
 from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.models.decision import Decider
 from phronesis.models.decision_questions import HARMLESS, ask_sensitive
@@ -33,7 +34,6 @@ from phronesis.traits.reflection_answer import as_body, from_body, special_body,
 from phronesis.traits.reflection_state import ReflectionState
 from phronesis.traits.scan import SIDES, ReflectionInput, scan
 from phronesis.traits.strategies import (
-    ANSWERS,
     ReflectionStrategy,
     StrategyResult,
     sensitive_words,

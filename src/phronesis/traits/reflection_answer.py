@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import pydantic
 
 from phronesis.core.confidence import GRADES
+from phronesis.models.answer_rows import drop_invalid
 from phronesis.traits.laws.records import (
     GENERAL,
     LONG_WINDOW,
@@ -39,6 +40,7 @@ def _plain_id(given: str) -> str:
 
 _Id = Annotated[str, pydantic.Field(max_length=80), pydantic.AfterValidator(_plain_id)]
 _Ids = Annotated[list[_Id], pydantic.Field(max_length=MAX_IDS)]
+_AT_MOST: Final = pydantic.Field(max_length=MAX_WISHES)
 
 
 def _grade(given: Any) -> Any:
@@ -53,6 +55,16 @@ class Form(pydantic.BaseModel):
     """A part of an answer. Fields that nobody asked for are passed over."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
+
+    def named(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return its fields, with the ids for which ``names`` stand."""
+        fields = self.model_dump()
+        for name, value in fields.items():
+            if name.endswith("_ids"):
+                fields[name] = [names.get(one, one) for one in value]
+            elif name.endswith("_id"):
+                fields[name] = names.get(value, value)
+        return fields
 
 
 class TrendForm(Form):
@@ -108,11 +120,11 @@ class ReflectionAnswer(Form, title="Reflected"):
 
     model_config = pydantic.ConfigDict(json_schema_extra=_all_required)
 
-    new_trends: Annotated[list[TrendForm], pydantic.Field(max_length=MAX_WISHES)] = []
-    new_behaviors: Annotated[list[BehaviorForm], pydantic.Field(max_length=MAX_WISHES)] = []
-    reinforcements: Annotated[list[ReinforcementForm], pydantic.Field(max_length=MAX_WISHES)] = []
-    contradictions: Annotated[list[ContradictionForm], pydantic.Field(max_length=MAX_WISHES)] = []
-    upgrades: Annotated[list[UpgradeForm], pydantic.Field(max_length=MAX_WISHES)] = []
+    new_trends: Annotated[list[TrendForm], drop_invalid(TrendForm), _AT_MOST] = []
+    new_behaviors: Annotated[list[BehaviorForm], drop_invalid(BehaviorForm), _AT_MOST] = []
+    reinforcements: Annotated[list[ReinforcementForm], drop_invalid(ReinforcementForm), _AT_MOST] = []
+    contradictions: Annotated[list[ContradictionForm], drop_invalid(ContradictionForm), _AT_MOST] = []
+    upgrades: Annotated[list[UpgradeForm], drop_invalid(UpgradeForm), _AT_MOST] = []
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -121,14 +133,14 @@ class ReflectionAnswer(Form, title="Reflected"):
             raise ValueError(f"must have the lists {', '.join(cls.model_fields)}")
         return given
 
-    def wishes(self) -> ProposedOperations:
-        """Return its operations."""
+    def wishes(self, names: Mapping[str, str]) -> ProposedOperations:
+        """Return its operations, with the ids for which ``names`` stand."""
         return ProposedOperations(
-            new_trends=[NewTrend(**one.model_dump()) for one in self.new_trends],
-            new_behaviors=[NewBehavior(**one.model_dump()) for one in self.new_behaviors],
-            reinforcements=[Reinforcement(**one.model_dump()) for one in self.reinforcements],
-            contradictions=[TraitContradiction(**one.model_dump()) for one in self.contradictions],
-            upgrades=[Upgrade(**one.model_dump()) for one in self.upgrades],
+            new_trends=[NewTrend(**one.named(names)) for one in self.new_trends],
+            new_behaviors=[NewBehavior(**one.named(names)) for one in self.new_behaviors],
+            reinforcements=[Reinforcement(**one.named(names)) for one in self.reinforcements],
+            contradictions=[TraitContradiction(**one.named(names)) for one in self.contradictions],
+            upgrades=[Upgrade(**one.named(names)) for one in self.upgrades],
         )
 
 
@@ -145,8 +157,8 @@ class RevisionAnswer(Form, title="Special"):
 
     action: Literal["modify", "dissolve", "split"]
     new_content: _Sentence = ""
-    reasoning: str
-    split: Annotated[list[SideForm], pydantic.Field(max_length=2)] = []
+    reasoning: str = ""
+    split: Annotated[list[SideForm], drop_invalid(SideForm), pydantic.Field(max_length=2)] = []
 
     @pydantic.field_validator("new_content", mode="before")
     @classmethod
@@ -158,13 +170,13 @@ class RevisionAnswer(Form, title="Special"):
     def _null_to_list(cls, given: Any) -> Any:
         return [] if given is None else given
 
-    def reconsidered(self) -> TraitRevision:
-        """Return its decision on the trait."""
+    def reconsidered(self, names: Mapping[str, str]) -> TraitRevision:
+        """Return its decision on the trait, with the ids for which ``names`` stand."""
         return TraitRevision(
             action=self.action,
             reasoning=self.reasoning[:MAX_SENTENCE],
             new_content=self.new_content,
-            sides=[TraitSide(**one.model_dump()) for one in self.split],
+            sides=[TraitSide(**one.named(names)) for one in self.split],
         )
 
 

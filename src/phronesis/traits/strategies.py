@@ -20,9 +20,6 @@ from phronesis.traits.text_similarity import TextSimilarity
 
 # A strategy proposes operations, by rules or by a model; code decides which are valid.
 
-ANSWERS: Final = "answer"
-"""Role of outcomes that hold a model's answers."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyResult:
