@@ -79,6 +79,7 @@ def test_what_nothing_shows_and_what_was_not_shown_does_not_count(memory: Memory
         classed(0, "c1", "support", reason="", quote="nobody said this"),
         classed(0, "c9", "support"),
         classed(5, "c1", "support"),
+        {"item": 0, "claim_id": "c1", "says": "perhaps"},  # such a row costs itself alone
     ]
     server.answers(lesson(lambda *_: None, extra=said))
     result = memory.learn(run(memory, "r1", item.id, other.id), user_id="lin")
@@ -116,7 +117,7 @@ def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelSe
     assert {claim.facts["run_id"] for claim in made.claims} == {"r1"}
     assert made.claims[0].facts["activity_total_value"] == 7.0
     assert memory.get(made.id).trust is Trust.ASSISTANT
-    assert memory.get(made.id).data["made_by"] == "lab/teacher learn/1"
+    assert memory.get(made.id).data["made_by"] == "lab/teacher learn/2"
     assert (changed.id, [claim.claim_id for claim in changed.claims]) == (item.id, ["c1", "c2", "c3"])
     assert changed.claims[0].conditions == ("below pH 7",)
     assert changed.claims[0].facts["source_run_ids"] == ["x", "r1"]

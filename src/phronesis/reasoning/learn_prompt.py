@@ -11,9 +11,10 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.errors import Violation
+from phronesis.models.answer_rows import drop_invalid
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
 from phronesis.reasoning.laws.facts import excerpt
-from phronesis.reasoning.laws.records import MEMBERS, Claim, ReasoningBlock
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock
 from phronesis.reasoning.learn_candidates import MAX_PROPOSED, MAX_TOPIC
 
 MAX_SHOWN: Final = 30_000
@@ -139,16 +140,6 @@ def _texts(value: Any) -> Iterator[str]:
 MAX_SAID: Final = 300
 """Maximum characters of a quote, and of a reason."""
 
-_CODES_OWN: Final = frozenset(MEMBERS) - {
-    "claim_id",
-    "status",
-    "inference",
-    "constraint",
-    "conditions",
-    "limitations",
-}
-"""Members of a claim that code writes, never a model: FACTS, counts, the test, permission for a positive constraint."""
-
 _Said = Annotated[str, pydantic.Field(max_length=MAX_SAID)]
 _Inference = Annotated[str, pydantic.Field(max_length=1_200)]
 _Constraint = Annotated[str, pydantic.Field(max_length=600)]
@@ -158,9 +149,9 @@ _Topic = Annotated[str, pydantic.Field(max_length=MAX_TOPIC)]
 
 
 class Form(pydantic.BaseModel):
-    """A part of an answer: nothing beside its fields, and no other types."""
+    """A part of an answer. Fields that nobody asked for are passed over, and one that is left out is empty."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="ignore")
 
 
 class ClaimClass(Form):
@@ -169,43 +160,38 @@ class ClaimClass(Form):
     item: Annotated[int, pydantic.Field(ge=0, le=10_000)]
     claim_id: _ClaimId
     says: Literal["support", "contra", "irrelevant"]
-    quote: _Said
-    reason: _Said
-    delete: bool
+    quote: _Said = ""
+    reason: _Said = ""
+    delete: bool = False
 
 
 class ProposedClaim(Form):
     """A claim in words. What code writes is passed over where a model gives it, as one does that copies a claim."""
 
-    claim_id: _ClaimId | None
-    status: ClaimStatus
+    claim_id: _ClaimId | None = None
+    status: ClaimStatus = "hypothesis"
     inference: _Inference
-    constraint: _Constraint
-    conditions: _Listed
-    limitations: _Listed
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _drop_code_fields(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        return {name: value for name, value in given.items() if name not in _CODES_OWN}
+    constraint: _Constraint = ""
+    conditions: _Listed = []
+    limitations: _Listed = []
 
 
 class ProposedItem(Form):
     """A new item, or claims of one that is there."""
 
     action: Literal["add", "update"]
-    item: Annotated[int, pydantic.Field(ge=0, le=10_000)] | None
-    topic: _Topic
-    claims: Annotated[list[ProposedClaim], pydantic.Field(min_length=1, max_length=MAX_CLAIMS)]
+    item: Annotated[int, pydantic.Field(ge=0, le=10_000)] | None = None
+    topic: _Topic = ""
+    claims: Annotated[
+        list[ProposedClaim], drop_invalid(ProposedClaim), pydantic.Field(min_length=1, max_length=MAX_CLAIMS)
+    ]
 
 
 class Lesson(Form):
     """What a model makes of a run."""
 
-    classes: Annotated[list[ClaimClass], pydantic.Field(max_length=MAX_CLASSES)]
-    proposals: Annotated[list[ProposedItem], pydantic.Field(max_length=MAX_PROPOSED)]
+    classes: Annotated[list[ClaimClass], drop_invalid(ClaimClass), pydantic.Field(max_length=MAX_CLASSES)]
+    proposals: Annotated[list[ProposedItem], drop_invalid(ProposedItem), pydantic.Field(max_length=MAX_PROPOSED)] = []
 
 
 class RewrittenClaim(Form):
@@ -213,13 +199,13 @@ class RewrittenClaim(Form):
 
     n: Annotated[int, pydantic.Field(ge=0, le=MAX_CLAIMS)]
     inference: _Inference
-    constraint: _Constraint
-    conditions: _Listed
-    limitations: _Listed
+    constraint: _Constraint = ""
+    conditions: _Listed = []
+    limitations: _Listed = []
 
 
 class RewriteAnswer(Form, title="Rewritten"):
     """The claims of one proposal that were put right."""
 
-    topic: _Topic
-    claims: Annotated[list[RewrittenClaim], pydantic.Field(max_length=MAX_CLAIMS)]
+    topic: _Topic = ""
+    claims: Annotated[list[RewrittenClaim], drop_invalid(RewrittenClaim), pydantic.Field(max_length=MAX_CLAIMS)]

@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 from phronesis.core.confidence import DEMOTION_CONTRA
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.decisions import Decisions
-from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import ModelUnavailable
 from phronesis.log.reader import fit
 from phronesis.models.decision_questions import CONTRA, SUPPORT, ask_claim
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, Attempt, StructuredClient, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task
 from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge, test_of
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
 from phronesis.reasoning.laws.block_format import text_of
@@ -40,10 +40,9 @@ from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE, block_of_proposa
 
 ROLE: Final = "learn"
 ASKED: Final = "asked"
-ANSWERS: Final = "answer"
-"""Roles of outcomes: the model asked and the items shown, and its answers."""
+"""The role of the outcome that names the model asked and the items shown."""
 
-PROMPT_VERSION: Final = "learn/1"
+PROMPT_VERSION: Final = "learn/2"
 """Version of ``prompts/learn.md`` and ``prompts/learn_rewrite.md``, recorded with every outcome."""
 
 REPAIR: Final = "claims-repair/1"
@@ -92,7 +91,9 @@ class ModelVerdicts:
 
 def unknown_model(reference: str) -> ModelVerdicts:
     """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
-    return ModelVerdicts(model=reference, outcomes=[_degraded_outcome(reference, ModelUnavailable.code, RULES, 0)])
+    return ModelVerdicts(
+        model=reference, outcomes=[degraded_outcome(ROLE, ModelUnavailable.code, model=reference, by=RULES)]
+    )
 
 
 def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
@@ -101,9 +102,8 @@ def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerd
     answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
     body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
     outcomes = [Outcome(role=ASKED, made_by=f"{asker.name} {PROMPT_VERSION}", body=body)]
-    outcomes += _answer_outcomes(asker.name, answer.attempts, 0)
+    outcomes += answer_outcomes(ROLE, answer, model=asker.name, by=RULES)
     if answer.value is None:
-        outcomes.append(_degraded_outcome(asker.name, _code(answer), RULES, 0))
         return ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
     asking = _ProposalRetry(asker, tenant, question, outcomes)
     meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
@@ -149,44 +149,11 @@ class _ProposalRetry:
             return None
         data = shown_to_rewrite(self.question.entry.id, block, violations)
         answer: Answer[RewriteAnswer] = self.asker.ask(self.tenant, Task(prompt("learn_rewrite"), data, RewriteAnswer))
-        self.outcomes.extend(_answer_outcomes(self.asker.name, answer.attempts, _count(self.outcomes, ANSWERS)))
+        self.outcomes.extend(answer_outcomes(ROLE, answer, model=self.asker.name, by=REPAIR, after=self.outcomes))
         if answer.value is None:
-            n = _count(self.outcomes, DEGRADED_ROLE)
-            self.outcomes.append(_degraded_outcome(self.asker.name, _code(answer), REPAIR, n))
             return None
         right = rewritten_block(block, answer.value, [one.claim_id for one in violations])
         return None if right is None or gate(text_of(right)) else text_of(right)
-
-
-def _answer_outcomes(model: str, attempts: Sequence[Attempt], first: int) -> list[Outcome]:
-    return [
-        Outcome(
-            role=ANSWERS,
-            n=first + n,
-            made_by=model,
-            body={
-                "role": ROLE,
-                "constraint": attempt.constraint,
-                "text": fit(attempt.text),
-                "finish_reason": attempt.finish_reason,
-                "problem": attempt.problem,
-            },
-        )
-        for n, attempt in enumerate(attempts)
-    ]
-
-
-def _degraded_outcome(model: str, reason: str, by: str, n: int) -> Outcome:
-    body = {"role": ROLE, "reason": reason, "by": by, "instead_of": model}
-    return Outcome(role=DEGRADED_ROLE, n=n, made_by=model, body=body)
-
-
-def _code(answer: Answer[Any]) -> str:
-    return answer.error.code if answer.error is not None else "model.error"
-
-
-def _count(outcomes: Sequence[Outcome], role: str) -> int:
-    return sum(one.role == role for one in outcomes)
 
 
 # Merging verdicts: arithmetic where a test decides, else the model's verdict with its evidence (RB-18).

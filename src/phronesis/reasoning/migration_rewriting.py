@@ -16,12 +16,12 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Outcome
 from phronesis.core.text import check_id, storable
-from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import InputError, Violation
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Attempt, StructuredClient, Task
+from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.reasoning import migration_patterns
 from phronesis.reasoning.claim_gate import (
     KB_ALIAS,
@@ -246,7 +246,7 @@ ROLE: Final = "migrate"
 ANSWERS: Final = "migrate_answer"
 """Role of outcomes that hold the model's answers."""
 
-PROMPT_VERSION: Final = "migrate/1"
+PROMPT_VERSION: Final = "migrate/2"
 """Version of ``prompts/migrate.md``, recorded with every outcome."""
 
 MADE_UP: Final = "not_in_the_memory"
@@ -264,19 +264,19 @@ _Texts = Annotated[list[Annotated[str, pydantic.Field(min_length=1, max_length=4
 class ProposedClaim(pydantic.BaseModel):
     """A claim as a model gives it."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="ignore")
 
-    status: Literal["fact", "hypothesis"]
+    status: Literal["fact", "hypothesis"] = "hypothesis"
     inference: _Text
-    constraint: _Text
-    conditions: _Texts
-    limitations: _Texts
+    constraint: _Text = ""
+    conditions: _Texts = []
+    limitations: _Texts = []
 
 
 class RewrittenMemory(pydantic.BaseModel):
     """The answer asked for."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="ignore")
 
     topic: Annotated[str, pydantic.Field(max_length=200)]
     claims: Annotated[list[ProposedClaim], pydantic.Field(max_length=40)]
@@ -297,14 +297,12 @@ def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> RewriteResult:
     boundary = choose_boundary(old.origin, [old.text, old.title])
     shown = f"{old.title}\n{old.text}" if old.title else old.text
     answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(storable(shown)), RewrittenMemory))
-    outcomes = [_answer_outcome(n, asker.name, attempt) for n, attempt in enumerate(answer.attempts)]
+    outcomes = answer_outcomes(ROLE, answer, model=asker.name, by=RULES, kept_as=ANSWERS)
     made = None if answer.value is None else _rewriting_of(asker.name, old, answer.value)
-    if made is not None and not made.violations:
+    if made is None or not made.violations:
         return RewriteResult(made, outcomes)
-    code = answer.error.code if answer.error is not None else "model.answer"
-    reason = code if made is None else f"gate.{made.violations[0].rule}"
-    away = {"role": ROLE, "reason": reason, "by": RULES, "instead_of": asker.name}
-    return RewriteResult(None, [*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=away)])
+    reason = f"gate.{made.violations[0].rule}"
+    return RewriteResult(None, [*outcomes, degraded_outcome(ROLE, reason, model=asker.name, by=RULES)])
 
 
 def _rewriting_of(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:
@@ -347,14 +345,3 @@ def _invented_parts(old: OldMemory, made: Rewriting) -> list[Violation]:
 
 def _plain(text: str) -> str:
     return " ".join(fit(text).split())
-
-
-def _answer_outcome(n: int, made_by: str, attempt: Attempt) -> Outcome:
-    body: dict[str, Any] = {
-        "role": ROLE,
-        "constraint": attempt.constraint,
-        "text": fit(attempt.text),
-        "finish_reason": attempt.finish_reason,
-        "problem": attempt.problem,
-    }
-    return Outcome(role=ANSWERS, made_by=made_by, body=body, n=n)

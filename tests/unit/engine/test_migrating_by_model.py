@@ -51,7 +51,7 @@ def answer(*claims: dict[str, Any], topic: str = "Formate at 3:1") -> str:
 def test_a_model_words_the_claims_and_code_the_rest(memory: Memory) -> None:
     model = with_model(memory, answer(FACT, GUESS))
     (told,) = memory.admin.migrate([TEXT]).sources
-    assert (told.status, told.by, told.degraded) == ("migrated", "test/model migrate/1", ())
+    assert (told.status, told.by, told.degraded) == ("migrated", "test/model migrate/2", ())
     shown = model.asked[0][0][1].content
     assert TEXT in shown
     assert shown.startswith("<memory-")
