@@ -79,10 +79,15 @@ def test_it_words_and_code_attaches_the_evidence(tried: Tried, script: Script) -
     assert all("supports" in line for line in patterns)
 
 
-FAULTS = [servers.status(503), servers.chat("no idea"), servers.chat('{"principles": [{"n": 0}]}')]
+FAULTS = [
+    servers.status(503),
+    servers.chat("no idea"),
+    servers.chat('{"principles": [{"n": 0}]}'),
+    servers.chat('{"principles": 0}'),
+]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=["away", "no-json", "no-form"])
+@pytest.mark.parametrize("fault", FAULTS, ids=["away", "no-json", "no-row-of-the-form", "no-list"])
 def test_rules_stand_in_and_it_is_said(tried: Tried, script: Script, fault: servers.Behaviour) -> None:
     tried.pinned(*BUILDS[:3])
     script.instead = fault

@@ -16,7 +16,8 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import match_by_overlap
-from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext
+from phronesis.engine.handler import PrepareContext
+from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.event_views import readable
@@ -33,7 +34,7 @@ from phronesis.experience.laws.topics import (
     material,
 )
 from phronesis.experience.pattern_relations import TopicLikeness, repeats, with_loose
-from phronesis.log.reader import fit
+from phronesis.models.answer_rows import drop_invalid
 from phronesis.models.embedders import Embedders
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, StructuredClient, Task
@@ -111,13 +112,11 @@ def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Eve
 # Wording by a model: one structured call for all principles to be worded (role ``abstract``).
 
 ROLE: Final = "abstract"
-ANSWERS: Final = "answer"
-"""The role of outcomes that hold a model's answers."""
 
 RULES: Final = "abstract-rules/3"
 """Version of the wording rules used without a model; rises when the same patterns would be worded otherwise."""
 
-PROMPT_VERSION: Final = "abstract/1"
+PROMPT_VERSION: Final = "abstract/2"
 """Rises when ``prompts/abstract.md`` changes; recorded with every outcome."""
 
 MAX_SHOWN: Final = 40_000
@@ -155,7 +154,7 @@ class AbstractionAnswer(pydantic.BaseModel, title="Abstracted"):
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
-    principles: Annotated[list[WordedForm], pydantic.Field(max_length=500)]
+    principles: Annotated[list[WordedForm], drop_invalid(WordedForm), pydantic.Field(max_length=500)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,30 +170,10 @@ def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[in
     """Ask the model to word principles, by their places. Raises nothing that a model or server causes."""
     data, shown = _prompt_text(entry.id, drawn)
     answer: Answer[AbstractionAnswer] = asker.ask(tenant, Task(prompt("abstract"), data, AbstractionAnswer))
-    outcomes = [
-        Outcome(
-            role=ANSWERS,
-            n=n,
-            made_by=asker.name,
-            body={
-                "role": ROLE,
-                "constraint": attempt.constraint,
-                "text": fit(attempt.text),
-                "finish_reason": attempt.finish_reason,
-                "problem": attempt.problem,
-            },
-        )
-        for n, attempt in enumerate(answer.attempts)
-    ]
-    made_by = f"{asker.name} {PROMPT_VERSION}"
-    if answer.value is None:
-        reason = answer.error.code if answer.error is not None else "model.error"
-        body = {"role": ROLE, "reason": reason, "by": RULES, "instead_of": asker.name}
-        return WordingResult(
-            made_by=made_by, outcomes=[*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=body)]
-        )
-    words = {one.n: one.wording for one in reversed(answer.value.principles) if one.n in shown and _is_allowed(one)}
-    return WordingResult(words, made_by, outcomes)
+    outcomes = answer_outcomes(ROLE, answer, model=asker.name, by=RULES)
+    said = [] if answer.value is None else answer.value.principles
+    words = {one.n: one.wording for one in reversed(said) if one.n in shown and _is_allowed(one)}
+    return WordingResult(words, f"{asker.name} {PROMPT_VERSION}", outcomes)
 
 
 def _is_allowed(one: WordedForm) -> bool:
