@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
-from importlib import resources
 from typing import Annotated, Any, Final
 
 import pydantic
@@ -19,13 +18,15 @@ from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
 from phronesis.core.scope import Scope
+from phronesis.models.answer_rows import drop_invalid
+from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.recall.planning.intent import decide, excerpt, language_of, read_message
 from phronesis.recall.planning.time_range import window_of
 from phronesis.recall.planning.wordings import KnownNames, candidates, distinct, entities_in, sub_plan, word_queries
 
 ROLE: Final = "plan"
-PROMPT_VERSION: Final = "plan/1"
+PROMPT_VERSION: Final = "plan/2"
 RULES_VERSION: Final = "plan-rules/2"
 
 MAX_MESSAGE: Final = 4_000
@@ -70,8 +71,8 @@ class ProposedTime(pydantic.BaseModel):
 
     model_config = _WIDE
 
-    since: Annotated[str, pydantic.Field(max_length=40)]
-    until: Annotated[str, pydantic.Field(max_length=40)]
+    since: Annotated[str, pydantic.Field(max_length=40)] = ""
+    until: Annotated[str, pydantic.Field(max_length=40)] = ""
     words: Annotated[str, pydantic.Field(max_length=2_000)] = ""
 
 
@@ -80,10 +81,10 @@ class ProposedPlan(pydantic.BaseModel):
 
     model_config = _WIDE
 
-    intent: Annotated[str, _words(INTENTS)]
+    intent: Annotated[str, _words(INTENTS)] = ""
     resources_needed: bool
     reason: Annotated[str, pydantic.Field(max_length=20_000)] = ""
-    queries: Annotated[list[ProposedQuery], pydantic.Field(max_length=64)] = []
+    queries: Annotated[list[ProposedQuery], drop_invalid(ProposedQuery), pydantic.Field(max_length=64)] = []
     entities: Annotated[list[str], pydantic.Field(max_length=256)] = []
     time: ProposedTime | None = None
     kinds: Annotated[list[str], pydantic.Field(max_length=64)] = []
@@ -104,14 +105,12 @@ def planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan,
     """Return the rules' plan changed by the model's answer or, without one, unchanged with ``degraded``."""
     answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
     if answer.value is None:
-        code = answer.error.code if answer.error is not None else "model.error"
-        return replace(rules, degraded=(Degraded(ROLE, code, RULES_VERSION, asker.name),))
+        return replace(rules, degraded=(Degraded(ROLE, answer.reason, RULES_VERSION, asker.name),))
     return _merged(rules, answer.value, shown, made_by=f"{asker.name} {PROMPT_VERSION}")
 
 
 def _instructions() -> str:
-    text = resources.files(__package__).joinpath("plan.md").read_text(encoding="utf-8").strip()
-    return text.replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
+    return prompt(ROLE).replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
 
 
 def _fenced(plan_id: str, shown: PlannerInput) -> str:

@@ -41,7 +41,7 @@ def answer(**changes: Any) -> str:
 
 def test_a_good_answer_is_the_plan() -> None:
     plan, model = ask(answer(), agent_state={"goal": "move out"}, recent=["I pay too much."])
-    assert (plan.intent, plan.resources_needed, plan.made_by) == ("lookup", True, "test/model plan/1")
+    assert (plan.intent, plan.resources_needed, plan.made_by) == ("lookup", True, "test/model plan/2")
     assert plan.queries[0] == SubQuery(MESSAGE)
     assert [query.text for query in plan.queries[1:]] == ["rent of the flat", "lease rent clause", "flat", "move out"]
     assert plan.memory is not None
