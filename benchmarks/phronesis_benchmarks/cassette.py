@@ -11,12 +11,14 @@ import re
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from phronesis.config import Policy
 from phronesis.errors import InputError
 from phronesis.models.token_counter import load_token_counter
 
@@ -85,6 +87,29 @@ class Cassette:
         message = {"role": "assistant", "content": known["answer"]}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         return 200, {"id": key, "object": "chat.completion", "model": body.get("model"), "choices": [choice]}
+
+
+@contextmanager
+def played(
+    policy: Policy, roles: Collection[str], path: Path | None, *, record: bool
+) -> Iterator[tuple[Policy, Cassette | None]]:
+    """Yield the policy with the server of these roles replaced by a cassette's; itself where there is none to play.
+
+    InputError: the roles are filled by several gateways.
+    """
+    chosen = [role for name in roles if (role := policy.role(name)) is not None]
+    if path is None or not chosen:
+        yield policy, None
+        return
+    if len({role.gateway for role in chosen}) > 1:
+        raise InputError(
+            f"a cassette holds the answers of one gateway; {', '.join(roles)} have several", field="policy"
+        )
+    name = chosen[0].gateway
+    server = policy.gateways[name]
+    with Cassette(path, upstream=server.base_url if record else None) as player:
+        gateway = server.model_copy(update={"base_url": player.base_url, "tries": 1})
+        yield policy.model_copy(update={"gateways": {**policy.gateways, name: gateway}}), player
 
 
 def request_key(body: Mapping[str, Any]) -> str:

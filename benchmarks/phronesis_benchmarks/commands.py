@@ -138,6 +138,7 @@ for _command in (
         quality_commands.locomo,
         quality_commands.extraction,
         quality_commands.reading,
+        quality_commands.roles,
         quality_commands.traits,
         quality_commands.experience,
     ),

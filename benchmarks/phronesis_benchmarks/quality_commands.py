@@ -44,6 +44,20 @@ def _embedder(what: str) -> Callable[[FC], FC]:
     return click.option("--embedder", type=choices, default="none", show_default=True, help=what)
 
 
+def _policy(what: str) -> Callable[[FC], FC]:
+    """Make the option of a brain.yml."""
+    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return click.option("--policy", metavar="FILE", type=kind, help=what)
+
+
+_CASSETTE = click.option(
+    "--cassette",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Play the model's recorded answers from this file (JSON lines, or .xz).",
+)
+_RECORD = click.option("--record", is_flag=True, help="Ask the model what is not on the cassette, and add it there.")
+
 _DATA = click.option(
     "--data",
     "files",
@@ -104,19 +118,9 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
 
 @click.command()
 @_labelled("--data", "Labelled running conversations")
-@click.option(
-    "--policy",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The brain.yml that names the model of 'extract'; default: without a model.",
-)
-@click.option(
-    "--cassette",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Play the model's recorded answers from this file (JSON lines, or .xz).",
-)
-@click.option("--record", is_flag=True, help="Ask the model what is not on the cassette, and add it there.")
+@_policy("The brain.yml that names the model of 'extract'; default: without a model.")
+@_CASSETTE
+@_RECORD
 @click.option("--bulk", is_flag=True, help="Add each conversation at once; the background reads several turns a call.")
 @click.option("--mistakes", is_flag=True, help="List what was missed, wrong, or wrongly ended.")
 @AS_JSON
@@ -146,6 +150,41 @@ def reading(
     if mistakes and not as_json:
         for one in report.mistakes:
             say(f"{one['what']}: {one['text']}\n    {one['id']}: {one['said'][:160]}")
+
+
+@click.command()
+@_labelled("--data", "Labelled cases")
+@_policy("The brain.yml that names the models; default: without a model.")
+@click.option("--role", "roles", multiple=True, help="This role alone; may stand several times.")
+@_CASSETTE
+@_RECORD
+@click.option("--mistakes", is_flag=True, help="List the expectations that were not met.")
+@AS_JSON
+def roles(
+    data: tuple[Path, ...],
+    *,
+    policy: Path | None,
+    roles: tuple[str, ...],
+    cassette: Path | None,
+    record: bool,
+    mistakes: bool,
+    as_json: bool,
+) -> None:
+    """How well the models of brain.yml fill the roles beside 'extract'.
+
+    Each case runs through the verbs of Memory in a store of its own; tells the share of expectations that are met. With
+    --record it says first what is to be asked, and goes on where an earlier run stopped.
+    """
+    from phronesis_benchmarks.roles import estimate, run_roles  # noqa: PLC0415 - a store: not for --help
+
+    if record:
+        click.echo(estimate(data, roles), err=True)
+    with Progress() as progress:
+        report = run_roles(data, policy=policy, roles=roles, cassette=cassette, record=record, on_progress=progress)
+    show(report, as_json=as_json)
+    if mistakes and not as_json:
+        for one in report.mistakes:
+            say(f"{one['id']}: {one['expected']}\n    {one['found']}")
 
 
 @click.command()

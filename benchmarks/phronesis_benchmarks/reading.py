@@ -10,9 +10,8 @@ optional is wrong.
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +26,7 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
 from phronesis.wiring.engines import read_settings
-from phronesis_benchmarks.cassette import Cassette, read_text
+from phronesis_benchmarks.cassette import played, read_text
 
 SHARED: Final = 0.6
 """Share of the shorter text's words that both must have to say the same."""
@@ -119,10 +118,10 @@ def run_reading(
     mistakes: list[Mapping[str, Any]] = []
     role = given.role("extract")
     at_once = 1 if role is None else given.gateways[role.gateway].concurrency
-    with _played(given, cassette, record=record) as (played, player), ThreadPoolExecutor(at_once) as pool:
+    with played(given, ("extract",), cassette, record=record) as (used, player), ThreadPoolExecutor(at_once) as pool:
 
         def read(conversation: Mapping[str, Any]) -> _Run:
-            run = _Run(conversation, played)
+            run = _Run(conversation, used)
             run.read(bulk=bulk)
             return run
 
@@ -171,19 +170,6 @@ def load_conversations(path: Path) -> list[dict[str, Any]]:
             ) from error
         found.append(one)
     return found
-
-
-@contextmanager
-def _played(policy: Policy, cassette: Path | None, *, record: bool) -> Iterator[tuple[Policy, Cassette | None]]:
-    """Yield the policy with the extracting model's server replaced by a cassette's, if there is one."""
-    role = policy.role("extract")
-    if cassette is None or role is None:
-        yield policy, None
-        return
-    server = policy.gateways[role.gateway]
-    with Cassette(cassette, upstream=server.base_url if record else None) as player:
-        gateway = server.model_copy(update={"base_url": player.base_url, "tries": 1})
-        yield policy.model_copy(update={"gateways": {**policy.gateways, role.gateway: gateway}}), player
 
 
 @dataclass(slots=True)
