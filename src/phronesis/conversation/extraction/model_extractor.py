@@ -8,7 +8,7 @@ another are read in one call.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from phronesis.conversation.extraction.context import (
     BUDGET,
@@ -39,16 +39,16 @@ from phronesis.core.ids import item_id
 from phronesis.core.name_detection import RULES_VERSION
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Proposal, Refusal
-from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext
+from phronesis.engine.handler import PrepareContext
+from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.reader import fit, texts_of
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, StructuredClient, Task
 
 ROLE: Final = "extract"
-ANSWERS: Final = "answer"
 REFUSED: Final = "refused"
-"""Roles of outcomes: a model's answers, and refused names."""
+"""Role of the outcome with refused names."""
 
 PROMPT_VERSION: Final = "extract/3"
 """Version of ``prompts/extract.md``, recorded with every outcome."""
@@ -241,7 +241,9 @@ class ModelExtractor:
         if answer.value is None:
             by = f"{RULES_VERSION} {known.version}"
             (member,) = members
-            member.degraded.append(_degraded(answer, by, self.asker.name, n=len(member.degraded)))
+            member.degraded.append(
+                degraded_outcome(ROLE, answer.reason, model=self.asker.name, by=by, after=member.degraded)
+            )
             return False
         entries = {n: member.entry.id for n, (member, _) in call.places.items()}
         earlier = "\n".join([*(item.content for item in context.earlier), *(one.text for one in overlap)])
@@ -348,25 +350,12 @@ def _record(
         if i not in shown
     }
     own = [call.said[n].text for n in shown]
-    for attempt in answer.attempts:
-        text = attempt.text
+    recorded = answer_outcomes(ROLE, answer, model=by, after=member.answers)
+    for attempt, outcome in zip(answer.attempts, recorded, strict=True):
+        body = dict(outcome.body)
         if len(call.members) > 1:
-            text = json.dumps([row.model_dump(exclude_defaults=True) for row in rows], ensure_ascii=False)
-        words = text if answer.value is None or attempt.problem is not None else own_words(rows)
-        body: dict[str, Any] = {
-            "role": ROLE,
-            "constraint": attempt.constraint,
-            "text": fit(text),
-            "finish_reason": attempt.finish_reason,
-            "problem": attempt.problem,
-        }
+            given = [row.model_dump(exclude_defaults=True, exclude={"position"}) for row in rows]
+            body["text"] = fit(json.dumps(given, ensure_ascii=False))
+        words = body["text"] if answer.value is None or attempt.problem is not None else own_words(rows)
         seen = context.lean(words, own, others)
-        if seen:
-            body["seen"] = seen
-        member.answers.append(Outcome(role=ANSWERS, n=len(member.answers), made_by=by, body=body))
-
-
-def _degraded(answer: Answer[ExtractionAnswer], by: str, instead_of: str, *, n: int) -> Outcome:
-    code = answer.error.code if answer.error is not None else "model.error"
-    body = {"role": ROLE, "reason": code, "by": by, "instead_of": instead_of}
-    return Outcome(role=DEGRADED_ROLE, n=n, made_by=instead_of, body=body)
+        member.answers.append(replace(outcome, body={**body, "seen": seen} if seen else body))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, cast
 
 import pydantic
+from pydantic.json_schema import SkipJsonSchema
 
 from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
@@ -20,6 +21,7 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
+from phronesis.models.answer_rows import drop_invalid
 from phronesis.models.reader.sentences import sentence_at, sentences
 from phronesis.models.text_features import has_han
 
@@ -57,28 +59,6 @@ DENIED: Final = "not"
 _ANYWHERE: Final = pydantic.ConfigDict(extra="ignore")
 
 
-def _drop_invalid(form: type[pydantic.BaseModel]) -> pydantic.BeforeValidator:
-    """Return a validator that leaves invalid rows out of a list, unless none is valid: one slip costs one row."""
-
-    def valid(rows: object) -> object:
-        if not isinstance(rows, list):
-            return rows
-        kept = [one for one in map(parsed, enumerate(rows)) if one is not None]
-        return kept or rows
-
-    def parsed(numbered: tuple[int, object]) -> pydantic.BaseModel | None:
-        position, row = numbered
-        try:
-            found = form.model_validate(row)
-        except pydantic.ValidationError:
-            return None
-        if isinstance(found, ProposedMemory):
-            found.place_at(position)
-        return found
-
-    return pydantic.BeforeValidator(valid)
-
-
 class ProposedName(pydantic.BaseModel):
     """A name as a model gives it: the number of its message, and its letters."""
 
@@ -105,16 +85,8 @@ class ProposedMemory(pydantic.BaseModel):
     source: Annotated[str, pydantic.Field(max_length=200)] | None = None
     scope: Annotated[str, pydantic.Field(max_length=200)] | None = None
     times: ProposedTimes | None = None
-    _position: int = pydantic.PrivateAttr(default=0)
-
-    @property
-    def position(self) -> int:
-        """The number of the memory in its answer, from 0."""
-        return self._position
-
-    def place_at(self, position: int) -> None:
-        """Set the number of the memory in its answer."""
-        self._position = position
+    position: SkipJsonSchema[int] = 0
+    """Its number in the answer, from 0; the model does not give it."""
 
 
 class ExtractionAnswer(pydantic.BaseModel, title="Found"):
@@ -122,8 +94,16 @@ class ExtractionAnswer(pydantic.BaseModel, title="Found"):
 
     model_config = _ANYWHERE
 
-    memories: Annotated[list[ProposedMemory], _drop_invalid(ProposedMemory), pydantic.Field(max_length=MAX_LISTED)] = []
-    names: Annotated[list[ProposedName], _drop_invalid(ProposedName), pydantic.Field(max_length=MAX_LISTED)] = []
+    memories: Annotated[list[ProposedMemory], drop_invalid(ProposedMemory), pydantic.Field(max_length=MAX_LISTED)] = []
+    names: Annotated[list[ProposedName], drop_invalid(ProposedName), pydantic.Field(max_length=MAX_LISTED)] = []
+
+    @pydantic.field_validator("memories", mode="before")
+    @classmethod
+    def _number(cls, rows: object) -> object:
+        """Number the memories before the invalid ones are left out."""
+        if not isinstance(rows, list):
+            return rows
+        return [{**row, "position": i} if isinstance(row, dict) else row for i, row in enumerate(rows)]
 
 
 @dataclass(frozen=True, slots=True)
