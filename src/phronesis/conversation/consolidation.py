@@ -228,6 +228,8 @@ class _JudgementMatch:
         (target, *_) = named
         verdict = confirm(statement, target, ())
         fuller = proposal.relation == "refines" and statement.saying.trust >= target.item.trust
+        if fuller and statement.until is not None and not statement.closed:
+            verdict = replace(verdict, fields={"valid_to": statement.until})
         return replace(verdict, act="UPDATE" if fuller else "NONE", counted=verdict.counted or fuller)
 
     def _about(self, proposal: Proposal) -> list[HeldStatement]:

@@ -117,9 +117,8 @@ class ApplyState:
         if verdict.act == "UPDATE":
             kept = {name: member for name, member in item.data.items() if name not in (COMPARED, CORRECTED)}
             data = kept | dict(one.item.data)
-            self._patch(
-                item.id, {"content": one.item.content, "value": one.item.value, "data": data}, "said more fully"
-            )
+            said = {"content": one.item.content, "value": one.item.value, "data": data}
+            self._patch(item.id, {**said, **verdict.fields}, "said more fully")
         if not verdict.counted:
             return
         self.told[item.id] = one.source

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +298,26 @@ def test_threads_that_drain_a_lane_ask_once(memory: Memory, model: ScriptedModel
         list(pool.map(lambda _: memory.flush(), range(4)))
     assert len(model.asked) == 1
     assert current(memory, "alice") == ["I like tea."]
+
+
+def test_a_refinement_gives_a_held_item_its_end_and_an_end_needs_no_words(memory: Memory, model: ScriptedModel) -> None:
+    model.steps = [
+        reply(said("Ana lives with us.", "fact", "lives with us"), said("I plan to move.", "plan", "move")),
+        reply(
+            said(
+                "until May",
+                "fact",
+                "until May",
+                act="refine",
+                held=[1],
+                times={"ends": "2026-05"},
+                content="Ana lives here.",
+            ),
+            said("We did it!", "plan", "relocation", act="done", held=[2]),
+        ),
+    ]
+    memory.add("Ana lives with us. I plan to move.", user_id="lin", session_id="s", occurred_at="2026-02-01T00:00:00Z")
+    memory.add("She stays until May. We did it!", user_id="lin", session_id="s", occurred_at="2026-03-01T00:00:00Z")
+    (left,) = memory.get_all(user_id="lin", kinds=["fact", "intention"], valid_at="2026-03-02T00:00:00Z").items
+    assert (left.content, left.valid_to) == ("Ana lives here.", datetime(2026, 6, 1, tzinfo=UTC))
+    assert memory.admin.rebuild(verify=True).equal

@@ -164,7 +164,12 @@ class ModelGate:
     def _grounds(
         self, one: ProposedMemory, said: GateInput, place: tuple[int, int], named: Sequence[Item]
     ) -> Literal["said", "elsewhere"] | None:
-        """Return where the value comes from: what was said, only what was shown beside it, or nowhere."""
+        """Return where the value comes from: what was said, only what was shown beside it, or nowhere.
+
+        What ends a held item needs no value of its own.
+        """
+        if named and one.act in {"end", "done"}:
+            return "said"
         quote, held = said.text[slice(*place)], [item.content for item in named]
         if _grounded(one.value, "\n".join([quote, *held])) >= GROUNDED or _grounded(one.value, said.text) >= GROUNDED:
             return "said"
