@@ -53,9 +53,10 @@ class Verdict:
     """The result of consolidating a statement.
 
     ``into`` is the held item that says the same, None if the statement becomes an item; ``fields`` are set in either.
-    ``counted``: it is a further saying of that item; a repetition by a tool or the assistant is not. ``patches`` are new fields of
-    held items, in which ``ended_by`` None means the entry. ``supersedes``, ``unlinked`` (``supersedes`` that no longer
-    hold) and ``contradicts`` are edges. ``outdated`` are held items that the statement may have outdated.
+    ``counted``: it is a further saying of that item; a repetition by a tool or the assistant is not. ``patches`` are
+    new fields of held items, in which ``ended_by`` None means the entry. ``supersedes``, ``unlinked`` (``supersedes``
+    that no longer hold) and ``contradicts`` are edges. ``outdated`` are held items that the statement may have
+    outdated.
     """
 
     act: Decision
