@@ -321,3 +321,18 @@ def test_a_refinement_gives_a_held_item_its_end_and_an_end_needs_no_words(memory
     (left,) = memory.get_all(user_id="lin", kinds=["fact", "intention"], valid_at="2026-03-02T00:00:00Z").items
     assert (left.content, left.valid_to) == ("Ana lives here.", datetime(2026, 6, 1, tzinfo=UTC))
     assert memory.admin.rebuild(verify=True).equal
+
+
+def test_subjects_of_whom_no_line_fits_are_named(tmp_path: Path, model: ScriptedModel) -> None:
+    prepare = ModelExtractor(asker(model, max_tokens=4000), LocalExtractor(MessageExtractor()), budget=60)
+    rows = [said(f"Ann{n} lives in Rome{n}.", "home_city", f"Rome{n}", subject=f"Ann{n}") for n in range(5)]
+    alias = said("We call Ann0 Annie", "alias", "Annie", subject="Ann0", content="A nickname of Ann0 is Annie.")
+    text = " ".join(row["quote"] for row in (*rows, alias))
+    model.steps = [reply(*rows, alias), reply()]
+    with open_with(f"sqlite:///{tmp_path / 'small.db'}", handlers.handlers(prepare)) as memory:
+        memory.add(text, user_id="lin", session_id="s")
+        memory.add("Hello!", user_id="lin", session_id="s")
+    (line,) = [line for line in model.asked[1][0][1].content.splitlines() if line.startswith("Further subjects: ")]
+    named = line.removeprefix("Further subjects: ").split("; ")
+    assert "Ann0, also Annie" in named
+    assert "Ann4" not in named  # the newest are shown whole

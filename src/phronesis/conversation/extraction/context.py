@@ -3,17 +3,20 @@
 Everything is cut to a budget of tokens, estimated by characters. Nothing that a policy hides is shown.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from typing import Final
 
+from phronesis.conversation.entity_resolution import ALIAS_KEY
 from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
 from phronesis.conversation.extraction.proposed_times import BEGAN_PRECISION
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.payloads import TurnPayload, payload_of
+from phronesis.core.proposals import USER
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
@@ -36,6 +39,10 @@ EARLIER: Final = 6
 """Messages shown from before, at most, and the longest time between two of one conversation without a session."""
 APART: Final = timedelta(hours=6)
 
+NAMES: Final = 24
+LOOKED_AT: Final = 300
+"""Further subjects that are named at most, and the newest items among which they are looked for."""
+
 MAX_LINE: Final = 240
 """Characters of a held item or an earlier message."""
 
@@ -56,10 +63,14 @@ def find_nothing(_bench: PrepareContext, _text: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
-    """The held items by the number under which they are shown, and the messages from before."""
+    """The held items by the number under which they are shown, the messages from before, and further subjects.
+
+    ``known`` are items of subjects of whom no line is shown, by the subject with its other names.
+    """
 
     held: Mapping[int, Item] = field(default_factory=dict)
     earlier: Sequence[Item] = ()
+    known: Mapping[str, Item] = field(default_factory=dict)
 
     def lean(self, answered: str, texts: Iterable[str], others: Mapping[str, str]) -> list[str]:
         """Return the ids of the shown items and ``others`` that hold words of an answer which no message holds.
@@ -68,6 +79,7 @@ class ExtractionContext:
         """
         foreign = set(tokenize(answered)).difference(*map(tokenize, texts))
         shown = {**others, **{item.id: item.content for item in (*self.held.values(), *self.earlier)}}
+        shown |= {item.id: name for name, item in self.known.items()}
         return [name for name, text in shown.items() if not foreign.isdisjoint(tokenize(text))]
 
 
@@ -92,16 +104,35 @@ def gather_context(
     if session_id is None:
         before = _joined(before, first)
     room = budget * 5 // 8
+    known: dict[str, Item] = {}
     if len(held) > ALL_HELD or _tokens(held) > room:
         recent = "\n".join(item.content for item in before[-2:])
         found = find(bench, "\n".join([*(one.text for one in said.values()), recent]))
         with bench.view() as view:  # of a lane that is derived anew, only what it holds so far
             held = [*view.items(found).values(), *pending, *held]
+            known = _known_subjects(view)
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
     kept = _within(room, [(one, held_line(0, one)) for one in shown.values()])
     earlier = _within(budget * 3 // 8, [(one, _line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER])
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
-    return ExtractionContext(dict(enumerate(ordered, start=1)), earlier[::-1])
+    subjects = {item.subject for item in ordered}
+    known = {name: item for name, item in known.items() if item.subject not in subjects and not hides(name)}
+    return ExtractionContext(
+        dict(enumerate(ordered, start=1)), earlier[::-1], dict(itertools.islice(known.items(), NAMES))
+    )
+
+
+def _known_subjects(view: LaneView) -> dict[str, Item]:
+    """Return the newest item of each subject but the user, by the subject's name and what else it is called."""
+    newest = {item.subject: item for item in reversed(_newest(view, sorted(STATED), limit=LOOKED_AT)) if item.subject}
+    newest.pop(USER, None)
+    also: dict[str, list[str]] = {}
+    for alias in view.stated(newest, (ALIAS_KEY,), STATED) if newest else ():
+        if alias.live and alias.subject is not None:
+            also.setdefault(alias.subject, []).append(str(alias.value))
+    names = {name: ", also ".join([name, *sorted(also.get(name, ()))]) for name in newest}
+    ordered = sorted(newest, key=lambda name: (newest[name].recorded_at, name), reverse=True)
+    return {names[name]: newest[name] for name in ordered}
 
 
 def _newest(view: LaneView, kinds: Sequence[str], *, limit: int) -> list[Item]:
@@ -181,7 +212,10 @@ def render_request(
 
     ``overlap`` are the last messages of the entry's call before, which count as earlier ones.
     """
-    held = "\n".join(held_line(n, item) for n, item in context.held.items())
+    lines = [held_line(n, item) for n, item in context.held.items()]
+    if context.known:
+        lines.append(f"Further subjects: {'; '.join(context.known)}")
+    held = "\n".join(lines)
     said_before = [_cut(one.role, one.name, one.text) for one in overlap]
     earlier = "\n".join([*map(_line, context.earlier), *said_before])
     boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
