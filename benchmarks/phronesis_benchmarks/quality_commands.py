@@ -117,10 +117,11 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 @click.command()
-@_labelled("--data", "Labelled running conversations")
+@_labelled("--data", "Labelled running conversations, or labelled turns")
 @_policy("The brain.yml that names the model of 'extract'; default: without a model.")
 @_CASSETTE
 @_RECORD
+@click.option("--split", metavar="NAME", help="Of labelled turns only those of this split, such as dev.")
 @click.option("--bulk", is_flag=True, help="Add each conversation at once; the background reads several turns a call.")
 @click.option("--mistakes", is_flag=True, help="List what was missed, wrong, or wrongly ended.")
 @AS_JSON
@@ -130,6 +131,7 @@ def reading(
     policy: Path | None,
     cassette: Path | None,
     record: bool,
+    split: str | None,
     bulk: bool,
     mistakes: bool,
     as_json: bool,
@@ -145,7 +147,9 @@ def reading(
     if record:
         click.echo(estimate(data), err=True)
     with Progress() as progress:
-        report = run_reading(data, policy=policy, cassette=cassette, record=record, bulk=bulk, on_progress=progress)
+        report = run_reading(
+            data, policy=policy, cassette=cassette, record=record, bulk=bulk, split=split, on_progress=progress
+        )
     show(report, as_json=as_json)
     if mistakes and not as_json:
         for one in report.mistakes:

@@ -4,7 +4,7 @@ A conversation is a JSON object a line: ``{"id", "language", "author", "turns": 
 "memories", "optional"}]}``. A memory is ``{"ref", "subject", "value", "also", "about", "does", "of"}``: ``does`` says
 whether it is new, or replaces, refines, ends, completes or repeats those named in ``of``. A stored item matches a label
 of the same subject when the words of the one are among those of the other. What is stored and is neither expected nor
-optional is wrong.
+optional is wrong. The labelled turns of ``phronesis bench extraction`` are read as conversations of one turn.
 """
 
 import json
@@ -25,6 +25,7 @@ from phronesis.core.statements import STATED
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
+from phronesis.models.text_features import has_han
 from phronesis.wiring.engines import read_settings
 from phronesis_benchmarks.cassette import played, read_text
 
@@ -104,6 +105,7 @@ def run_reading(
     cassette: Path | None = None,
     record: bool = False,
     bulk: bool = False,
+    split: str | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> ReadingReport:
     """Read conversations turn by turn in stores of their own, and compare.
@@ -112,7 +114,9 @@ def run_reading(
     on it is asked and added, so that an interrupted run goes on. ``bulk`` adds a conversation at once and lets the
     background read it.
     """
-    conversations = [one for path in data for one in load_conversations(path)]
+    conversations = [
+        one for path in data for one in load_conversations(path) if split is None or one.get("split", split) == split
+    ]
     given = Policy() if policy is None else read_settings("sqlite://", tenant=None, policy=policy).policy
     scores: dict[str, ReadingScore] = {}
     mistakes: list[Mapping[str, Any]] = []
@@ -161,6 +165,7 @@ def load_conversations(path: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         try:
             one = json.loads(line)
+            one = _as_conversation(one) if "expect" in one else one
             for turn in one["turns"]:
                 parse_moment(turn["at"], field="at")
                 _ = turn["messages"], [(label["value"], label["does"]) for label in turn["memories"]]
@@ -170,6 +175,25 @@ def load_conversations(path: Path) -> list[dict[str, Any]]:
             ) from error
         found.append(one)
     return found
+
+
+def _as_conversation(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a labelled turn (``phronesis bench extraction``) as a conversation of one turn."""
+    does = {"retract": "ends"}
+    memories = [
+        {
+            "ref": f"m{i}",
+            "subject": label["subject"],
+            "value": label["value"],
+            "does": "completes" if label.get("done") else does.get(label.get("act", ""), "new"),
+            "of": [],
+        }
+        for i, label in enumerate(one["expect"])
+    ]
+    message = {"role": one["role"], "content": one["text"], **({"name": one["name"]} if one.get("name") else {})}
+    turn = {"session": "s", "at": one["at"], "messages": [message], "memories": memories}
+    language = "zh" if has_han(one["text"]) else "en"
+    return {"id": one["id"], "language": language, "split": one["split"], "turns": [turn]}
 
 
 @dataclass(slots=True)
@@ -269,7 +293,7 @@ class _Run:
                 found.append(label)
                 matched += [(item, label) for item in same]
             else:
-                self._note("missed", turn, label["about"])
+                self._note("missed", turn, label.get("about", label["value"]))
         for item in written:
             if item.id not in right:
                 self._note("wrong", turn, f"{item.subject} / {item.key}: {item.content}")
@@ -299,7 +323,7 @@ class _Run:
             self.score.changes += 1
             self.score.changes_seen += seen
             if not seen:
-                self._note("change missed", turn, label["about"])
+                self._note("change missed", turn, label.get("about", label["value"]))
         speakers = self._speakers([turn])
         ending = [label for label in turn["memories"] if label["of"]]
         ending += [self._labels[ref] for label in ending for ref in label["of"]]

@@ -89,6 +89,21 @@ def test_a_request_that_is_not_on_the_cassette_is_told(files: tuple[Path, Path])
     assert report.scores[-1].degraded == len(TURNS)
 
 
+def test_labelled_turns_are_conversations_of_one_turn(tmp_path: Path) -> None:
+    label = {"kind": "profile", "subject": "user", "key": "home_city", "value": "Lyon"}
+    row = {"at": "2026-03-01T09:00:00Z", "role": "user", "name": None, "gate": None}
+    rows = [
+        {**row, "id": "1", "split": "dev", "text": "I live in Lyon.", "expect": [label]},
+        {**row, "id": "2", "split": "test", "text": "I live in Rome.", "expect": []},
+    ]
+    path = tmp_path / "turns.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    policy = tmp_path / "brain.yml"
+    policy.write_text("version: 1\nembedder: none\n")
+    score = run_reading([path], policy=policy, split="dev").scores[-1]
+    assert (score.turns, score.right, score.found) == (1, 1, 1)
+
+
 def test_a_line_that_is_no_conversation_is_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text('{"turns": [{"at": "soon"}]}\n')
