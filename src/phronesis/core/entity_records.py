@@ -17,15 +17,15 @@ RELATIONS: Final = ("partner", "child", "parent", "sibling", "friend", "colleagu
 """Keys of the user whose values are names of those who stand in that relation."""
 
 _VALUES: Final[Mapping[str, EntityKind]] = {
-    **dict.fromkeys(("partner", "child", "parent", "sibling", "friend", "colleague"), "person"),
+    **dict.fromkeys(("partner", "child", "parent", "sibling", "relative", "friend", "colleague"), "person"),
     **dict.fromkeys(("employer", "school"), "organisation"),
     **dict.fromkeys(("home_city", "hometown", "located_in"), "place"),
 }
 _OF_PEOPLE: Final = frozenset(
     """
     name age birthday gender nationality home_city hometown address timezone email phone employer job school
-    field_of_study language skill hobby relationship_status partner child parent sibling friend colleague pet allergy
-    diet health likes dislikes prefers reply_language reply_style address_as
+    field_of_study language skill hobby relationship_status partner child parent sibling relative friend colleague pet
+    allergy diet health medication habit role likes dislikes prefers reply_language reply_style address_as
     """.split()
 )
 _OF_PROJECTS: Final = frozenset({"attribute.deadline", "attribute.milestone", "attribute.截止日期"})
