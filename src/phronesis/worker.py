@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from phronesis.core.reports import pause_after
+from phronesis.engine.background import each_lane
 from phronesis.engine.writer import Writer
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
@@ -110,19 +111,21 @@ class Worker:
 
     def _tenant(self, tenant: str) -> int:
         stages = self._memory.admin.components
-        done = 0
         try:
             with stages.database.transaction(tenant, "read") as unit:
                 behind = list_behind(unit)
         except PhronesisError as error:  # the database is away: it will be back
             self._note(tenant, VECTORS, error)
             return 0
-        for lane in behind:
-            if self._stop.is_set():
-                return done
+
+        def drained(lane: Lane) -> int:
             task = functools.partial(stages.writer.interpreter.drain, tenant, lane.lane_id)
-            if self._run_guarded(tenant, lane.lane_id, task):
-                done += lane.head_seq - lane.applied_seq
+            worked = not self._stop.is_set() and self._run_guarded(tenant, lane.lane_id, task)
+            return lane.head_seq - lane.applied_seq if worked else 0
+
+        done = sum(each_lane(behind, drained, at_once=lambda: stages.roster.calls_at_once("extract")))
+        if self._stop.is_set():
+            return done
         made: list[int] = []
         self._run_guarded(
             tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set))

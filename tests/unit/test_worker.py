@@ -36,7 +36,7 @@ def pending(memory: Memory, tenant: str | None = None) -> int:
         return sum(lane.head_seq - lane.applied_seq for lane in list_behind(unit))
 
 
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

@@ -1,7 +1,7 @@
 """Search for the held items that bear on new messages, for the model that reads these."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from phronesis.conversation.extraction.context import FOUND
 from phronesis.core.scope import make_scope
@@ -13,8 +13,8 @@ from phronesis.store.eligible import ReadConditions
 if TYPE_CHECKING:
     from phronesis.engine.plugin import Platform
 
-MAX_QUERY = 2_000
-"""Characters of the messages that are searched for."""
+MAX_QUERY: Final = 2_000
+"""Characters of the messages that are searched for, the last ones."""
 
 
 def find_held(platform: "Platform", bench: PrepareContext, text: str) -> Sequence[str]:

@@ -5,8 +5,8 @@ One thread makes vectors and interprets pending entries; another looks up modifi
 
 import logging
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.lazy_loading import lazy_module
@@ -21,10 +21,13 @@ from phronesis.store.log import find_failure, read_entries
 from phronesis.store.overview import entries_with_outcome
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     from phronesis.engine import rollback
     from phronesis.log import reader
     from phronesis.models import embedders
 else:
+    futures = lazy_module("concurrent.futures")
     embedders = lazy_module("phronesis.models.embedders")
     reader = lazy_module("phronesis.log.reader")
     rollback = lazy_module("phronesis.engine.rollback")
@@ -49,6 +52,8 @@ REST_SECONDS: Final = 2.0
 
 IDLE_SECONDS: Final = 1.0
 """Seconds without work after which the thread ends and releases its task; the next wake starts another thread."""
+
+_T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +143,19 @@ class Background:
                 return
 
 
-# Queries for pending work in a tenant's lanes.
+# Pending work in a tenant's lanes.
+
+
+def each_lane(lanes: Sequence[Lane], task: Callable[[Lane], _T], *, at_once: Callable[[], int]) -> list[_T]:
+    """Return what ``task`` gives for each lane, several at a time where a model reads: most of that time is waiting.
+
+    ``at_once`` says how many; it is asked only where there are several lanes.
+    """
+    number = min(len(lanes), at_once()) if len(lanes) > 1 else 1
+    if number == 1:
+        return [task(lane) for lane in lanes]
+    with futures.ThreadPoolExecutor(number, thread_name_prefix="phronesis-lane") as pool:
+        return list(pool.map(task, lanes))
 
 
 def failed_entries(unit: Unit) -> list[Entry]:

@@ -13,7 +13,7 @@ from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
-from phronesis.engine.background import Background
+from phronesis.engine.background import Background, each_lane
 from phronesis.errors import Closed, PhronesisError
 from phronesis.log.inputs import flag
 from phronesis.memory.components import Components
@@ -22,8 +22,6 @@ from phronesis.store.filters import compile_filters, scoped_filters
 from phronesis.store.lanes import list_behind
 
 if TYPE_CHECKING:
-    from concurrent import futures
-
     from phronesis.core import results
     from phronesis.core.changes import Delta
     from phronesis.core.proposals import Gated
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.lanes import Lane
 else:
-    futures = lazy_module("concurrent.futures")
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
     results = lazy_module("phronesis.core.results")
     browse = lazy_module("phronesis.recall.browse")
@@ -276,13 +273,7 @@ class Runtime:
                 components.vectorizer.written.note(self.tenant, lane.lane_id)
             return None
 
-        # Where a model reads, most of the time is waiting for it.
-        at_once = min(len(behind), components.roster.calls_at_once("extract"))
-        if at_once > 1:
-            with futures.ThreadPoolExecutor(at_once, thread_name_prefix="phronesis-drain") as pool:
-                stuck = list(pool.map(drained, behind))
-        else:
-            stuck = list(map(drained, behind))
+        stuck = each_lane(behind, drained, at_once=lambda: components.roster.calls_at_once("extract"))
         for error in filter(None, stuck):
             raise error
 

@@ -107,7 +107,7 @@ def gather_context(
     known: dict[str, Item] = {}
     if len(held) > ALL_HELD or _tokens(held) > room:
         recent = "\n".join(item.content for item in before[-2:])
-        found = find(bench, "\n".join([*(one.text for one in said.values()), recent]))
+        found = find(bench, "\n".join([recent, *(one.text for one in said.values())]))
         with bench.view() as view:  # of a lane that is derived anew, only what it holds so far
             held = [*view.items(found).values(), *pending, *held]
             known = _known_subjects(view)

@@ -4,7 +4,7 @@ Two questions are asked: whether a message states what the reader is not sure of
 place of a similar held item. The answers are recorded; the other proposals stay as the reader made them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -71,13 +71,12 @@ class DecidingExtractor:
                 return replace(one, relation=_RELATIONS[decision.option], held=(item.id,))
         return one
 
-    def _similar(self, bench: PrepareContext, one: Proposal) -> Iterator[Item]:
+    def _similar(self, bench: PrepareContext, one: Proposal) -> list[Item]:
         """Return the held items of the same subject and kind that a search of a statement finds first."""
         with bench.view() as view:
             if not view.find(kinds=[one.kind], subject=one.subject, limit=1):
-                return iter(())
+                return []
         ids = self.find(bench, one.content)
         with bench.view() as view:
             held = [item for item in view.items(ids).values() if item.live]
-        same = [item for item in held if (item.subject, item.kind) == (one.subject, one.kind)]
-        return iter(same[:COMPARED])
+        return [item for item in held if (item.subject, item.kind) == (one.subject, one.kind)][:COMPARED]
