@@ -10,7 +10,8 @@ from browsing import Visit, served
 from phronesis import Memory
 
 
-def test_the_first_page_tells_what_happened(tab: Visit) -> None:
+def test_the_first_page_tells_what_happened(tab: Visit, store: Memory) -> None:
+    store.add("The bench of 酶活测定 stands by the window.", kind="fact", user_id="bench")
     page = tab.see("/?span=month")
     expect(page.get_by_role("heading", name="At a glance")).to_be_visible()
     expect(page.get_by_role("region", name="Contradictions")).to_contain_text("Name is Li.")
