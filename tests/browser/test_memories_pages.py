@@ -15,9 +15,9 @@ def test_the_first_page_tells_what_happened(tab: Visit, store: Memory) -> None:
     page = tab.see("/?span=month")
     expect(page.get_by_role("heading", name="At a glance")).to_be_visible()
     expect(page.get_by_role("region", name="Contradictions")).to_contain_text("Name is Li.")
-    expect(page.get_by_role("region", name="Waits for you")).to_contain_text("in quarantine")
+    expect(page.get_by_role("region", name="Needs your attention")).to_contain_text("in quarantine")
     tab.shot("home")
-    expect(page.get_by_role("region", name="Learned lately")).to_contain_text("酶活测定")
+    expect(page.get_by_role("region", name="Recently learned")).to_contain_text("酶活测定")
 
 
 def test_search_as_one_types_says_why(tab: Visit) -> None:
@@ -34,7 +34,7 @@ def test_a_memory_is_changed_and_changed_back(tab: Visit, store: Memory) -> None
     (item,) = store.add("The lift key hangs in room 12.", kind="fact", user_id="lift").items
     page = tab.see(f"/memories/{item.id}")
     page.get_by_role("link", name="Edit").click()
-    page.get_by_label("Words").fill("The lift key hangs in room 14.")
+    page.get_by_label("Text").fill("The lift key hangs in room 14.")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("The lift key hangs in room 14.")
     history = page.get_by_role("region", name="History")
@@ -51,9 +51,9 @@ def test_a_memory_is_changed_and_changed_back(tab: Visit, store: Memory) -> None
 def test_what_is_erased_is_gone(tab: Visit, store: Memory) -> None:
     (item,) = store.add("The code of the gate is 7781.", kind="fact", user_id="gate").items
     page = tab.see(f"/memories/{item.id}")
-    page.get_by_text("Erase for good").first.click()
+    page.get_by_text("Erase permanently").first.click()
     page.get_by_label(re.compile("to confirm")).fill(item.id[:8])
-    page.get_by_role("button", name="Erase for good").click()
+    page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     assert item.id not in {one.id for one in store.get_all(user_id="gate")}
 

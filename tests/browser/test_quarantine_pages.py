@@ -34,8 +34,8 @@ def test_one_click_releases_or_rejects(open_tab: Callable[..., Visit], held: tup
     expect(page.locator("article")).to_have_count(2)
     page.locator("article").first.get_by_role("button", name="Reject").click()
     expect(page.locator("#notices")).to_contain_text("Rejected")
-    page.get_by_label("Choose all").check()
-    page.get_by_role("button", name="Reject chosen").click()
+    page.get_by_label("Select all").check()
+    page.get_by_role("button", name="Reject selected").click()
     expect(page.get_by_text("Nothing is in quarantine.")).to_be_visible()
     assert [item.content for item in memory.get_all(user_id="lin")] == [WORDS[0]]
     page.locator("#notices").get_by_role("button", name="Undo").click()

@@ -194,7 +194,7 @@ def test_hostile_words_are_shown_as_words(site: Site) -> None:
         assert re.search(r"&lt;(script|1)&gt;", text), path
         assert "<script>" not in text, path
         assert "<img src=x" not in text, path
-    for event, words in (("event", "Payload"), ("noted", "As it was handed in")):
+    for event, words in (("event", "Payload"), ("noted", "Original source")):
         assert words in site.browser.get(f"/memories/{site.ids[event]}", headers={"Accept-Language": "en"}).text
     form = {"message": HOSTILE, "session": "s<1>", "user": "lin", "token": site.token}
     text = site.browser.post("/composer", data=form).text
@@ -254,7 +254,7 @@ def test_no_form_leads_to_another_site(site: Site) -> None:
             assert "alert" not in answer.headers["Location"]
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "This is not here"), ("zh-CN", "没有找到")])
+@pytest.mark.parametrize(("language", "words"), [("en", "Not found"), ("zh-CN", "没有找到")])
 def test_what_is_not_there_is_a_page_in_ones_language(site: Site, language: str, words: str) -> None:
     for path in (f"/memories/{NOBODY}", "/sessions/view?id=none&user=lin", f"/resources/view?id={NOBODY}"):
         answer = site.browser.get(path, headers={"Accept-Language": language})
