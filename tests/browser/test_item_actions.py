@@ -85,6 +85,21 @@ def test_the_actions_of_a_card_change_it_where_it_is(
     expect(page.locator("#notices .notice")).to_have_count(0)
 
 
+def test_a_list_is_worked_through_by_keyboard(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
+    memory, address = office
+    (item,) = memory.add("The fuse box is in the cellar.", kind="fact", user_id="gil").items
+    page = open_tab(address=address).see("/memories?user=gil")
+    page.get_by_role("checkbox", name="The fuse box is in the cellar.").focus()
+    for _ in range(4):  # the text, the owner, edit, pin
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".badge", has_text="pinned")).to_be_visible()
+    expect(page.get_by_role("link", name="The fuse box is in the cellar.")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_placeholder("What do you want to know?")).to_be_focused()
+    assert memory.get(item.id).pinned
+
+
 def test_what_is_chosen_is_archived_together_and_undone_together(
     open_tab: Callable[..., Visit], office: tuple[Memory, str]
 ) -> None:

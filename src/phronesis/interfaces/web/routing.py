@@ -98,7 +98,7 @@ def error_page(request: Request, status: int, code: str, message: str) -> Respon
     """Return the page of an error: within the frame for a visitor, as a notice where htmx sent the request."""
     reception: VisitorFactory = request.app.state.reception
     visitor = None if status in _UNFRAMED or code == AccessRefused.code else reception.known_visitor(request)
-    shown = {"status": status, "code": code, "message": message}
+    shown: dict[str, Any] = {"status": status, "code": code, "message": message}
     if visitor is None:
         words, theme = reception.words_and_theme(request)
         response: Response = bare_page(words, theme, "error.html", **shown)

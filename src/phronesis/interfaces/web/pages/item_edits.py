@@ -1,6 +1,6 @@
 """Actions on items from every list: edit in place, archive, pin, retract, erase, of one or of many, and their undo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 from fastapi import Form, Response
@@ -98,13 +98,8 @@ def change_chosen(
     visitor.check(token)
     if action not in ACTIONS:
         raise NotFound(f"action: there is no {action}", field="action")
-    results: list[EditResult] = []
-    for one in dict.fromkeys(id):
-        try:
-            results.append(getattr(visitor.memory.items, action)(one, actor=visitor.actor))
-        except (Conflict, InputError, NotFound):  # it is gone, or the action does not fit it
-            continue
-    return changed(visitor, next, action, results, [], failed=len(set(id)) - len(results))
+    verb = getattr(visitor.memory.items, action)
+    return _change_each(visitor, next, action, id, lambda one: verb(one, actor=visitor.actor))
 
 
 @router.post("/rollback")
@@ -117,8 +112,8 @@ def rollback(
 ) -> Response:
     """Roll back changes, or entries with all their changes; this can be undone too."""
     visitor.check(token)
-    results = [visitor.memory.rollback(one, cascade=cascade, actor=visitor.actor) for one in id]
-    return changed(visitor, next, "rollback", results, [])
+    verb = visitor.memory.rollback
+    return _change_each(visitor, next, "rollback", id, lambda one: verb(one, cascade=cascade, actor=visitor.actor))
 
 
 @router.post("/memories/erase")
@@ -145,6 +140,20 @@ def erase(
             if len(ids) == 1:
                 raise
     return page(visitor, "erased.html", certificates=certificates, next=own_path(next))
+
+
+def _change_each(
+    visitor: Visitor, next_page: str, action: str, ids: Sequence[str], change: Callable[[str], EditResult]
+) -> Response:
+    """Change each of several; one that is gone, or that the action does not fit, leaves the others their change."""
+    results: list[EditResult] = []
+    for one in dict.fromkeys(ids):
+        try:
+            results.append(change(one))
+        except (Conflict, InputError, NotFound):
+            if len(ids) == 1:
+                raise
+    return changed(visitor, next_page, action, results, [], failed=len(set(ids)) - len(results))
 
 
 def changed(

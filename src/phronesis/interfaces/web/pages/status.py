@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
+from phronesis.core.prospective import due_of
 from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import PolicyValue
 from phronesis.errors import EntryFailed
@@ -48,7 +49,7 @@ def home(visitor: Visiting, span: str = "day") -> Response:
         learned=learned,
         recorded=recorded,
         held=visitor.memory.quarantine.list(**visitor.looking.scope, limit=DECIDED) if seen.quarantined else (),
-        due=visitor.memory.items.due(**visitor.looking.owner, limit=SHOWN),
+        due=[(item, due_of(item)) for item in visitor.memory.items.due(**visitor.looking.owner, limit=SHOWN)],
         disputes=disputes,
         stated=STATED_KINDS,
         span=chosen,
