@@ -95,6 +95,8 @@ def test_a_list_is_worked_through_by_keyboard(open_tab: Callable[..., Visit], of
     page.keyboard.press("Enter")
     expect(page.locator(".badge", has_text="pinned")).to_be_visible()
     expect(page.get_by_role("link", name="The fuse box is in the cellar.")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#notices .notice")).to_have_count(0)
     page.keyboard.press("/")
     expect(page.get_by_placeholder("What do you want to know?")).to_be_focused()
     assert memory.get(item.id).pinned

@@ -66,7 +66,7 @@ def edit(
     result = visitor.memory.update(
         item_id, **given, expected_version=version, reason=reason.strip() or None, actor=visitor.actor
     )
-    return changed(visitor, next or item_address(item_id), "edited", [result], [held])
+    return answer_change(visitor, next or item_address(item_id), "edited", [result], [held])
 
 
 @router.post("/memories/{item_id}/{action}")
@@ -83,7 +83,7 @@ def act(
         raise NotFound(f"action: there is no {action}", field="action")
     result = getattr(visitor.memory.items, action)(item_id, actor=visitor.actor)
     held = [] if result.items else [visitor.memory.get(item_id)]
-    return changed(visitor, next or item_address(item_id), action, [result], held)
+    return answer_change(visitor, next or item_address(item_id), action, [result], held)
 
 
 @router.post("/memories/change")
@@ -153,10 +153,10 @@ def _change_each(
         except (Conflict, InputError, NotFound):
             if len(ids) == 1:
                 raise
-    return changed(visitor, next_page, action, results, [], failed=len(set(ids)) - len(results))
+    return answer_change(visitor, next_page, action, results, [], failed=len(set(ids)) - len(results))
 
 
-def changed(
+def answer_change(
     visitor: Visitor,
     next_page: str,
     action: str,
@@ -173,5 +173,5 @@ def changed(
     items = {item.id: item for result in results for item in result.items} or {item.id: item for item in held}
     notice = Notice(action, entries, count=len(results), failed=failed)
     if visitor.partial:
-        return page(visitor, "changed.html", items=list(items.values()), told=notice)
+        return page(visitor, "changed.html", items=list(items.values()), notice=notice)
     return back_with_notice(visitor, next_page, notice)

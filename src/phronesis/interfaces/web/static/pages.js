@@ -31,9 +31,10 @@
   unfold();
   wide.addEventListener("change", unfold);
 
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest?.("#notices .close");
-    if (button) button.closest(".notice").remove();
+  // A notice is closed by its button, or by Escape.
+  document.addEventListener("click", (event) => event.target.closest?.("#notices .close")?.closest(".notice").remove());
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") document.querySelector("#notices .notice")?.remove();
   });
 
   // An action replaces the part of the page that it was called from: the focus stays in it.
