@@ -91,7 +91,7 @@ class Visitor:
     def referrer(self) -> str | None:
         """The address on this server from which the browser came, unless it is this page's."""
         url = urlsplit(self.request.headers.get("referer", ""))
-        if url.netloc != self.request.url.netloc or url.path == self.request.url.path:
+        if url.netloc != self.request.url.netloc or url.path == self.request.url.path or url.path.startswith("//"):
             return None
         return f"{url.path}?{url.query}" if url.query else url.path
 

@@ -3,14 +3,14 @@
 from typing import Annotated, Final
 
 from fastapi import Form, Response
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 from phronesis.core.api_keys import Role
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.errors import InputError
 from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import back_with_notice, make_router
+from phronesis.interfaces.web.routing import back_with_notice, make_router, own_path
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.log.inputs import STATED_KINDS
 
@@ -33,7 +33,7 @@ class NewMemory(BaseModel):
     due: str = ""
     user: str = ""
     namespace: str = ""
-    next: str = "/memories"
+    next: Annotated[str, AfterValidator(own_path)] = "/memories"
 
 
 @router.get("/memories/new")
