@@ -17,7 +17,7 @@ from phronesis.errors import EntryFailed
 def test_the_checks_and_the_policy_come_after_the_page(tab: Visit) -> None:
     page = tab.see("/health")
     checks = page.get_by_role("region", name="Checks")
-    expect(checks.get_by_role("status")).to_contain_text("checks are well")
+    expect(checks.get_by_role("status")).to_contain_text("checks passed")
     expect(checks.get_by_role("row", name="The log is whole")).to_contain_text("0 breaks")
     policy = page.get_by_role("region", name="Policy in force")
     expect(policy.get_by_role("row", name="conflict.default")).to_contain_text("set when opened")
@@ -41,9 +41,9 @@ def test_what_failed_waits_on_the_first_page_and_is_tried_again(open_tab: Callab
         expect(failed).to_contain_text("tried")
         visit.shot("jobs")
         failed.get_by_role("button", name="Try again").click()
-        expect(page.get_by_role("alert")).to_contain_text("failed once more")
+        expect(page.locator("#notices")).to_contain_text("failed again")
         broken[0] = False
         page.locator("article.job-failed").get_by_role("button", name="Try again").click()
-        expect(page.get_by_role("status")).to_contain_text("Interpreted")
+        expect(page.locator("#notices")).to_contain_text("Interpreted")
         expect(page.locator("article.job-failed")).to_have_count(0)
         assert [item.content for item in memory.get_all(user_id="lin")] == ["A bad day for the press."]

@@ -24,6 +24,9 @@ def fits(phone: Visit, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "shown"),
     [
+        ("memories", "/memories?user=ann", ("button", "归档")),
+        ("new-memory", "/memories/new", ("button", "记住")),
+        ("error", "/memories/01900000-0000-7000-8000-000000000000", ("heading", "没有找到")),
         ("graph", "/experience/walk", ("heading", "经验图谱")),
         ("health", "/health", ("region", "检查")),
         ("trait", "/memories/{trait}", ("heading", "置信度变化")),
@@ -40,6 +43,7 @@ def test_it_fits(phone: Visit, store: Memory, name: str, path: str, shown: tuple
     role, words = shown
     expect(page.get_by_role(role, name=words).first).to_be_visible()
     fits(phone, name)
+    phone.wrong[:] = [one for one in phone.wrong if not one.startswith("Failed to load resource")]  # the error's page
 
 
 def test_a_document(phone: Visit) -> None:
@@ -56,6 +60,17 @@ def test_a_context(phone: Visit) -> None:
     page.get_by_role("button", name="组装").click()
     expect(page.get_by_role("region", name="最近的轮次")).to_contain_text("聚四氟乙烯")
     fits(phone, "composer")
+
+
+def test_filters_are_folded_away(phone: Visit) -> None:
+    page = phone.see("/memories?user=ann")
+    expect(page.get_by_label("类型")).to_be_hidden()
+    page.get_by_text("筛选").click()
+    page.get_by_label("类型").select_option("decision")
+    expect(page.locator("#found article").first).to_contain_text("决定")
+    page.locator("#found article").first.get_by_role("checkbox").check()
+    expect(page.locator(".chosen").get_by_role("button", name="归档", exact=True)).to_be_visible()
+    fits(phone, "selection")
 
 
 def test_the_menu_and_the_language(phone: Visit) -> None:

@@ -39,9 +39,9 @@ def test_a_text_is_taken_in_and_erased(tab: Visit, store: Memory) -> None:
     expect(page.get_by_role("status")).to_contain_text("Taken in")
     expect(page.get_by_role("heading", level=1)).to_have_text("Lamp manual")
     (document,) = own(store, "docs")
-    page.get_by_text("Erase for good").first.click()
+    page.get_by_text("Erase permanently").first.click()
     page.get_by_label(re.compile("to confirm")).fill(document.id[:8])
-    page.get_by_role("button", name="Erase for good").click()
+    page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     assert own(store, "docs") == []
 

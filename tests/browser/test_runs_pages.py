@@ -1,4 +1,4 @@
-"""Runs: output, feedback, what was learned and taken back, and the structure of the modifier."""
+"""Runs: output, feedback, what was learned and rolled back, and the structure of the modifier."""
 
 import re
 
@@ -87,6 +87,6 @@ def test_feedback_is_given_then_learned_from_and_taken_back(tab: Visit, store: M
     expect(learned.get_by_role("row", name=re.compile("^c1 supports it"))).to_be_visible()
     expect(learned.get_by_role("link", name="Cu–Zn")).to_be_visible()
     learned.get_by_role("button", name="Roll back").click()
-    expect(learned).to_contain_text("taken back")
+    expect(learned).to_contain_text("rolled back")
     expect(learned.get_by_role("button", name="Roll back")).to_have_count(0)
     assert store.reasoning.get(claims.id).claims == claims.claims

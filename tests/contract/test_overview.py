@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from phronesis import Memory
+from phronesis.store.lanes import lane_names
 
 MONDAY = datetime(2026, 5, 4, 9, tzinfo=UTC)
 
@@ -71,3 +72,18 @@ def test_the_users_of_a_tenant(memory: Memory) -> None:
     assert [one.user_id for one in other.admin.users()] == ["eve"]
     whole = memory.admin.overview(across="tenant")
     assert sum(whole.counts.values()) == len(memory.get_all(across="tenant", limit=1_000))
+
+
+@pytest.mark.both_databases
+def test_names_of_lanes_are_found_by_a_part_of_them(memory: Memory, clock: list[datetime]) -> None:
+    for name in ("ann", "Anna_1", "bo%b", "王芳"):
+        clock[0] += timedelta(minutes=1)
+        memory.add("I like rain.", user_id=name, infer=False)
+    memory.add("The press runs.", kind="fact", namespace="annex")
+    memory.for_tenant("other").add("I like rain.", user_id="annabel", infer=False)
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
+        assert lane_names(unit, "user", containing="AN", limit=9) == ["Anna_1", "ann"]
+        assert lane_names(unit, "user", containing="%", limit=9) == ["bo%b"]
+        assert lane_names(unit, "user", containing="_", limit=9) == ["Anna_1"]
+        assert lane_names(unit, "user", containing="", limit=2) == ["王芳", "bo%b"]
+        assert lane_names(unit, "shared", containing="ann", limit=9) == ["annex"]

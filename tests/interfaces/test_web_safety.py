@@ -20,12 +20,14 @@ HOSTILE = """<script>alert("1")</script> it's </script><img src=x onerror=alert(
 NOBODY = "01900000-0000-7000-8000-000000000000"
 HOME = {"/login", "/logout", "/preferences"}
 """Forms without a page of ours, and so without a token, before them: they are refused to other sites alone."""
-LOOKING = {"/composer"}
+LOOKING = {"/composer", "/memories/export"}
 """Forms that change nothing, for whoever may read."""
 PAGES = (
     "/",
     "/memories",
     "/memories?q=script",
+    "/memories/export",
+    "/memories/new",
     "/sessions",
     "/composer",
     "/entities",
@@ -192,7 +194,7 @@ def test_hostile_words_are_shown_as_words(site: Site) -> None:
         assert re.search(r"&lt;(script|1)&gt;", text), path
         assert "<script>" not in text, path
         assert "<img src=x" not in text, path
-    for event, words in (("event", "Payload"), ("noted", "As it was handed in")):
+    for event, words in (("event", "Payload"), ("noted", "Original source")):
         assert words in site.browser.get(f"/memories/{site.ids[event]}", headers={"Accept-Language": "en"}).text
     form = {"message": HOSTILE, "session": "s<1>", "user": "lin", "token": site.token}
     text = site.browser.post("/composer", data=form).text
@@ -215,7 +217,9 @@ def test_a_key_that_may_read_sees_no_form_that_writes(site: Site) -> None:
     assert browser.post("/login", data={"key": reader, "next": "/"}).status_code == 303
     token = first_token(browser)
     asked = [
-        f"{path}{'&' if '?' in path else '?'}user=lin" for path in PAGES if path not in {"/login", "/health/checks"}
+        f"{path}{'&' if '?' in path else '?'}user=lin"
+        for path in PAGES
+        if path not in {"/login", "/health/checks", "/memories/new"}
     ]
     pages = (
         *asked,
@@ -229,7 +233,8 @@ def test_a_key_that_may_read_sees_no_form_that_writes(site: Site) -> None:
         assert answer.status_code == 200, path
         forms = set(re.findall(r'method="post" action="([^"]+)"', answer.text))
         assert forms <= HOME | LOOKING, (path, forms)
-    assert browser.get("/health/checks").status_code == 403
+    for path in ("/health/checks", "/memories/new", f"/memories/{site.ids['item_id']}/form", "/suggestions/user"):
+        assert browser.get(path).status_code == 403, path
     for path in set(posts) - HOME - LOOKING:
         assert browser.post(path, data=site.fields(token)).status_code == 403, path
     assert site.state() == before
@@ -247,9 +252,16 @@ def test_no_form_leads_to_another_site(site: Site) -> None:
             assert answer.headers["Location"].startswith("/")
             assert "evil" not in answer.headers["Location"]
             assert "alert" not in answer.headers["Location"]
+        sent = {"token": site.token, "id": site.ids["item_id"], "next": address}
+        for shown in (
+            site.browser.get("/memories/new", params={"next": address}),
+            site.browser.post("/memories/erase", data=sent),
+        ):
+            assert 'href="/"' in shown.text
+            assert f'="{address}"' not in shown.text, address
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "That did not work"), ("zh-CN", "回到首页")])
+@pytest.mark.parametrize(("language", "words"), [("en", "Not found"), ("zh-CN", "没有找到")])
 def test_what_is_not_there_is_a_page_in_ones_language(site: Site, language: str, words: str) -> None:
     for path in (f"/memories/{NOBODY}", "/sessions/view?id=none&user=lin", f"/resources/view?id={NOBODY}"):
         answer = site.browser.get(path, headers={"Accept-Language": language})

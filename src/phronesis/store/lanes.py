@@ -176,6 +176,19 @@ class DocumentState(NamedTuple):
     documents_seq: int
 
 
+_NAMES: Final = (
+    sa.select(lanes.c.name)
+    .where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.kind == sa.bindparam("k"), lanes.c.name.is_not(None))
+    .order_by(lanes.c.last_recorded_at.desc(), lanes.c.name)
+)
+
+
+def lane_names(unit: Unit, kind: LaneKind, *, containing: str, limit: int) -> list[str]:
+    """Return the names of a kind's lanes that contain a text, most recently active first."""
+    query = _NAMES.where(lanes.c.name.icontains(containing, autoescape=True)) if containing else _NAMES
+    return list(unit.run(query.limit(limit), {"t": unit.tenant, "k": kind}).scalars())
+
+
 _DOCUMENTED: Final = (
     sa.select(lanes.c.lane_id, lanes.c.epoch, lanes.c.documents_seq)
     .where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.documents_seq > 0)

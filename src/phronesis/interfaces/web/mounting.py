@@ -13,12 +13,17 @@ from phronesis.interfaces.web.pages import (
     engines,
     entities,
     experience,
+    item_edits,
+    item_export,
     login,
     memories,
+    new_memory,
     people,
+    quarantine,
     resources,
     runs,
     status,
+    suggestions,
 )
 from phronesis.interfaces.web.routing import error_page
 from phronesis.interfaces.web.session import VisitorFactory
@@ -30,7 +35,8 @@ def mount(app: FastAPI, admission: Authenticator) -> None:
     app.state.reception = VisitorFactory(admission)
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    pages = (login, status, memories, conversations, people, entities, experience, runs, resources)
+    lists = (new_memory, item_export, item_edits, memories, quarantine, suggestions)
+    pages = (login, status, *lists, conversations, people, entities, experience, runs, resources)
     for page in pages:
         app.include_router(page.router, include_in_schema=False)
     own = {route.path: None for page in pages for route in page.router.routes if isinstance(route, APIRoute)}

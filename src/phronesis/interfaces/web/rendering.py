@@ -16,6 +16,7 @@ from markupsafe import Markup
 from phronesis import __version__
 from phronesis.core.items import Item
 from phronesis.core.serialization import as_json
+from phronesis.interfaces.web.notices import notice_of, take_notice
 from phronesis.interfaces.web.session import FORM_TOKEN, Visitor, set_cookie
 from phronesis.interfaces.web.words import LANGUAGES, Words
 from phronesis.reasoning.laws.claim_status import current_block
@@ -56,8 +57,12 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
         "looking": visitor.looking,
         "navigation": NAVIGATION,
         "engine_pages": find_engines().pages,
+        "notice": None if visitor.partial else notice_of(visitor.request),
+        "status": status,
     }
     response = _html(template, status, shared | values)
+    if not visitor.partial:
+        take_notice(visitor.request, response)
     if visitor.new_token:
         set_cookie(response, FORM_TOKEN, visitor.form_token, secure=visitor.secure)
     return response
@@ -65,7 +70,7 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
 
 def bare_page(words: Words, theme: str, template: str, *, status: int, **values: Any) -> HTMLResponse:
     """Return a page for an unauthenticated visitor: no side bar, nothing from the store."""
-    shared = {"words": words, "theme": theme, "visitor": None, "navigation": ()}
+    shared = {"words": words, "theme": theme, "visitor": None, "navigation": (), "status": status}
     return _html(template, status, shared | values)
 
 

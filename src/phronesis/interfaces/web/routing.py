@@ -1,6 +1,7 @@
 """Routing of pages: security headers, error pages, and the redirect to the login page."""
 
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -10,10 +11,11 @@ from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from phronesis.errors import InputError, PhronesisError
+from phronesis.errors import AccessRefused, InputError, PhronesisError
 from phronesis.interfaces.http.problems import retry_after_header, status_of
-from phronesis.interfaces.web.rendering import address, bare_page
-from phronesis.interfaces.web.session import VisitorFactory, is_stranger
+from phronesis.interfaces.web.notices import Notice, leave_notice
+from phronesis.interfaces.web.rendering import address, bare_page, page
+from phronesis.interfaces.web.session import Visitor, VisitorFactory, is_stranger
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -25,6 +27,10 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 """Security headers: no external sources, no inline code. Charts and drawings of molecules set styles on elements."""
+
+
+_UNFRAMED: Final = frozenset({HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS})
+"""Errors for which no key is looked up."""
 
 
 class PageRoute(APIRoute):
@@ -62,6 +68,13 @@ def back(path: str, **query: Any) -> RedirectResponse:
     return RedirectResponse(address(own_path(path), **query), status_code=303)
 
 
+def back_with_notice(visitor: Visitor, path: str, notice: Notice) -> Response:
+    """Return the response to a form: a redirect to ``path``, whose page shows a notice."""
+    response = back(path)
+    leave_notice(response, notice, secure=visitor.secure)
+    return response
+
+
 def own_path(path: str) -> str:
     """Return a path on this server; the home page where an address leads elsewhere."""
     parts = urlsplit(path)
@@ -76,15 +89,20 @@ def _answer_error(request: Request, error: PhronesisError) -> Response:
         if "hx-request" in request.headers:
             return Response(status_code=204, headers={"HX-Redirect": login})
         return RedirectResponse(login, status_code=303)
-    page = error_page(request, status_of(error), error.code, str(error))
-    page.headers.update(retry_after_header(error))
-    return page
+    response = error_page(request, status_of(error), error.code, str(error))
+    response.headers.update(retry_after_header(error))
+    return response
 
 
 def error_page(request: Request, status: int, code: str, message: str) -> Response:
-    """Return the page of an error."""
+    """Return the page of an error: within the frame for a visitor, as a notice where htmx sent the request."""
     reception: VisitorFactory = request.app.state.reception
-    words, theme = reception.words_and_theme(request)
-    page = bare_page(words, theme, "error.html", status=status, code=code, message=message)
-    page.headers.update(HEADERS)
-    return page
+    visitor = None if status in _UNFRAMED or code == AccessRefused.code else reception.known_visitor(request)
+    shown: dict[str, Any] = {"status": status, "code": code, "message": message}
+    if visitor is None:
+        words, theme = reception.words_and_theme(request)
+        response: Response = bare_page(words, theme, "error.html", **shown)
+    else:
+        response = page(visitor, "error_notice.html" if visitor.partial else "error.html", **shown)
+    response.headers.update(HEADERS)
+    return response

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request, Response
 
 from phronesis.core.api_keys import Role
-from phronesis.errors import Forbidden, Unauthenticated
+from phronesis.errors import Forbidden, PhronesisError, Unauthenticated
 from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http.dependencies import address_of
 from phronesis.interfaces.web.words import Words, preferred_language, words_of
@@ -82,8 +82,17 @@ class Visitor:
 
     @property
     def here(self) -> str:
-        """The address of this page, to which a form returns."""
-        url = self.request.url
+        """The address of the page in the browser, to which a form returns."""
+        sent = self.request.headers.get("hx-current-url") if self.partial else None
+        url = urlsplit(sent or str(self.request.url))
+        return f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+
+    @property
+    def referrer(self) -> str | None:
+        """The address on this server from which the browser came, unless it is this page's."""
+        url = urlsplit(self.request.headers.get("referer", ""))
+        if url.netloc != self.request.url.netloc or url.path == self.request.url.path or url.path.startswith("//"):
+            return None
         return f"{url.path}?{url.query}" if url.query else url.path
 
     @property
@@ -133,6 +142,14 @@ class VisitorFactory:
     def words_and_theme(self, request: Request) -> tuple[Words, str]:
         """Return the language and theme of any request: for the login page and for errors."""
         return _words(request), _theme(request)
+
+    def known_visitor(self, request: Request) -> Visitor | None:
+        """Return the visitor of an error's page, which counts as no call; None without a valid key."""
+        caller: Caller | None = getattr(request.state, "caller", None)
+        try:
+            return self._visitor(request, caller or self._caller(request.cookies.get(SESSION)))
+        except PhronesisError:
+            return None
 
     def _caller(self, token: str | None) -> Caller:
         try:

@@ -1,4 +1,4 @@
-"""The home page, the job list and the health page: what a store holds, what failed, and the policy in force."""
+"""The home page, the job list and the health page: what waits for a person, what failed, and the policy in force."""
 
 import platform
 from collections.abc import Sequence
@@ -9,12 +9,15 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
+from phronesis.core.prospective import due_of
 from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import PolicyValue
 from phronesis.errors import EntryFailed
+from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.routing import back_with_notice, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.log.inputs import STATED_KINDS
 
 # Home: what was learned lately, contradictions, and what waits for a decision.
 
@@ -23,6 +26,9 @@ SPANS: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": ti
 
 SHOWN: Final = 12
 """Items per list."""
+
+DECIDED: Final = 3
+"""Texts in quarantine, and entries that failed, on which one decides on the first page."""
 
 router = make_router()
 
@@ -35,7 +41,20 @@ def home(visitor: Visiting, span: str = "day") -> Response:
     seen = visitor.memory.admin.overview(**visitor.looking.scope, since=since, limit=SHOWN)
     learned = {kind: count for kind, count in seen.counts.items() if kind not in RECORDED_KINDS}
     recorded = {kind: count for kind, count in seen.counts.items() if kind in RECORDED_KINDS}
-    return page(visitor, "home.html", seen=seen, learned=learned, recorded=recorded, span=chosen, spans=tuple(SPANS))
+    disputes = sorted(seen.disputes, key=lambda pair: pair.one.kind not in STATED_KINDS)
+    return page(
+        visitor,
+        "home.html",
+        seen=seen,
+        learned=learned,
+        recorded=recorded,
+        held=visitor.memory.quarantine.list(**visitor.looking.scope, limit=DECIDED) if seen.quarantined else (),
+        due=[(item, due_of(item)) for item in visitor.memory.items.due(**visitor.looking.owner, limit=SHOWN)],
+        disputes=disputes,
+        stated=STATED_KINDS,
+        span=chosen,
+        spans=tuple(SPANS),
+    )
 
 
 # Jobs: entries that failed or wait, and reflections that are due.
@@ -43,20 +62,17 @@ def home(visitor: Visiting, span: str = "day") -> Response:
 JOBS_SHOWN: Final = 100
 """Jobs per page."""
 
-ANY: Final = 1
-"""Jobs requested for the home page, which needs only the counts."""
-
 
 @router.get("/jobs")
-def jobs(visitor: Visiting, done: str = "") -> Response:
+def jobs(visitor: Visiting) -> Response:
     """Show a tenant's work, what failed first."""
-    return page(visitor, "jobs.html", jobs=visitor.memory.admin.jobs(limit=JOBS_SHOWN), done=done)
+    return page(visitor, "jobs.html", jobs=visitor.memory.admin.jobs(limit=JOBS_SHOWN))
 
 
 @router.get("/jobs/waiting")
 def waiting(visitor: Visiting) -> Response:
     """Show what the first page says of it: a part of that page, so that it need not wait for it."""
-    return page(visitor, "jobs_waiting.html", jobs=visitor.memory.admin.jobs(limit=ANY))
+    return page(visitor, "jobs_waiting.html", jobs=visitor.memory.admin.jobs(limit=DECIDED))
 
 
 @router.post("/jobs/retry")
@@ -64,14 +80,15 @@ def retry(
     visitor: Visiting,
     token: Annotated[str, Form()],
     id: Annotated[str, Form()],  # noqa: A002 - the form's name
+    next: Annotated[str, Form()] = "/jobs",  # noqa: A002 - the form's name
 ) -> Response:
-    """Interpret an entry again that failed, once its cause is mended."""
+    """Interpret an entry again that failed, once its cause is fixed."""
     visitor.check(token)
     try:
         visitor.memory.admin.retry(id, actor=visitor.actor)
     except EntryFailed:  # recorded as a new failure, which the page shows
-        return back("/jobs", done="again")
-    return back("/jobs", done="retried")
+        return back_with_notice(visitor, next, Notice("again"))
+    return back_with_notice(visitor, next, Notice("retried"))
 
 
 NO_LIST: Final = 1

@@ -1,5 +1,5 @@
 // What pages need beyond htmx: the menu of a narrow screen, "/" to search, a question before what is not easily undone,
-// and charts drawn from the JSON beside them. Pages work without it.
+// filters that fold away, notices that close, and charts drawn from the JSON beside them. Pages work without it.
 "use strict";
 
 (() => {
@@ -21,6 +21,31 @@
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;
     if (question && !window.confirm(question)) event.preventDefault();
+  });
+
+  // Filters: open on a wide screen; on a narrow one they are folded away. For browsers without ::details-content.
+  const wide = window.matchMedia("(min-width: 761px)");
+  const unfold = () => {
+    if (wide.matches) for (const fold of document.querySelectorAll("details.fold")) fold.open = true;
+  };
+  unfold();
+  wide.addEventListener("change", unfold);
+
+  // A notice is closed by its button, or by Escape.
+  document.addEventListener("click", (event) => event.target.closest?.("#notices .close")?.closest(".notice").remove());
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") document.querySelector("#notices .notice")?.remove();
+  });
+
+  // An action replaces the part of the page that it was called from: the focus stays in it.
+  let acted = "";
+  document.addEventListener("focusin", (event) => {
+    acted = event.target.closest?.(".body[id]")?.id ?? "";
+  });
+  document.addEventListener("htmx:after:settle", () => {
+    if (acted && document.activeElement === document.body) {
+      document.getElementById(acted)?.querySelector("a, button")?.focus({ preventScroll: true });
+    }
   });
 
   // <button data-copy="id of an element" data-copied="what to say then">; where there is no clipboard it is selected

@@ -1,0 +1,177 @@
+"""Actions on items from every list: edit in place, archive, pin, retract, erase, of one or of many, and their undo."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final
+
+from fastapi import Form, Response
+
+from phronesis.core.api_keys import Role
+from phronesis.core.items import Item
+from phronesis.core.results import EditResult
+from phronesis.errors import Conflict, InputError, NotFound
+from phronesis.interfaces.web.notices import Notice
+from phronesis.interfaces.web.rendering import item_address, page
+from phronesis.interfaces.web.routing import back_with_notice, make_router, own_path
+from phronesis.interfaces.web.session import Visiting, Visitor
+
+ACTIONS: Final = frozenset({"archive", "unarchive", "pin", "unpin", "retract"})
+"""Actions of the buttons: verbs of those names."""
+
+MAX_CHOSEN: Final = 500
+"""Maximum items of one form."""
+
+MAX_LISTED: Final = 20
+"""Items that are listed before they are erased."""
+
+ID_TYPED: Final = 8
+"""Characters of an id that must be typed before one item is erased; before several are, it is their number."""
+
+Ids = Annotated[list[str], Form(max_length=MAX_CHOSEN)]
+
+router = make_router()
+
+
+@router.get("/memories/{item_id}/card")
+def card(visitor: Visiting, item_id: str) -> Response:
+    """Show an item as it is in a list: a part of a page."""
+    return page(visitor, "item_card.html", item=visitor.memory.get(item_id))
+
+
+@router.get("/memories/{item_id}/form")
+def form(visitor: Visiting, item_id: str) -> Response:
+    """Show the form that edits an item in a list: a part of a page."""
+    visitor.caller.needs(Role.WRITE)
+    return page(visitor, "item_form.html", item=visitor.memory.get(item_id))
+
+
+@router.post("/memories/{item_id}/edit")
+def edit(
+    visitor: Visiting,
+    item_id: str,
+    *,
+    token: Annotated[str, Form()],
+    version: Annotated[int, Form()],
+    content: Annotated[str, Form()],
+    value: Annotated[str | None, Form()] = None,
+    reason: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "",  # noqa: A002 - the form's name
+) -> Response:
+    """Return an item new words or another value; refused when somebody else changed it meanwhile."""
+    visitor.check(token)
+    held, words = visitor.memory.get(item_id), content.replace("\r\n", "\n")
+    other_value = value if value and value != held.value else None
+    given: dict[str, Any] = {"value": other_value}
+    if words != held.content or other_value is None:
+        given["content"] = words
+    result = visitor.memory.update(
+        item_id, **given, expected_version=version, reason=reason.strip() or None, actor=visitor.actor
+    )
+    return answer_change(visitor, next or item_address(item_id), "edited", [result], [held])
+
+
+@router.post("/memories/{item_id}/{action}")
+def act(
+    visitor: Visiting,
+    item_id: str,
+    action: str,
+    token: Annotated[str, Form()],
+    next: Annotated[str, Form()] = "",  # noqa: A002 - the form's name
+) -> Response:
+    """Archive an item, pin it, retract it, or the other way round."""
+    visitor.check(token)
+    if action not in ACTIONS:
+        raise NotFound(f"action: there is no {action}", field="action")
+    result = getattr(visitor.memory.items, action)(item_id, actor=visitor.actor)
+    held = [] if result.items else [visitor.memory.get(item_id)]
+    return answer_change(visitor, next or item_address(item_id), action, [result], held)
+
+
+@router.post("/memories/change")
+def change_chosen(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Ids,  # noqa: A002 - the verb's name
+    action: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "/memories",  # noqa: A002 - the form's name
+) -> Response:
+    """Archive or pin all items that were chosen, or the other way round."""
+    visitor.check(token)
+    if action not in ACTIONS:
+        raise NotFound(f"action: there is no {action}", field="action")
+    verb = getattr(visitor.memory.items, action)
+    return _change_each(visitor, next, action, id, lambda one: verb(one, actor=visitor.actor))
+
+
+@router.post("/rollback")
+def rollback(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Ids,  # noqa: A002 - the verb's name
+    next: Annotated[str, Form()] = "/",  # noqa: A002 - the form's name
+    cascade: Annotated[bool, Form()] = False,
+) -> Response:
+    """Roll back changes, or entries with all their changes; this can be undone too."""
+    visitor.check(token)
+    verb = visitor.memory.rollback
+    return _change_each(visitor, next, "rollback", id, lambda one: verb(one, cascade=cascade, actor=visitor.actor))
+
+
+@router.post("/memories/erase")
+def erase(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Ids,  # noqa: A002 - the verb's name
+    typed: Annotated[str | None, Form()] = None,
+    next: Annotated[str, Form()] = "/memories",  # noqa: A002 - the form's name
+) -> Response:
+    """Erase items for good, once what the page asks for was typed."""
+    visitor.check(token, Role.ADMIN)
+    ids = list(dict.fromkeys(id))
+    wanted = ids[0][:ID_TYPED] if len(ids) == 1 else str(len(ids))
+    if typed is None or typed.strip() != wanted:
+        listed = [visitor.memory.get(one) for one in ids[:MAX_LISTED]]
+        shown = {"ids": ids, "listed": listed, "wanted": wanted, "wrong": typed is not None, "next": own_path(next)}
+        return page(visitor, "erase.html", status=200 if typed is None else 400, **shown)
+    certificates = []
+    for one in ids:
+        try:
+            certificates.append(visitor.memory.erase(id=one, actor=visitor.actor))
+        except NotFound:  # erased with another of these, since both came from one message
+            if len(ids) == 1:
+                raise
+    return page(visitor, "erased.html", certificates=certificates, next=own_path(next))
+
+
+def _change_each(
+    visitor: Visitor, next_page: str, action: str, ids: Sequence[str], change: Callable[[str], EditResult]
+) -> Response:
+    """Change each of several; one that is gone, or that the action does not fit, leaves the others their change."""
+    results: list[EditResult] = []
+    for one in dict.fromkeys(ids):
+        try:
+            results.append(change(one))
+        except (Conflict, InputError, NotFound):
+            if len(ids) == 1:
+                raise
+    return answer_change(visitor, next_page, action, results, [], failed=len(set(ids)) - len(results))
+
+
+def answer_change(
+    visitor: Visitor,
+    next_page: str,
+    action: str,
+    results: Sequence[EditResult],
+    held: Sequence[Item],
+    *,
+    failed: int = 0,
+) -> Response:
+    """Return the response to an action: the cards that it changed, or a redirect without scripts; and the notice.
+
+    ``held`` are shown where no result has an item: nothing was changed.
+    """
+    entries = tuple(one.entry_id for one in reversed(results) if one.items)
+    items = {item.id: item for result in results for item in result.items} or {item.id: item for item in held}
+    notice = Notice(action, entries, count=len(results), failed=failed)
+    if visitor.partial:
+        return page(visitor, "changed.html", items=list(items.values()), notice=notice)
+    return back_with_notice(visitor, next_page, notice)

@@ -1,0 +1,205 @@
+"""Work on a list: add, edit in place, act on one or on many, undo, export, and the names that are suggested."""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from browsing import Visit, served
+from phronesis import Memory
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
+    """A store that these tests change, and its address."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('lists') / 'memory.db'}"
+    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
+        yield memory, address
+
+
+def card(page: Page, words: str) -> Locator:
+    return page.locator("article.item", has_text=words)
+
+
+def undo(page: Page) -> None:
+    page.locator("#notices").get_by_role("button", name="Undo").click()
+
+
+def forgive_refusals(visit: Visit) -> None:
+    """Leave out what the browser's console says of each answer that is an error."""
+    visit.wrong[:] = [one for one in visit.wrong if not one.startswith("Failed to load resource")]
+
+
+def test_a_memory_is_added_edited_in_place_and_undone(
+    open_tab: Callable[..., Visit], office: tuple[Memory, str]
+) -> None:
+    memory, address = office
+    visit = open_tab(address=address)
+    page = visit.see("/memories?user=ana")
+    page.get_by_role("link", name="Add a memory").click()
+    expect(page.get_by_label("User")).to_have_value("ana")
+    page.get_by_label("Text").fill("Ana is allergic to walnuts.")
+    page.get_by_label("Kind").select_option("preference")
+    page.get_by_text("Subject, key and value").click()
+    for field, value in (("Subject", "user"), ("Key", "allergy"), ("Value", "walnuts")):
+        page.get_by_label(field, exact=True).fill(value)
+    visit.shot("new-memory")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator("#notices")).to_contain_text("Remembered")
+    found = card(page, "Ana is allergic to walnuts.")
+    found.get_by_role("link", name="Edit").click()
+    expect(page.get_by_label("Text")).to_be_focused()
+    page.get_by_label("Text").fill("Ana is allergic to peanuts.")
+    page.get_by_label("Value").fill("peanuts")
+    visit.shot("edit-in-place")
+    page.get_by_role("button", name="Save").click()
+    expect(card(page, "peanuts")).to_be_visible()
+    (item,) = memory.get_all(user_id="ana")
+    assert (item.content, item.value) == ("Ana is allergic to peanuts.", "peanuts")
+    undo(page)
+    expect(card(page, "walnuts")).to_be_visible()
+    assert memory.get(item.id).value == "walnuts"
+    undo(page)  # the rollback too
+    expect(card(page, "peanuts")).to_be_visible()
+
+
+def test_the_actions_of_a_card_change_it_where_it_is(
+    open_tab: Callable[..., Visit], office: tuple[Memory, str]
+) -> None:
+    memory, address = office
+    (item,) = memory.add("The spare key is with the porter.", kind="fact", user_id="cleo").items
+    page = open_tab(address=address).see("/memories?user=cleo&q=spare+key")
+    found = card(page, "spare key")
+    for button, badge in (("Pin", "pinned"), ("Archive", "archived"), ("Retract", "retracted")):
+        found.get_by_role("button", name=button, exact=True).click()
+        expect(found.locator(".badge", has_text=badge)).to_be_visible()
+    expect(found.get_by_role("button", name="Retract")).to_have_count(0)
+    undo(page)
+    expect(found.locator(".badge", has_text="retracted")).to_have_count(0)
+    assert memory.get(item.id).ended is None
+    page.locator("#notices").get_by_role("button", name="Close").click()
+    expect(page.locator("#notices .notice")).to_have_count(0)
+
+
+def test_a_list_is_worked_through_by_keyboard(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
+    memory, address = office
+    (item,) = memory.add("The fuse box is in the cellar.", kind="fact", user_id="gil").items
+    page = open_tab(address=address).see("/memories?user=gil")
+    page.get_by_role("checkbox", name="The fuse box is in the cellar.").focus()
+    for _ in range(4):  # the text, the owner, edit, pin
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".badge", has_text="pinned")).to_be_visible()
+    expect(page.get_by_role("link", name="The fuse box is in the cellar.")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#notices .notice")).to_have_count(0)
+    page.keyboard.press("/")
+    expect(page.get_by_placeholder("What do you want to know?")).to_be_focused()
+    assert memory.get(item.id).pinned
+
+
+def test_what_is_chosen_is_archived_together_and_undone_together(
+    open_tab: Callable[..., Visit], office: tuple[Memory, str]
+) -> None:
+    memory, address = office
+    for n in range(4):
+        memory.add(f"Shelf {n} holds acids.", kind="fact", user_id="bea")
+    visit = open_tab(address=address)
+    page = visit.see("/memories?user=bea")
+    expect(page.get_by_role("button", name="Archive").last).to_be_visible()
+    expect(page.locator(".chosen")).to_be_hidden()
+    page.get_by_label("Select all").check()
+    card(page, "Shelf 3").get_by_role("checkbox").uncheck()
+    visit.shot("selection")
+    page.locator(".chosen").get_by_role("button", name="Archive", exact=True).click()
+    expect(page.locator("#notices")).to_contain_text("3 memories: Archived.")
+    expect(page.locator("article .badge", has_text="archived")).to_have_count(3)
+    assert [item.content for item in memory.get_all(user_id="bea")] == ["Shelf 3 holds acids."]
+    undo(page)
+    expect(page.locator("article .badge", has_text="archived")).to_have_count(0)
+    assert len(memory.get_all(user_id="bea")) == 4
+
+
+def test_a_list_is_exported_and_so_is_what_is_chosen(
+    open_tab: Callable[..., Visit], office: tuple[Memory, str], tmp_path: Path
+) -> None:
+    memory, address = office
+    memory.add("Das Öl, 5 °C", kind="fact", user_id="dora")
+    memory.add("=1+2", kind="fact", user_id="dora", metadata={"shelf": 4})
+    page = open_tab(address=address).see("/memories?user=dora&kind=fact")
+    with page.expect_download() as lines:
+        page.get_by_role("link", name="JSON Lines").click()
+    lines.value.save_as(tmp_path / "all.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text("utf-8").splitlines()]
+    assert [row["content"] for row in rows] == ["=1+2", "Das Öl, 5 °C"]
+    card(page, "=1+2").get_by_role("checkbox").check()
+    with page.expect_download() as table:
+        page.get_by_role("button", name="CSV").click()
+    table.value.save_as(tmp_path / "chosen.csv")
+    with (tmp_path / "chosen.csv").open(encoding="utf-8-sig", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["content"], row["metadata"], row["user_id"]) == ("'=1+2", '{"shelf": 4}', "dora")
+
+
+def test_several_are_erased_once_their_number_was_typed(
+    open_tab: Callable[..., Visit], office: tuple[Memory, str]
+) -> None:
+    memory, address = office
+    for n in range(2):
+        memory.add(f"Gate {n} opens with 771{n}.", kind="fact", user_id="eve")
+    visit = open_tab(address=address)
+    page = visit.see("/memories?user=eve")
+    page.get_by_label("Select all").check()
+    page.locator(".chosen").get_by_role("button", name="Erase permanently").click()
+    visit.shot("erase")
+    page.get_by_label("Type 2 to confirm").fill("3")
+    page.get_by_role("button", name="Erase permanently").click()
+    expect(page.get_by_role("alert")).to_contain_text("Type exactly: 2")
+    page.get_by_label("Type 2 to confirm").fill("2")
+    page.get_by_role("button", name="Erase permanently").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    assert len(memory.get_all(user_id="eve")) == 0
+    page.get_by_role("link", name="Back to the list").click()
+    expect(page).to_have_url(re.compile("user=eve"))
+    forgive_refusals(visit)
+
+
+def test_names_are_suggested_while_typing(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
+    memory, address = office
+    memory.add("The oven is at 40 degrees.", kind="fact", namespace="lab-7")
+    memory.add("I like rain.", user_id="zora_1%", infer=False)
+    page = open_tab(address=address).see("/memories")
+    page.get_by_label("User").press_sequentially("RA_")
+    expect(page.locator("#known-user option")).to_have_count(1)
+    expect(page.locator("#known-user option")).to_have_attribute("value", "zora_1%")
+    page.get_by_label("Namespace").press_sequentially("lab")
+    expect(page.locator("#known-namespace option")).to_have_attribute("value", "lab-7")
+    page.get_by_label("User").fill("zora_1%")  # as a choice from the list does
+    expect(card(page, "I like rain.")).to_be_visible()
+
+
+def test_an_error_stays_in_the_frame(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
+    memory, address = office
+    (item,) = memory.add("The door is green.", kind="fact", user_id="fay").items
+    visit = open_tab(address=address)
+    page = visit.see("/memories?user=fay")
+    card(page, "green").get_by_role("link", name="Edit").click()
+    expect(page.get_by_label("Text")).to_be_focused()
+    memory.update(item.id, content="The door is red.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("expected_version")
+    expect(page.get_by_label("Text")).to_have_value("The door is green.")
+    page.goto(f"{address}/memories/new")
+    page.get_by_label("Text").fill(" ")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.get_by_role("alert")).to_contain_text("content")
+    page.goto(f"{address}/memories/01900000-0000-7000-8000-000000000000")
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    visit.shot("error")
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="People").click()
+    expect(page.get_by_role("heading", name="People")).to_be_visible()
+    forgive_refusals(visit)
