@@ -166,6 +166,9 @@ def test_conversations_and_contexts(client: Client, memory: Memory) -> None:
         "hall/2", {"messages": [{"role": "user", "content": "The pump needs a PTFE seal."}]}, user_id="ann"
     )
     assert done.stored
+    messages = [{"role": "user", "content": "Its seal is worn."}, {"role": "assistant", "content": "Noted."}]
+    assert len(client.commit_turn("hall/2", messages, user_id="ann").stored) == 2
+    assert client.commit_turn("hall/2", "Order a new one.", user_id="ann").stored[0].role == "user"
     assert [one.to_dict() for one in client.sessions.turns("hall/2", user_id="ann")] == [
         one.to_dict() for one in memory.sessions.turns("hall/2", user_id="ann")
     ]

@@ -181,6 +181,10 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
     words = hostname.read_text("utf-8").strip() if hostname.exists() else "localhost"
     assert not [one for one in memory.get_all(user_id="李雷", kinds=["section"]) if words in one.content]
     assert talk.text("compose_context", session_id="team/s1", user_message="And now?").endswith("tokens)")
+    for given in (turn["messages"][:1], "How do I like answers?", json.dumps({"messages": turn["messages"][:1]})):
+        talk.call("commit_turn", session_id="team/s2", turn_events=given)
+    said = [one.messages[0] for one in memory.sessions.turns("team/s2", user_id="李雷")]
+    assert said == [turn["messages"][0]] * 3
 
 
 def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:

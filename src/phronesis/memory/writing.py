@@ -141,7 +141,7 @@ class WriteVerbs(Verbs):
     def commit_turn(
         self,
         session_id: str,
-        turn_events: Mapping[str, Any],
+        turn_events: str | Sequence[Mapping[str, Any]] | Mapping[str, Any],
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -153,6 +153,8 @@ class WriteVerbs(Verbs):
         wait: bool = True,
     ) -> CommitResult:
         """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``, as ``sessions.turns`` returns it.
+
+        A list of messages, or the text of one, stands for a turn of these alone, as `add` takes it.
 
         A message whose id its session holds already with the same text is reported in ``gated``, and not stored or
         shown twice: also a deleted one (``items.unarchive`` restores it), but not one that ``rollback`` reverted.

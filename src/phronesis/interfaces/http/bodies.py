@@ -90,7 +90,7 @@ class NewTurn(Owner):
     """One turn of a session, as ``commit_turn`` takes it."""
 
     session_id: str
-    turn_events: Object
+    turn_events: str | list[Object] | Object
     agent_id: str | None = None
     context_id: str | None = None
     time_zone: str | None = None

@@ -125,6 +125,13 @@ class TurnEvents(BaseModel):
     session_metadata: dict[str, Any] | None = None
 
 
+def _turn_of(given: Any) -> Any:
+    """Return the turn of messages that are given alone; JSON in a string is left for its parser."""
+    if isinstance(given, str) and not given.lstrip().startswith(("{", "[")):
+        return {"messages": [{"content": given}]}
+    return {"messages": given} if isinstance(given, list) else given
+
+
 class AddMemory(ScopeArguments, Write):
     """``Memory.add``."""
 
@@ -236,7 +243,9 @@ class CommitTurn(Owner, Write):
     """``Memory.commit_turn``."""
 
     session_id: Id = Field(description="The conversation.")
-    turn_events: TurnEvents = Field(description="Messages, tool calls, references.")
+    turn_events: Annotated[TurnEvents, BeforeValidator(_turn_of)] = Field(
+        description="Messages, tool calls, references; or a list of messages."
+    )
     agent_id: Id | None = None
     context_id: Id | None = Field(None, description="Of the context it was answered with.")
 
