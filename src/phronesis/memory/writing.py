@@ -195,6 +195,7 @@ class WriteVerbs(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         content: str | None = None,
         value: Any = None,
         metadata: Mapping[str, Any] | None = None,
@@ -226,12 +227,14 @@ class WriteVerbs(Verbs):
             EXTERNAL_ID: None if external_id is None else check_id(external_id, field=EXTERNAL_ID),
             "expected_version": inputs.version(expected_version),
         }
-        return self._runtime.edit(id, "update", payload, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "update", payload, reason, call)
 
     def delete(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -240,14 +243,14 @@ class WriteVerbs(Verbs):
     ) -> EditResult:
         """Archive an item. ``erase`` removes its text permanently."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(
-            id, "archive", seen, reason or "deleted", self._runtime.call(actor, idempotency_key, wait)
-        )
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "archive", seen, reason or "deleted", call)
 
     def rollback(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         cascade: bool = False,
         actor: str = "agent",
         idempotency_key: str | None = None,
@@ -259,4 +262,5 @@ class WriteVerbs(Verbs):
         """
         target, cascade = parse_id(id, field="id"), inputs.flag(cascade, field="cascade")
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.components.editor.rollback(call, target, cascade=cascade)
+        owner = None if user_id is None else check_id(user_id, field="user_id")
+        return self._runtime.components.editor.rollback(call, target, cascade=cascade, owner=owner)

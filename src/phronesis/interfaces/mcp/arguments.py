@@ -70,7 +70,13 @@ class Write(Arguments):
     wait: bool = Field(True, description="False: return once durable.")
 
 
-class MemoryReference(Arguments):
+class OwnerOfId(Arguments):
+    """Whose the memory is that an id names; another user's is not found."""
+
+    user_id: Id | None = Field(None, description="Whose it is.")
+
+
+class MemoryReference(OwnerOfId):
     """One memory."""
 
     id: ItemId
@@ -219,7 +225,7 @@ class MemoryHistory(MemoryReference, PointInTime):
     """``Memory.history``."""
 
 
-class RollbackMemory(Write):
+class RollbackMemory(OwnerOfId, Write):
     """``Memory.rollback``."""
 
     id: str = Field(description="A delta_id of memory_history, or the entry_id that a write gave.")
@@ -244,7 +250,7 @@ class CommitTurn(Owner, Write):
 
     session_id: Id = Field(description="The conversation.")
     turn_events: Annotated[TurnEvents, BeforeValidator(_turn_of)] = Field(
-        description="Messages, tool calls, references; or a list of messages."
+        description="A turn, or the list of its messages."
     )
     agent_id: Id | None = None
     context_id: Id | None = Field(None, description="Of the context it was answered with.")
