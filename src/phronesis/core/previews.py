@@ -15,7 +15,8 @@ class PreviewedProposal(Record):
     """One proposal of an extractor, and what consolidation would make of it.
 
     ``decision`` is ADD, UPDATE (a held item said more fully), SUPERSEDE, RETRACT, or NONE (held already, or not sure
-    enough). ``item`` is the item as it would be made or confirmed, ``ends`` those that would end, as they are now.
+    enough). ``item`` is the item as it would be made or confirmed, ``ends`` those that would end, as they are now, and
+    ``contradicts`` those that it would be in dispute with.
     ``extractor`` names the rules, the reader or the model, with its version.
     """
 
@@ -30,6 +31,7 @@ class PreviewedProposal(Record):
     value: Any = None
     item: Item | None = None
     ends: Sequence[Item] = ()
+    contradicts: Sequence[Item] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

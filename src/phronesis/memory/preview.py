@@ -73,7 +73,7 @@ def _previewed(
 def _with_effect(
     entry: Entry, made_by: str, one: Proposal, settled: ResolvedChanges, held: Mapping[str, Item]
 ) -> PreviewedProposal:
-    after = held | {item.id: item for item in (*settled.updated, *settled.created)}
+    after = {item.id: item for item in (*held.values(), *settled.updated, *settled.created)}
     decision, touched, ends = _effect_of(entry, one, settled)
     return PreviewedProposal(
         content=one.content,
@@ -87,7 +87,14 @@ def _with_effect(
         decision=decision,
         item=after.get(touched or ""),
         ends=tuple(held[item] for item in ends if item in held),
+        contradicts=tuple(held[item] for item in _disputed(settled, touched) if item in held),
     )
+
+
+def _disputed(settled: ResolvedChanges, item: str | None) -> list[str]:
+    """Return the ids of the items that an item would contradict, whichever side says so."""
+    pairs = [(one.from_id, one.to_id) for one in settled.changes.edges if one.type == "contradicts"]
+    return list(dict.fromkeys(other for pair in pairs if item in pair for other in pair if other != item))
 
 
 def _effect_of(entry: Entry, one: Proposal, settled: ResolvedChanges) -> tuple[Decision, str | None, list[str]]:
