@@ -50,7 +50,7 @@ class Evidence(Record):
 
     item: Item
     score: float
-    matched: Sequence[Match] = ()
+    matched: Sequence[ClaimMatch | Match] = ()
     sources: Sequence[Source] = ()
     conflicts: Sequence[str] = ()
     why: Mapping[str, float] | None = None

@@ -294,7 +294,7 @@ class QueryExperience(Owner, PointInTime):
     explain: bool = Field(False, description="Add shares of scores.")
 
 
-class GiveFeedback(Write):
+class GiveFeedback(OwnerOfId, Write):
     """``Memory.feedback``."""
 
     target_id: ItemId
