@@ -109,6 +109,7 @@ class AsyncItems(AsyncVerbs[Items]):
     retract = _verb(Items.retract)
     delete_all = _verb(Items.delete_all)
     due = _verb(Items.due)
+    preview = _verb(Items.preview)
 
 
 class AsyncEntities(AsyncVerbs[Entities]):

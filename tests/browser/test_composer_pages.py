@@ -1,4 +1,6 @@
-"""The composer: a message is typed, and its context is seen with what it cost and what had no room."""
+"""The composer: a message's context, the same under other settings, and what would be remembered of the message."""
+
+from collections.abc import Callable
 
 from playwright.sync_api import expect
 
@@ -13,7 +15,7 @@ ASKED = "What did we decide about the seal of pump 2?"
 def test_a_context_is_shown_with_all_that_explains_it(tab: Visit, store: Memory) -> None:
     page = tab.see("/composer?session=pump-2/week&user=ann")
     page.get_by_role("textbox", name="Message").fill(ASKED)
-    page.get_by_label("Token budget").fill("700")
+    page.get_by_role("group", name="Settings", exact=True).get_by_label("Token budget").fill("700")
     page.get_by_role("button", name="Compose").click()
     expect(page.get_by_role("heading", name="of 700 tokens")).to_be_visible()
     expect(page.get_by_role("row", name="Evidence")).to_be_visible()
@@ -32,3 +34,61 @@ def test_a_context_is_shown_with_all_that_explains_it(tab: Visit, store: Memory)
     assert ASKED in page.evaluate("navigator.clipboard.readText()")
     with store.admin.components.database.transaction(store.admin.tenant, "read") as unit:
         assert not shown_since(unit, LaneName("user", "ann"), seq=0)
+
+
+def test_what_would_be_remembered_is_shown_before_it_is(tab: Visit, store: Memory) -> None:
+    before = store.get_all(user_id="ann", limit=1_000)
+    page = tab.see("/composer?user=ann")
+    page.get_by_role("textbox", name="Message").fill(
+        "I moved to Bergen yesterday, and I am allergic to peanuts. My key is sk-abcdefghijklmnopqrstuvwxyz012345."
+    )
+    page.get_by_role("button", name="What would be remembered").click()
+    learned = page.get_by_role("region", name="What would be learned")
+    expect(learned).to_contain_text("home_city = Bergen")
+    expect(learned).to_contain_text("Would contradict:")
+    expect(learned).to_contain_text("allergy = peanuts")
+    expect(page.get_by_role("region", name="What would be refused, and why")).to_contain_text("openai key")
+    expect(page.get_by_role("region", name="Kept word for word")).to_contain_text("I moved to Bergen yesterday")
+    tab.shot("composer-preview")
+    page.get_by_role("textbox", name="Message").fill("Hm.")
+    page.get_by_role("button", name="What would be remembered").click()
+    expect(page.get_by_text("Nothing would be learned from this message.")).to_be_visible()
+    assert store.get_all(user_id="ann", limit=1_000) == before
+
+
+def test_one_context_under_two_settings(tab: Visit) -> None:
+    page = tab.see("/composer?session=pump-2/week&user=ann")
+    page.get_by_role("textbox", name="Message").fill(ASKED)
+    page.get_by_text("Compare with other settings").click()
+    other = page.get_by_role("group", name="Other settings")
+    other.get_by_role("button", name="Compare").click()
+    expect(page.get_by_text("Both settings give the same context.")).to_be_visible()
+    other.get_by_label("Token budget").fill("400")
+    other.get_by_label("Only this kind").select_option("message")
+    other.get_by_role("button", name="Compare").click()
+    expect(page.get_by_text("shown by the first settings only")).to_be_visible()
+    evidence = page.get_by_role("region", name="Evidence")
+    expect(evidence.locator(".only").first).to_contain_text("only first")
+    expect(page.get_by_role("region", name="Two settings side by side")).to_contain_text("of 400 tokens")
+    page.evaluate("scrollTo(0, 0)")
+    tab.shot("composer-compared")
+    other.get_by_label("Token budget").fill("3")
+    other.get_by_role("button", name="Compare").click()
+    expect(page.get_by_role("alert")).to_contain_text("token_budget")
+
+
+def test_the_composer_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
+    phone = open_tab(phone=True, dark=True, language="zh-CN")
+    page = phone.see("/composer?user=王芳")
+    page.get_by_role("textbox", name="消息", exact=True).fill("我搬到苏州了。")
+    page.get_by_role("button", name="会记住什么").click()
+    expect(page.get_by_role("region", name="会学到什么")).to_contain_text("苏州")
+    page.evaluate("scrollTo(0, 0)")
+    phone.shot("composer-preview-phone-zh")
+    page.get_by_text("与另一组设置对比").click()
+    page.get_by_role("group", name="另一组设置").get_by_label("只看这一类").select_option("message")
+    page.get_by_role("button", name="对比").click()
+    expect(page.get_by_role("region", name="两组设置对照")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.evaluate("scrollTo(0, 0)")
+    phone.shot("composer-compared-phone-zh")

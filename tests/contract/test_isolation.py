@@ -273,6 +273,65 @@ def test_feedback_and_forgetting_stay_in_their_lane_and_tenant(database_url: str
         assert [item.to_dict() for item in memory.get_all(user_id="Alice", limit=100)] == state
 
 
+BY_ID: dict[str, dict[str, Any]] = {
+    "get": {},
+    "history": {},
+    "explain": {},
+    "update": {"content": "mine"},
+    "delete": {},
+    "feedback": {"kind": "useful"},
+    **{f"items.{verb}": {} for verb in ("archive", "unarchive", "pin", "unpin", "retract")},
+    "quarantine.release": {},
+    "quarantine.reject": {},
+    "traits.evidence": {},
+    "traits.correct": {"content": "mine"},
+    "traits.delete": {},
+    "reasoning.get": {},
+    "resources.get": {},
+    "resources.get_source": {},
+    "entities.get": {},
+    "entities.merge": {},
+    "entities.split": {"alias": "mine"},
+    "rollback": {},
+}
+"""The verbs that take an id and whose it must be, with what else they need."""
+
+
+@pytest.mark.both_databases
+def test_an_id_of_another_user_is_not_found_by_any_verb(memory: Memory) -> None:
+    ids = _fill(memory, ["alice", "bob"])
+    delta = memory.history(ids["alice"])[0]
+    document = memory.resources.ingest("# Safe", uri="safe.md", user_id="alice").document
+    assert document is not None
+    others = {
+        "quarantine": memory.quarantine.list(user_id="alice")[0].id,
+        "traits": memory.get_user_traits("alice", "trend")[0].id,
+        "reasoning": memory.mem_search("claim turned", user_id="alice")[0].item.id,
+        "resources": document.id,
+        "entities": memory.entities.list("safe", user_id="alice")[0].id,
+    }
+    event = memory.get_all(user_id="alice", kinds=["l1"])[0]
+    before = memory.admin.rebuild(verify=True).live_hash
+    for verb, more in BY_ID.items():
+        call, given = attrgetter(verb)(memory), others.get(verb.partition(".")[0], ids["alice"])
+        named = {
+            "rollback": [delta.delta_id, delta.entry_id],
+            "resources.get_source": [event.id, f"entry:{event.entry_id}"],
+        }
+        for one in named.get(verb, [given]):
+            absent, told = one[:-4] + "0000", []
+            for target in (one, absent):
+                with pytest.raises(NotFound) as refused:
+                    call([target] if verb == "entities.merge" else target, user_id="bob", **more)
+                told.append(str(refused.value).replace(target.removeprefix("entry:"), ""))
+            assert told[0] == told[1], verb  # nobody learns which ids there are
+    assert memory.admin.rebuild(verify=True).live_hash == before
+    for verb in ("get", "history", "explain", "items.pin", "delete"):
+        assert attrgetter(verb)(memory)(ids["alice"], user_id="alice")
+    shared = memory.add("Shared", kind="fact").items[0].id
+    assert memory.get(shared, user_id="bob").content == "Shared"
+
+
 @pytest.mark.both_databases
 def test_every_reading_verb_is_looked_at() -> None:
     """A verb that reads by scope is to be added to ``_seen``; this fails when one appears."""
@@ -309,6 +368,8 @@ def test_every_reading_verb_is_looked_at() -> None:
     looked_at |= {"get_user_traits", "traits.reflections", "should_reflect"}
     looked_at |= {"runs.review"}  # of one run: tests/contract/test_reviews.py
     looked_at |= {"get"}  # by an external id: tests/contract/test_external_ids.py
+    looked_at |= {"items.preview"}  # tests/unit/memory/test_preview.py
+    looked_at |= BY_ID.keys()
     writing = {
         "add",
         "reasoning.add",

@@ -113,7 +113,7 @@ def test_claims() -> None:
 
 
 def test_what_the_client_lacks(tmp_path: Path) -> None:
-    named = set(re.findall(r"`([\w.]+)`", page("client").split("is not there:")[1].split("inside a run")[0]))
+    named = set(re.findall(r"`([\w.]+)`", page("client").split("is not there:")[1].split("; nor keys")[0]))
     with (
         Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory,
         Client("http://127.0.0.1:8765") as client,

@@ -4,8 +4,9 @@ import gc
 import inspect
 import re
 import weakref
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,6 +18,7 @@ from phronesis import Client, Memory
 from phronesis.client import RemoteVerbs
 from phronesis.client.transport import BODY, ROUTES, error_of
 from phronesis.config.server import Serving
+from phronesis.core.items import Item
 from phronesis.errors import (
     ClaimsRefused,
     Closed,
@@ -32,6 +34,7 @@ from phronesis.errors import (
 )
 from phronesis.interfaces.http.app import make_app
 from phronesis.wire import as_json
+from plain_mind import install
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 CLAIMS = (
@@ -60,6 +63,10 @@ def client(address: str) -> Iterator[Client]:
         yield opened
 
 
+def own(face: Memory | Client, user_id: str) -> list[Item]:
+    return [one for one in face.get_all(user_id=user_id, limit=100) if one.user_id == user_id]
+
+
 def test_every_verb_is_one_of_memory_and_has_its_parameters() -> None:
     remote = [
         verb
@@ -81,7 +88,7 @@ def test_every_route_is_one_of_the_server_and_takes_what_is_sent(memory: Memory)
         path = re.sub(r"/memories/\{id\}/(archive|unarchive|pin|unpin|retract)$", "/memories/{id}/{edit}", route.path)
         way = served[f"/api/v1{path}"][route.method.lower()]
         taken = {one["name"] for one in way.get("parameters", ())}
-        if route.method in BODY and route.whole is None:
+        if route.method in BODY and route.whole is None and "requestBody" in way:
             schema = way["requestBody"]["content"]["application/json"]["schema"]
             named = [schema, *schema.get("anyOf", ())]
             reference = next(one["$ref"] for one in named if "$ref" in one)
@@ -166,6 +173,9 @@ def test_conversations_and_contexts(client: Client, memory: Memory) -> None:
         "hall/2", {"messages": [{"role": "user", "content": "The pump needs a PTFE seal."}]}, user_id="ann"
     )
     assert done.stored
+    messages = [{"role": "user", "content": "Its seal is worn."}, {"role": "assistant", "content": "Noted."}]
+    assert len(client.commit_turn("hall/2", messages, user_id="ann").stored) == 2
+    assert client.commit_turn("hall/2", "Order a new one.", user_id="ann").stored[0].role == "user"
     assert [one.to_dict() for one in client.sessions.turns("hall/2", user_id="ann")] == [
         one.to_dict() for one in memory.sessions.turns("hall/2", user_id="ann")
     ]
@@ -250,6 +260,81 @@ def test_entities_are_merged_and_split(client: Client, memory: Memory) -> None:
     with pytest.raises(InputError) as refused:
         client.entities.merge(ids[:1])
     assert refused.value.field == "ids"
+
+
+def test_an_id_of_another_user_is_not_found(client: Client, memory: Memory) -> None:
+    item = client.add("Mia keeps bees.", kind="fact", subject="Hive", key="fact", user_id="mia").items[0]
+    entity = client.entities.list(user_id="mia")[0]
+    calls: list[Callable[[], Any]] = [
+        lambda: client.get(item.id, user_id="noa"),
+        lambda: client.history(item.id, user_id="noa"),
+        lambda: client.explain(item.id, user_id="noa"),
+        lambda: client.update(item.id, content="mine", user_id="noa"),
+        lambda: client.delete(item.id, user_id="noa"),
+        lambda: client.feedback(item.id, "useful", user_id="noa"),
+        lambda: client.rollback(item.entry_id, user_id="noa"),
+        lambda: client.quarantine.reject(item.id, user_id="noa"),
+        lambda: client.entities.get(entity.id, user_id="noa"),
+        lambda: client.entities.merge([entity.id], user_id="noa"),
+        lambda: client.entities.split(entity.id, alias="Noa", user_id="noa"),
+        *(partial(getattr(client.items, verb), item.id, user_id="noa") for verb in ("archive", "pin", "retract")),
+    ]
+    for call in calls:
+        with pytest.raises(NotFound):
+            call()
+    gone = httpx2.delete(
+        f"{client._caller.transport._client.base_url}memories/{item.id}", params={"erase": "true", "user_id": "noa"}
+    )
+    assert gone.status_code == 404
+    assert memory.get(item.id) == client.get(item.id, user_id="mia") == item
+
+
+def test_what_is_due_previewed_and_archived_at_once(client: Client, memory: Memory) -> None:
+    client.add("Water the roses.", kind="task", due="2026-01-01T10:00:00Z", user_id="eli")
+    assert client.items.due("eli", within=timedelta(hours=2), limit=5) == memory.items.due("eli")
+    before = own(memory, "eli")
+    found = client.items.preview([{"role": "user", "content": "I live in Oslo."}], user_id="eli", session_id="s")
+    assert [(one.decision, one.key, one.value) for one in found.proposals] == [("ADD", "home_city", "Oslo")]
+    assert not found.gated
+    assert own(memory, "eli") == before
+    assert len(client.items.delete_all(user_id="eli").items) == len(before)
+    assert own(client, "eli") == []
+
+
+def test_traits_documents_claims_and_the_tenant(client: Client, memory: Memory) -> None:
+    install(memory)
+    for n in range(3):
+        client.add("Zoe asks for short answers.", user_id="zoe", kind="episodic", session_id=f"s{n}")
+    client.reflect("zoe", force=True)
+    assert as_json(client.traits.reflections("zoe")) == as_json(memory.traits.reflections("zoe"))
+    [trait, *_] = client.get_user_traits("zoe", "trend")
+    assert as_json(client.traits.evidence(trait.id, user_id="zoe")) == as_json(memory.traits.evidence(trait.id))
+    assert client.traits.correct(trait.id, content="Likes short answers.", user_id="zoe").items[0].version > 1
+    with pytest.raises(NotFound):
+        client.traits.evidence(trait.id, user_id="noa")
+    with pytest.raises(NotFound):
+        client.traits.correct(trait.id, content="mine", user_id="noa")
+    with pytest.raises(NotFound):
+        client.traits.delete(trait.id, user_id="noa")
+    assert client.traits.delete(trait.id, reason="wrong").items[0].ended == "retracted"
+    document = client.resources.ingest("# Roses\n\nWater them.", uri="roses.md", user_id="zoe").document
+    assert document is not None
+    assert client.resources.get(document.id, user_id="zoe").to_dict() == memory.resources.get(document.id).to_dict()
+    client.ingest({"attempt": "prune", "label": "success", "source_ref": "g#1", "episode_id": "e/1"}, user_id="zoe")
+    episodes = [one.resources.get_episode("e/1", user_id="zoe").to_dict() for one in (client, memory)]
+    assert episodes[0] == episodes[1]
+    assert [one.rule for one in client.reasoning.check("no block")] == [
+        one.rule for one in memory.reasoning.check("no block")
+    ]
+    claim = client.reasoning.add(CLAIMS.replace("锌", "铜"), user_id="zoe")
+    assert client.reasoning.get(claim.id, user_id="zoe").to_dict() == memory.reasoning.get(claim.id).to_dict()
+    found = [one.mem_search("zinc leaches", user_id="zoe").to_dict() for one in (client, memory)]
+    assert found[0] == as_json(found[1])
+    assert client.reasoning.rebuild_index().claims == memory.reasoning.rebuild_index().claims
+    assert client.admin.users() == memory.admin.users()
+    assert client.admin.overview(user_id="zoe", limit=3).counts == memory.admin.overview(user_id="zoe").counts
+    with pytest.raises(Conflict):
+        client.admin.retry(claim.entry_id)
 
 
 @pytest.mark.parametrize("name", [".", ".."])

@@ -156,13 +156,27 @@ def test_the_text_beside_is_lines_with_citations(talk: Talk) -> None:
     assert talk.text("get_user_traits").startswith("Nothing")
 
 
+def test_an_id_of_another_user_is_not_found(memory: Memory, talk: Talk) -> None:
+    item = memory.add("韩梅梅养了一只猫。", kind="fact", user_id="韩梅梅").items[0]
+    shared = memory.add("The kiln is in hall 2.", kind="fact").items[0]
+    for tool in ("get_memory", "memory_history", "explain_memory", "delete_memory"):
+        assert "there is no item" in said(talk.result(tool, id=item.id))
+    assert "there is no item" in said(talk.result("update_memory", id=item.id, content="mine"))
+    assert "there is no item" in said(talk.result("give_feedback", target_id=item.id, kind="useful"))
+    assert "there is no item" in said(talk.result("forget", ids=[item.id]))
+    assert "there is no delta" in said(talk.result("rollback_memory", id=item.entry_id))
+    assert memory.get(item.id) == item
+    assert "kiln" in talk.text("get_memory", id=shared.id)
+    assert "一只猫" in talk.text("get_memory", id=item.id, user_id="韩梅梅")
+
+
 def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
     talk.call("add_memory", content="I prefer short answers in the morning.")
     package = talk.call(
         "compose_context", session_id="team/s1", user_message="How do I like answers?", token_budget=900
     )
     assert package["token_count"] <= 900
-    turn = {
+    turn: dict[str, list[dict[str, Any]]] = {
         "messages": [{"role": "user", "content": "How do I like answers?"}, {"role": "assistant", "content": "Short."}],
         "tool_calls": [{"name": "clock", "args": {}, "result": "09:00", "status": "ok"}],
         "refs": [{"type": "file", "uri": "file:///etc/hostname"}],
@@ -181,6 +195,10 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
     words = hostname.read_text("utf-8").strip() if hostname.exists() else "localhost"
     assert not [one for one in memory.get_all(user_id="李雷", kinds=["section"]) if words in one.content]
     assert talk.text("compose_context", session_id="team/s1", user_message="And now?").endswith("tokens)")
+    for given in (turn["messages"][:1], "How do I like answers?", json.dumps({"messages": turn["messages"][:1]})):
+        talk.call("commit_turn", session_id="team/s2", turn_events=given)
+    said = [one.messages[0] for one in memory.sessions.turns("team/s2", user_id="李雷")]
+    assert said == [turn["messages"][0]] * 3
 
 
 def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:

@@ -83,7 +83,7 @@ NO_JSON = [
     NOW,
 ]
 FUTURE = [NOW + timedelta(days=1, seconds=1), "9999-12-31T23:59:59Z", "2026-05-03"]
-NO_TURNS: list[Any] = [None, 5, "x", [], {}, {"messages": []}, {"massages": []}, {1: 2}]
+NO_TURNS: list[Any] = [None, 5, "", b"x", [], {}, {"messages": []}, {"massages": []}, {1: 2}]
 IDS = ("user_id", "agent_id", "session_id", "run_id", "namespace")
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from phronesis.client.transport import BODY, ROUTES, Route, Transport, plain
 from phronesis.core.items import Item
+from phronesis.core.record_display import Records
 from phronesis.core.results import ErasureCertificate
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
@@ -26,6 +27,7 @@ from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
 from phronesis.memory.runs import Runs
 from phronesis.memory.runtime import Verbs
+from phronesis.memory.traits import Traits
 from phronesis.wire import decode_record, decoded_item
 
 __all__ = ["Client"]
@@ -125,6 +127,9 @@ class RemoteItems(RemoteVerbs[Items]):
     pin = _verb(Items.pin)
     unpin = _verb(Items.unpin)
     retract = _verb(Items.retract)
+    delete_all = _verb(Items.delete_all)
+    due = _verb(Items.due)
+    preview = _verb(Items.preview)
 
 
 class RemoteEntities(RemoteVerbs[Entities]):
@@ -143,18 +148,32 @@ class RemoteSessions(RemoteVerbs[Sessions]):
     list = _verb(Sessions.list)
 
 
+class RemoteTraits(RemoteVerbs[Traits]):
+    """The group ``traits``."""
+
+    evidence = _verb(Traits.evidence)
+    correct = _verb(Traits.correct)
+    delete = _verb(Traits.delete)
+    reflections = _verb(Traits.reflections)
+
+
 class RemoteResources(RemoteVerbs[Resources]):
     """The group ``resources``."""
 
     ingest_source = _verb(Resources.ingest_source)
     get_source = _verb(Resources.get_source)
     ingest = _verb(Resources.ingest)
+    get = _verb(Resources.get)
+    get_episode = _verb(Resources.get_episode)
 
 
 class RemoteReasoning(RemoteVerbs[Reasoning]):
     """The group ``reasoning``."""
 
     add = _verb(Reasoning.add)
+    check = _verb(Reasoning.check)
+    get = _verb(Reasoning.get)
+    rebuild_index = _verb(Reasoning.rebuild_index)
 
 
 class RemoteRuns(RemoteVerbs[Runs]):
@@ -171,6 +190,9 @@ class RemoteAdmin(RemoteVerbs[Admin]):
     """The group ``admin``."""
 
     jobs = _verb(Admin.jobs)
+    retry = _verb(Admin.retry)
+    overview = _verb(Admin.overview)
+    users = _verb(Admin.users)
 
 
 class RemoteQuarantine(RemoteVerbs[Quarantine]):
@@ -207,6 +229,7 @@ class Client(RemoteVerbs[Memory]):
         self.items = RemoteItems(caller)
         self.entities = RemoteEntities(caller)
         self.sessions = RemoteSessions(caller)
+        self.traits = RemoteTraits(caller)
         self.resources = RemoteResources(caller)
         self.reasoning = RemoteReasoning(caller)
         self.runs = RemoteRuns(caller)
@@ -228,6 +251,7 @@ class Client(RemoteVerbs[Memory]):
     aggregate = _verb(Memory.aggregate)
     abstract = _verb(Memory.abstract)
     query = _verb(Memory.query)
+    mem_search = _verb(Memory.mem_search)
     feedback = _verb(Memory.feedback)
     forget = _verb(Memory.forget)
     get_user_traits = _verb(Memory.get_user_traits)
@@ -310,4 +334,5 @@ def _part(name: str, value: Any) -> str:
 
 def _result(method: Callable[..., Any], answer: Any) -> Any:
     gives = get_type_hints(method)["return"]
-    return decoded_item(answer) if gives is Item else decode_record(gives, answer)
+    found = decoded_item(answer) if gives is Item else decode_record(gives, answer)
+    return Records(found) if isinstance(found, list) else found

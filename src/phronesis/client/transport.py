@@ -22,6 +22,7 @@ from phronesis.memory.reading import Sessions
 from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
 from phronesis.memory.runs import Runs
+from phronesis.memory.traits import Traits
 from phronesis.wire import as_json
 
 PREFIX: Final = "/api/v1"
@@ -222,6 +223,9 @@ ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
     Items.pin: Route("POST", "/memories/{id}/pin"),
     Items.unpin: Route("POST", "/memories/{id}/unpin"),
     Items.retract: Route("POST", "/memories/{id}/retract"),
+    Items.delete_all: Route("DELETE", "/memories"),
+    Items.due: Route("GET", "/due"),
+    Items.preview: Route("POST", "/preview"),
     Memory.history: Route("GET", "/memories/{id}/history"),
     Memory.explain: Route("GET", "/memories/{id}/explain"),
     Memory.rollback: Route("POST", "/rollback"),
@@ -232,6 +236,8 @@ ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
     Memory.ingest: Route("POST", "/experiences"),
     Resources.ingest_source: Route("POST", "/experiences"),
     Resources.get_source: Route("GET", "/experiences/source"),
+    Resources.get_episode: Route("GET", "/experiences/episode"),
+    Resources.get: Route("GET", "/resources/{id}"),
     Memory.aggregate: Route("POST", "/aggregate"),
     Memory.abstract: Route("POST", "/abstract"),
     Memory.query: Route("POST", "/query"),
@@ -240,7 +246,15 @@ ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
     Memory.get_user_traits: Route("GET", "/users/{user_id}/traits"),
     Memory.should_reflect: Route("GET", "/users/{user_id}/should-reflect"),
     Memory.reflect: Route("POST", "/users/{user_id}/reflect"),
+    Traits.evidence: Route("GET", "/traits/{id}/evidence"),
+    Traits.correct: Route("PATCH", "/traits/{id}"),
+    Traits.delete: Route("DELETE", "/traits/{id}"),
+    Traits.reflections: Route("GET", "/users/{user_id}/reflections"),
+    Memory.mem_search: Route("GET", "/reasoning"),
     Reasoning.add: Route("POST", "/reasoning"),
+    Reasoning.check: Route("POST", "/reasoning/check"),
+    Reasoning.get: Route("GET", "/reasoning/{id}"),
+    Reasoning.rebuild_index: Route("POST", "/reasoning/index"),
     Runs.record: Route("POST", "/runs", member="run_id"),
     Runs.list: Route("GET", "/runs"),
     Runs.get: Route("GET", "/runs/{run_id}"),
@@ -251,6 +265,9 @@ ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
     Memory.plan: Route("POST", "/plan"),
     Memory.retrieve: Route("POST", "/retrieve", whole="plan"),
     Admin.jobs: Route("GET", "/jobs"),
+    Admin.retry: Route("POST", "/jobs/{entry_id}/retry"),
+    Admin.overview: Route("GET", "/overview"),
+    Admin.users: Route("GET", "/users"),
     Entities.list: Route("GET", "/entities"),
     Entities.get: Route("GET", "/entities/{id}"),
     Entities.merge: Route("POST", "/entities/merge"),

@@ -104,6 +104,9 @@ class ContextPackage(Record):
     stable_messages: int = 0
     citations: Mapping[str, str] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        return self.text
+
     def shown_ids(self) -> list[str]:
         """Return the ids of the items whose words are in it, recent turns left out."""
         blocks = [*self.system_blocks, *self.working_summary]

@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, Self
 
 from phronesis.core.proposals import USER
+from phronesis.core.serialization import Record
 from phronesis.core.timestamps import from_micros, isoformat, optional_micros
 from phronesis.core.values import label_of
 
@@ -124,7 +125,7 @@ UTC_OFFSET: Final = "utc_offset"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Record):
     """Something held to be so, with two times: ``valid_*`` when it was true, ``recorded_at`` when we learned it.
 
     ``status`` is active or archived; ``ended`` None, superseded, retracted, dissolved or retired, with what ended

@@ -97,7 +97,7 @@ _Listed = TypeVar("_Listed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Page(Sequence[_Listed], Generic[_Listed]):
+class Page(Sequence[_Listed], Record, Generic[_Listed]):
     """One page of a listing, newest first. ``next_cursor`` continues it; None: this is the last page.
 
     It equals any list or tuple of the same members.

@@ -50,7 +50,7 @@ class Evidence(Record):
 
     item: Item
     score: float
-    matched: Sequence[Match] = ()
+    matched: Sequence[ClaimMatch | Match] = ()
     sources: Sequence[Source] = ()
     conflicts: Sequence[str] = ()
     why: Mapping[str, float] | None = None
@@ -84,7 +84,7 @@ class Degraded(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult(Sequence[Evidence]):
+class SearchResult(Sequence[Evidence], Record):
     """The evidence found, best first. ``abstained``: the best score is below ``threshold``, nothing supports an answer.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.

@@ -11,6 +11,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
+from phronesis.core.record_display import record_html, record_line
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, TooLarge
 
@@ -41,9 +42,22 @@ def as_json(value: Any) -> Any:
 
 
 class Record:
-    """A result: a frozen dataclass that can be shown as JSON."""
+    """A result: a frozen dataclass that can be shown as JSON, on one line, or as a table in a notebook."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Keep the inherited ``__repr__``, in place of which a dataclass would get one of all fields."""
+        super().__init_subclass__(**given)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return record_line(self)
+
+    def _repr_html_(self) -> str:
+        """Return HTML for a notebook."""
+        return record_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

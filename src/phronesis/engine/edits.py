@@ -211,10 +211,13 @@ class ItemEditor:
         items = () if written.pending else tuple(self.browser.made_by(call.tenant, written.entry))
         return EditResult(written.entry.id, items, pending=written.pending)
 
-    def rollback(self, call: Call, target_id: str, *, cascade: bool) -> EditResult:
-        """Roll back a delta or an entry; RollbackConflict lists the later deltas that depend on it."""
+    def rollback(self, call: Call, target_id: str, *, cascade: bool, owner: str | None = None) -> EditResult:
+        """Roll back a delta or an entry; RollbackConflict lists the later deltas that depend on it.
+
+        NotFound for a change in the lane of another user than ``owner``, as for one that does not exist.
+        """
         with self.database.transaction(call.tenant, "read") as unit:
-            lane = self._lane_of_change(unit, target_id)
+            lane = self._lane_of_change(unit, target_id, owner)
             undo = find_undo(LaneView(unit, lane), target_id, cascade=cascade, folds=self.folds)
         if undo is None:
             raise NotFound(f"entry {target_id} changed nothing that could be rolled back", field="id")
@@ -250,10 +253,10 @@ class ItemEditor:
             wait=call.wait,
         )
 
-    def _lane_of_change(self, unit: Any, target_id: str) -> Lane:
+    def _lane_of_change(self, unit: Any, target_id: str, owner: str | None) -> Lane:
         delta = find_delta(unit, target_id)
         entry = find_entry(unit, target_id if delta is None else delta[1].entry_id)
-        if entry is None:
+        if entry is None or get_lane(unit, entry.lane_id).is_foreign_to(owner):
             raise NotFound(f"there is no delta or entry {target_id} in this tenant", field="id")
         if entry.verb == ERASE:
             raise InputError(

@@ -50,11 +50,27 @@ class EntryApplier:
         The lane's entries are read from ``log``: the same unit when live, the live one in a replay. An entry that
         failed, or whose payload was erased, changes nothing.
         """
-        view = LaneView(unit, lane, log)
         roles = by_role(outcomes)
         if FAILED_ROLE in roles or is_erased(entry.payload):
             advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=False)
             return AppliedEntry(ResolvedChanges(), (), documents_changed=False, outcomes=roles)
+        applied, held = self.resolve(LaneView(unit, lane, log), entry, roles)
+        documents, closed = self.projector.project(applied.settled, held, seq=entry.seq)
+        write_settled(
+            unit,
+            lane.lane_id,
+            entry.seq,
+            applied.settled,
+            documents=documents,
+            closed=closed,
+            at=to_micros(entry.recorded_at),
+        )
+        moved = bool(documents or closed)
+        advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
+        return replace(applied, documents_changed=moved)
+
+    def resolve(self, view: LaneView, entry: Entry, roles: Outcomes) -> tuple[AppliedEntry, Mapping[str, Item]]:
+        """Return what an entry does to its lane, and the items that it touches as they were. Nothing is written."""
         payload = fit(entry.payload)
         clean = entry if payload is entry.payload else replace(entry, payload=payload)
         changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
@@ -72,26 +88,15 @@ class EntryApplier:
         settled = settle(
             changes, existing, entry_id=entry.id, actor=entry.actor, at=entry.recorded_at, folds=self.registry.folds
         )
-        documents, closed = self.projector.project(settled, existing.items, seq=entry.seq)
-        write_settled(
-            unit,
-            lane.lane_id,
-            entry.seq,
-            settled,
-            documents=documents,
-            closed=closed,
-            at=to_micros(entry.recorded_at),
-        )
-        moved = bool(documents or closed)
-        advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
-        return AppliedEntry(
+        applied = AppliedEntry(
             settled,
             changes.children,
-            documents_changed=moved,
+            documents_changed=False,
             degraded=degraded_in(roles),
             refusals=refusals_in(clean, roles),
             outcomes=roles,
         )
+        return applied, existing.items
 
     def _add_consequences(
         self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]

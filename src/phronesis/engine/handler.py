@@ -39,7 +39,8 @@ class PrepareContext:
 
     No transaction is held during preparation. ``seq`` is the entry that the lane applies next; another one may be
     prepared in this context when it is prepared again. ``ahead``: the lane has not reached the prepared entry, so that
-    reading the lane raises TooEarly. ``adapt`` is what a preparation around this one makes of an entry.
+    reading the lane raises TooEarly. ``adapt`` is what a preparation around this one makes of an entry. ``lane`` is the
+    lane where it is not stored: that of a preview for a user of whom nothing is.
     """
 
     database: Database
@@ -48,6 +49,7 @@ class PrepareContext:
     seq: int | None = None
     ahead: bool = False
     adapt: Callable[[Entry], Entry] = _unchanged
+    lane: Lane | None = None
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
@@ -55,7 +57,7 @@ class PrepareContext:
         if self.ahead:
             raise TooEarly
         with self.database.transaction(self.tenant, "read") as unit:
-            yield LaneView(unit, get_lane(unit, self.lane_id))
+            yield LaneView(unit, self.lane or get_lane(unit, self.lane_id))
 
     def following(self, verbs: Collection[str], limit: int) -> list[Entry]:
         """Return the entries of some verbs that wait right behind this one, unprepared; none when it is not pending."""

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from phronesis.core.entries import NOTHING, Entry, Outcome, is_erased
 from phronesis.core.ids import child_entry_id
+from phronesis.core.items import Item
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import decode, encode, plain
 from phronesis.core.timestamps import to_micros
@@ -22,6 +23,7 @@ from phronesis.log.chain import split
 from phronesis.log.reader import fit, load_entries, load_entry
 from phronesis.log.recorder import Draft, Recorder
 from phronesis.store.database import Database, Unit
+from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane, lock_lane
 from phronesis.store.log import count_failure, find_entry, put_outcomes, read_entries, read_outcomes
 
@@ -168,6 +170,17 @@ class Interpreter:
         except Exception as error:
             logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
             raise NotAtOnce from error
+
+    def preview(self, tenant: str, lane: Lane, entry: Entry) -> tuple[AppliedEntry, Mapping[str, Item]]:
+        """Return what an entry that is not recorded would do to a lane, and the items it would touch as they are.
+
+        It is prepared and applied as in earnest, and nothing is stored but what models were asked, in their ledger.
+        """
+        prepare = self.stepper.registry[entry.verb].prepare
+        bench = PrepareContext(self.database, tenant, lane.lane_id, lane=lane)
+        roles = by_role(check_outcomes(() if prepare is None else prepare(bench, entry)))
+        with self.database.transaction(tenant, "read") as unit:
+            return self.stepper.resolve(LaneView(unit, lane), entry, roles)
 
     def at_once(
         self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None

@@ -54,29 +54,30 @@ def parse_reference(text: str) -> tuple[str, tuple[int, int] | None]:
 
 def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
     """Return the source of an event by its id or by a reference; NotFound if there is none."""
-    event = _by_id(unit, named.removeprefix(CITATION_PREFIX))
+    event = _by_id(unit, named.removeprefix(CITATION_PREFIX), scope.user_id)
     if event is not None:
         return _of_event(unit, event)
     whole, lines = parse_reference(named)
     if whole.startswith(ENTRY):
-        return replace(_of_entry(unit, whole.removeprefix(ENTRY), lines), source_ref=named)
+        return replace(_of_entry(unit, whole.removeprefix(ENTRY), lines, scope.user_id), source_ref=named)
     exact = next(_events(unit, scope, {"source_ref": named}), None)
     if exact is not None:
         return _of_event(unit, exact)
     begins = f"{whole}#L"
     for near in _events(unit, scope, {"source_ref": {"contains": begins}}):
         if str(near.source_ref).startswith(begins):
-            return replace(_of_entry(unit, near.entry_id, lines), source_ref=named)
+            return replace(_of_entry(unit, near.entry_id, lines, scope.user_id), source_ref=named)
     raise NotFound(
         f"no event here has the id or the source_ref {named!r:.120}; name the user or namespace whose it is", field="id"
     )
 
 
-def _by_id(unit: Unit, named: str) -> Item | None:
+def _by_id(unit: Unit, named: str, owner: str | None) -> Item | None:
     lane_id = lane_of_item(unit, named) if is_id(named) else None
-    if lane_id is None:
+    lane = None if lane_id is None else get_lane(unit, lane_id)
+    if lane is None or lane.is_foreign_to(owner):
         return None
-    item = read_items(unit, get_lane(unit, lane_id), [named])[named]
+    item = read_items(unit, lane, [named])[named]
     if item.kind != L1:
         raise InputError(
             f"id is that of a {item.kind}, which was not handed in as an event; explain says what it rests on",
@@ -107,10 +108,11 @@ def _of_event(unit: Unit, event: Item) -> EventSource:
     return replace(found, event_id=event.id, source_ref=event.source_ref or "", source_type=event.source_type or "")
 
 
-def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> EventSource:
-    """Return the text of an entry, and some lines of it."""
+def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None, owner: str | None) -> EventSource:
+    """Return the text of an entry, and some lines of it; NotFound for one of another user than ``owner``."""
     entry = _load_entry(unit, entry_id) if is_id(entry_id) and find_entry(unit, entry_id) is not None else None
-    if entry is None or entry.verb not in (SOURCE, EXPERIENCE):
+    foreign = entry is not None and owner is not None and entry.user_id not in (None, owner)
+    if entry is None or foreign or entry.verb not in (SOURCE, EXPERIENCE):
         raise NotFound(f"there is no entry {entry_id!r:.60} in this tenant that took in a source", field="id")
     if entry.verb == EXPERIENCE:
         raise NotFound(f"entry {entry_id} was told, and has no text: give the id of an event that it made", field="id")

@@ -249,7 +249,9 @@ def refs(value: object) -> list[dict[str, Any]]:
 
 
 def turn(events: object, *, now: datetime) -> dict[str, Any]:
-    """Return the payload of a turn from ``{messages, tool_calls?, refs?, session_metadata?}``."""
+    """Return the payload of a turn: ``{messages, tool_calls?, refs?, session_metadata?}``, or its messages alone."""
+    if isinstance(events, Sequence) and not isinstance(events, bytes):
+        return {"messages": messages(events, now=now, field="turn_events")}
     given = _check_mapping(events, field="turn_events")
     unknown = set(given) - {"messages", "tool_calls", "refs", "session_metadata", "metadata"}
     if unknown:

@@ -38,7 +38,7 @@ class Memory(
     Every write is in the log and synced to disk before the call returns. Reads change nothing.
 
     Attributes:
-        items: archive, pin and retract single items; what is due.
+        items: archive, pin and retract single items; what is due; preview what a message would become.
         entities: people, places and things: list, get, merge, split.
         sessions: the sessions of a scope, and what was said in them.
         traits: the evidence of a trait, and its correction.

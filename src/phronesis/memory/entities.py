@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from phronesis.core.ids import parse_id
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.record_display import Records
 from phronesis.core.relations import normal_name
 from phronesis.core.results import EditResult
 from phronesis.core.scope import make_scope
@@ -34,17 +35,18 @@ MAX_CHOSEN: Final = 1_000
 class Entities(Verbs):
     """The group ``memory.entities``: list, get, merge and split."""
 
-    def get(self, id: str) -> "entity_records.EntityRecord":  # noqa: A002 - as of items
+    def get(self, id: str, *, user_id: str | None = None) -> "entity_records.EntityRecord":  # noqa: A002 - as of items
         """Return an entity, also by the id of one of its names, with what is known of it, when and by whom it was said.
 
         NotFound if there is none.
         """
-        return self._found(id)[1]
+        return self._found(id, user_id)[1]
 
     def merge(
         self,
         ids: Sequence[str],
         *,
+        user_id: str | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
@@ -58,7 +60,7 @@ class Entities(Verbs):
         NotFound if there is no such entity; InputError unless they are at least two of one user or namespace.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        found = {record.id: lane for lane, record in map(self._found, _ids(ids, "ids"))}
+        found = {record.id: lane for lane, record in (self._found(one, user_id) for one in _ids(ids, "ids"))}
         lanes = {lane.lane_id for lane in found.values()}
         if len(found) < 2 or len(lanes) != 1:  # noqa: PLR2004 - one is no merge
             raise InputError("ids must be of two entities or more, of one user or one namespace", field="ids")
@@ -68,6 +70,7 @@ class Entities(Verbs):
         self,
         id: str,  # noqa: A002 - as of items
         *,
+        user_id: str | None = None,
         alias: str | None = None,
         items: Sequence[str] | None = None,
         name: str | None = None,
@@ -88,7 +91,7 @@ class Entities(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         if (alias is None) == (items is None):
             raise InputError("give either alias or items", field="alias")
-        lane, record = self._found(id)
+        lane, record = self._found(id, user_id)
         payload: dict[str, object] = {"entity_id": record.id}
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             view = LaneView(unit, lane)
@@ -121,14 +124,16 @@ class Entities(Verbs):
             raise InputError(f"kind must be one of {', '.join(entity_records.ENTITY_KINDS)}", field="kind")
         wanted = normal_name(query or "")
         found = self._runtime.components.entities.list_entities(self._runtime.tenant, scope)
-        return [
+        named = [
             one
             for one in found
             if kind in (None, one.kind) and any(wanted in normal_name(name) for name in (one.name, *one.aliases))
-        ][: inputs.limit(limit, most=MAX_LISTED)]
+        ]
+        return Records(named[: inputs.limit(limit, most=MAX_LISTED)])
 
-    def _found(self, given: str) -> "tuple[Lane, entity_records.EntityRecord]":
-        return self._runtime.components.entities.get(self._runtime.tenant, parse_id(given, field="id"))
+    def _found(self, given: str, user_id: str | None) -> "tuple[Lane, entity_records.EntityRecord]":
+        owner = None if user_id is None else check_id(user_id, field="user_id")
+        return self._runtime.components.entities.get(self._runtime.tenant, parse_id(given, field="id"), owner=owner)
 
     def _written(
         self, call: "Call", lane_id: int, verb: str, payload: Mapping[str, object], reason: str | None

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
@@ -209,6 +208,7 @@ class ExperienceVerbs(Verbs):
         target_id: str,
         kind: str,
         *,
+        user_id: str | None = None,
         value: Any = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -230,7 +230,8 @@ class ExperienceVerbs(Verbs):
         It is one entry, which ``rollback(result.entry_id)`` reverts. NotFound: no such item. InputError: an unknown
         kind or value, patterns or events that do not exist, patterns of opposite outcomes.
         """
-        call, item_id = self._runtime.call(actor, idempotency_key, wait), parse_id(target_id, field="target_id")
+        call = self._runtime.call(actor, idempotency_key, wait)
+        item_id = self._runtime.item_id(target_id, user_id, field="target_id")
         components, again = self._runtime.components, self._runtime.recorded_payload(call)
         with components.database.transaction(self._runtime.tenant, "read") as unit:
             lane, target = browse.find_item(unit, item_id)

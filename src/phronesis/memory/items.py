@@ -1,11 +1,13 @@
-"""Edits of single items beyond update and delete: archive, pin, retract, and what undoes them; and what is due."""
+"""The group memory.items: edits of single items, what is due, and a preview of what a message would become."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.prospective import COMING
+from phronesis.core.record_display import Records
 from phronesis.core.results import EditResult
 from phronesis.core.scope import make_scope
 from phronesis.core.timestamps import Moment
@@ -16,18 +18,55 @@ from phronesis.memory.runtime import Verbs
 from phronesis.recall.as_of import visible_lanes
 
 if TYPE_CHECKING:
+    from phronesis.core import previews
+    from phronesis.memory import preview
     from phronesis.recall import prospective
 else:
+    preview = lazy_module("phronesis.memory.preview")
+    previews = lazy_module("phronesis.core.previews")
     prospective = lazy_module("phronesis.recall.prospective")
 
 
 class Items(Verbs):
-    """The group ``memory.items``: archive, unarchive, pin, unpin, retract, delete_all and due."""
+    """The group ``memory.items``: archive, unarchive, pin, unpin, retract, delete_all, due and preview."""
+
+    def preview(
+        self,
+        content: str | Sequence[Mapping[str, Any]],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        namespace: str | None = None,
+        occurred_at: Moment | None = None,
+        importance: int | None = None,
+        time_zone: str | None = None,
+    ) -> "previews.Preview":
+        """Return what `add` would remember of a text or of messages, without storing anything.
+
+        Each of the ``proposals`` of the rules, the reader or the model names its kind, key and value, the decision on
+        it, and the items that would end; ``gated`` says what would be refused, by which rule and why. Models are asked
+        as by `add`, and their calls are in the ledger. Entries that wait for their interpretation are not counted in.
+        """
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
+        )
+        now = self._runtime.components.clock()
+        payload = {
+            **scope.attributes,
+            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=now),
+            "importance": inputs.importance(importance),
+            **inputs.zone(time_zone),
+            "messages": inputs.messages(content, now=now),
+        }
+        return preview.preview_messages(self._runtime, scope.write_lane, payload)
 
     def archive(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -39,12 +78,14 @@ class Items(Verbs):
         VersionConflict if ``expected_version`` is given and is not the item's; so for the edits below.
         """
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(id, "archive", seen, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "archive", seen, reason, call)
 
     def unarchive(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -53,12 +94,14 @@ class Items(Verbs):
     ) -> EditResult:
         """Restore an archived item to ordinary reads."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(id, "unarchive", seen, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "unarchive", seen, reason, call)
 
     def pin(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -67,12 +110,14 @@ class Items(Verbs):
     ) -> EditResult:
         """Include an item in every composed context of its scope."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(id, "pin", seen, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "pin", seen, reason, call)
 
     def unpin(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -81,12 +126,14 @@ class Items(Verbs):
     ) -> EditResult:
         """Unpin an item: contexts include it only if it is relevant."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(id, "unpin", seen, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "unpin", seen, reason, call)
 
     def retract(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -95,7 +142,8 @@ class Items(Verbs):
     ) -> EditResult:
         """Mark an item as wrong: it ends as ``retracted`` and keeps its history."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(id, "retract", seen, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "retract", seen, reason, call)
 
     def due(
         self,
@@ -119,7 +167,7 @@ class Items(Verbs):
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
         now = prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with components.database.transaction(self._runtime.tenant, "read") as unit:
-            return prospective.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
+            return Records(prospective.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
 
     def delete_all(
         self,

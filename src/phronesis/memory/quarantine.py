@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.results import (
-    EditResult,
-)
+from phronesis.core.record_display import Records
+from phronesis.core.results import EditResult
 from phronesis.core.scope import make_scope
 from phronesis.errors import Conflict
 from phronesis.log import inputs
@@ -30,6 +28,7 @@ class Quarantine(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
@@ -40,12 +39,13 @@ class Quarantine(Verbs):
         Nothing is extracted from it by this. NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(self._quarantined_id(id, call), edits.RELEASE, {}, reason, call)
+        return self._runtime.edit(self._quarantined_id(id, user_id, call), edits.RELEASE, {}, reason, call)
 
     def reject(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
@@ -56,11 +56,12 @@ class Quarantine(Verbs):
         NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.edit(self._quarantined_id(id, call), edits.REJECT, {}, reason, call)
+        return self._runtime.edit(self._quarantined_id(id, user_id, call), edits.REJECT, {}, reason, call)
 
-    def _quarantined_id(self, given: str, call: "edits.Call") -> str:
+    def _quarantined_id(self, given: str, user_id: str | None, call: "edits.Call") -> str:
         """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
-        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), ReadConditions())
+        item_id = self._runtime.item_id(given, user_id)
+        item = self._runtime.components.browser.get(self._runtime.tenant, item_id, ReadConditions())
         if not edits.in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(
                 f"item {item.id} is not in quarantine; quarantine.list shows what is",
@@ -89,4 +90,4 @@ class Quarantine(Verbs):
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
         )
         count = inputs.limit(limit, most=MAX_LISTED)
-        return self._runtime.components.browser.in_quarantine(self._runtime.tenant, scope, limit=count)
+        return Records(self._runtime.components.browser.in_quarantine(self._runtime.tenant, scope, limit=count))

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.record_display import Records
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.scope import make_scope
@@ -197,19 +197,22 @@ class ReadVerbs(Verbs):
         ``external_id`` instead of ``id`` it is the item to which ``add`` gave that id in the lane of ``user_id``, else
         in ``namespace``; archived and ended items no longer have theirs.
 
-        NotFound if there is none, or it was erased.
+        NotFound if there is none, it was erased, or it is another user's than ``user_id``. Every verb that takes an id
+        takes ``user_id`` so: a server that passes the id of its end user lets nobody reach another's item.
         """
         if (id is None) == (external_id is None):
             raise InputError("give either id or external_id", field="id")
-        if id is not None and (user_id is not None or namespace is not None):
-            raise InputError("user_id and namespace go with external_id; an id needs none", field="user_id")
+        if id is not None and namespace is not None:
+            raise InputError("namespace goes with external_id; an id needs none", field="namespace")
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         if external_id is not None:
             lane = make_scope(user_id=user_id, namespace=namespace).write_lane
             name = check_id(external_id, field="external_id")
             item = external_ids.item_named(self._runtime.components, self._runtime.tenant, lane, name, wanted)
         else:
-            item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), wanted)
+            item = self._runtime.components.browser.get(
+                self._runtime.tenant, self._runtime.item_id(id, user_id), wanted
+            )
         if item.kind == records.REASONING:
             return item_records.reasoning_item(item)
         if item.kind == TRAIT:
@@ -253,17 +256,20 @@ class ReadVerbs(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> list[HistoryEvent]:
         """Return an item's changes, oldest first; each ``delta_id`` can be rolled back."""
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
-        return self._runtime.components.browser.history(self._runtime.tenant, parse_id(id, field="id"), wanted)
+        item_id = self._runtime.item_id(id, user_id)
+        return Records(self._runtime.components.browser.history(self._runtime.tenant, item_id, wanted))
 
     def explain(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Explanation:
@@ -273,7 +279,8 @@ class ReadVerbs(Verbs):
         ``needs_validation``.
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
-        return self._runtime.components.browser.explain(self._runtime.tenant, parse_id(id, field="id"), wanted)
+        item_id = self._runtime.item_id(id, user_id)
+        return self._runtime.components.browser.explain(self._runtime.tenant, item_id, wanted)
 
 
 class Sessions(Verbs):
@@ -299,9 +306,8 @@ class Sessions(Verbs):
         session, wanted = check_id(session_id, field="session_id"), self._runtime.wanted(as_of=as_of)
         most = None if last is None else inputs.limit(last, most=MAX_LIMIT, field="last")
         end = None if before is None else inputs.limit(before, most=MAX_NUMBER, field="before")
-        return self._runtime.components.browser.turns(
-            self._runtime.tenant, scope, session, last=most, before=end, as_of=wanted.as_of
-        )
+        browser, tenant = self._runtime.components.browser, self._runtime.tenant
+        return Records(browser.turns(tenant, scope, session, last=most, before=end, as_of=wanted.as_of))
 
     def list(
         self,
@@ -313,4 +319,5 @@ class Sessions(Verbs):
     ) -> list[SessionInfo]:
         """Return the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        return self._runtime.components.browser.sessions(self._runtime.tenant, scope, self._runtime.wanted(as_of=as_of))
+        browser, wanted = self._runtime.components.browser, self._runtime.wanted(as_of=as_of)
+        return Records(browser.sessions(self._runtime.tenant, scope, wanted))

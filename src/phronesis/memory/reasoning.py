@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from phronesis.core.ids import parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import ClaimIndexResult, SearchResult
 from phronesis.core.scope import make_scope
@@ -121,7 +120,8 @@ class Reasoning(Verbs):
         ``run_id`` notes that this run saw it; ``user_id`` or ``namespace`` name the run's lane, if it is not the item's
         own.
         """
-        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), ReadConditions())
+        item_id = self._runtime.item_id(id, user_id)
+        item = self._runtime.components.browser.get(self._runtime.tenant, item_id, ReadConditions())
         if item.kind != records.REASONING:
             raise NotFound(f"item {item.id} is of kind {item.kind}, not reasoning; get shows it", field="id")
         if run_id is not None:

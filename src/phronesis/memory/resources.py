@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.documents import DOCUMENT, SECTION
-from phronesis.core.ids import parse_id
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import Gated
@@ -105,6 +104,7 @@ class Resources(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> "documents.Resource":
@@ -113,7 +113,8 @@ class Resources(Verbs):
         Versions that were rolled back are included. NotFound: no such document.
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
-        return self._runtime.components.resources.resource(self._runtime.tenant, parse_id(id, field="id"), wanted)
+        item_id = self._runtime.item_id(id, user_id)
+        return self._runtime.components.resources.resource(self._runtime.tenant, item_id, wanted)
 
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
@@ -235,10 +236,11 @@ class Resources(Verbs):
         """Return the source of an event as it was submitted: the raw text and the event's lines, payload, hints.
 
         ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of an unnamed text, or the given
-        name, with lines (``build.log#L12-L15``) or without. Ids belong to the tenant; a name is looked up in what the
-        scope sees, and of several sources with one name the newest is returned, a user's own before a shared one. If
-        the text was erased, the answer says so. NotFound: no such event, name or line. InputError: the id of another
-        kind of item.
+        name, with lines (``build.log#L12-L15``) or without. A name is looked up in what the scope sees, an id in the
+        tenant without the lanes of other users than ``user_id``. Of several sources with one name the newest is
+        returned, a user's own before a shared one. If the text was erased, the answer says so.
+
+        NotFound: no such event, name or line. InputError: the id of another kind of item.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         named = check_text(id, field="id")

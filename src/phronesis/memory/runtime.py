@@ -164,6 +164,15 @@ class Runtime:
         self.wake(pending=more, everywhere=False)
         return written
 
+    def item_id(self, given: object, user_id: str | None, *, field: str = "id") -> str:
+        """Return the checked id of an item; NotFound if it is in the lane of another user than ``user_id``."""
+        checked = parse_id(given, field=field)
+        if user_id is not None:
+            owner = check_id(user_id, field="user_id")
+            with self.components.database.transaction(self.tenant, "read") as unit:
+                browse.find_lane_of_item(unit, checked, owner=owner)
+        return checked
+
     def edit(
         self,
         item_id: str,
@@ -175,7 +184,7 @@ class Runtime:
         """Append an entry that edits one item."""
         given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
         given = {name: value for name, value in given.items() if value is not None}
-        result = self.components.editor.edit(call, parse_id(item_id, field="id"), verb, given)
+        result = self.components.editor.edit(call, item_id, verb, given)
         self.wake(pending=result.pending, everywhere=False)
         return result
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.record_display import Records
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
@@ -106,7 +106,7 @@ class TraitVerbs(Verbs):
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         which = trait_search.Filter.of(min_stage, subtype, context)
-        return self._runtime.components.traits.listed(self._runtime.tenant, _lane(user_id), wanted, which)
+        return Records(self._runtime.components.traits.listed(self._runtime.tenant, _lane(user_id), wanted, which))
 
     def _reflect_now(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> "records.ReflectionCycle":
         written = self._runtime.write(call, lane, reflection.REFLECT, payload)
@@ -131,6 +131,7 @@ class Traits(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         as_of: Moment | None = None,
     ) -> "list[records.TraitEvidence]":
         """Return the memories for and against a trait, oldest first, each with its quality and text.
@@ -138,12 +139,14 @@ class Traits(Verbs):
         NotFound: there is no such item. InputError: it is not a trait.
         """
         wanted = self._runtime.wanted(as_of=as_of)
-        return self._runtime.components.traits.evidence(self._runtime.tenant, self._trait(id, wanted), wanted.as_of)
+        trait = self._trait(id, user_id, wanted)
+        return Records(self._runtime.components.traits.evidence(self._runtime.tenant, trait, wanted.as_of))
 
     def correct(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         content: str | None = None,
         context: str | None = None,
         facet: str | None = None,
@@ -161,7 +164,7 @@ class Traits(Verbs):
         payload = contradictions.correction_payload(content=content, context=context, facet=facet)
         if not payload:
             raise InputError("give content, context or facet: there is nothing to correct", field="content")
-        self._trait(id, ReadConditions())
+        self._trait(id, user_id, ReadConditions())
         if expected_version is not None:
             payload["expected_version"] = inputs.version(expected_version)
         return self._runtime.edit(
@@ -172,6 +175,7 @@ class Traits(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         reason: str | None = None,
         expected_version: int | None = None,
         actor: str = "user",
@@ -182,7 +186,7 @@ class Traits(Verbs):
 
         NotFound: there is no such item. InputError: it is not a trait.
         """
-        self._trait(id, ReadConditions())
+        self._trait(id, user_id, ReadConditions())
         payload = {"expected_version": inputs.version(expected_version)}
         call = self._runtime.call(actor, idempotency_key, wait)
         return self._runtime.edit(id, "retract", payload, reason, call)
@@ -190,10 +194,11 @@ class Traits(Verbs):
     def reflections(self, user_id: str, *, limit: int = 20) -> "list[records.ReflectionCycle]":
         """Return the reflections on a user, newest first, each with its trigger, result and cost."""
         count = inputs.limit(limit, most=MAX_LIMIT)
-        return self._runtime.components.traits.cycles(self._runtime.tenant, _lane(user_id), limit=count)
+        return Records(self._runtime.components.traits.cycles(self._runtime.tenant, _lane(user_id), limit=count))
 
-    def _trait(self, item_id: str, wanted: ReadConditions) -> Item:
-        found = self._runtime.components.browser.get(self._runtime.tenant, parse_id(item_id, field="id"), wanted)
+    def _trait(self, given: str, user_id: str | None, wanted: ReadConditions) -> Item:
+        item_id = self._runtime.item_id(given, user_id)
+        found = self._runtime.components.browser.get(self._runtime.tenant, item_id, wanted)
         if found.kind != strength.TRAIT:
             raise InputError(f"{found.id} is a {found.kind}, not a trait", field="id")
         return found

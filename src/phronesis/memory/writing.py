@@ -141,7 +141,7 @@ class WriteVerbs(Verbs):
     def commit_turn(
         self,
         session_id: str,
-        turn_events: Mapping[str, Any],
+        turn_events: str | Sequence[Mapping[str, Any]] | Mapping[str, Any],
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -153,6 +153,8 @@ class WriteVerbs(Verbs):
         wait: bool = True,
     ) -> CommitResult:
         """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``, as ``sessions.turns`` returns it.
+
+        A list of messages, or the text of one, stands for a turn of these alone, as `add` takes it.
 
         A message whose id its session holds already with the same text is reported in ``gated``, and not stored or
         shown twice: also a deleted one (``items.unarchive`` restores it), but not one that ``rollback`` reverted.
@@ -193,6 +195,7 @@ class WriteVerbs(Verbs):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         content: str | None = None,
         value: Any = None,
         metadata: Mapping[str, Any] | None = None,
@@ -224,12 +227,14 @@ class WriteVerbs(Verbs):
             EXTERNAL_ID: None if external_id is None else check_id(external_id, field=EXTERNAL_ID),
             "expected_version": inputs.version(expected_version),
         }
-        return self._runtime.edit(id, "update", payload, reason, self._runtime.call(actor, idempotency_key, wait))
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "update", payload, reason, call)
 
     def delete(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
@@ -238,14 +243,14 @@ class WriteVerbs(Verbs):
     ) -> EditResult:
         """Archive an item. ``erase`` removes its text permanently."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._runtime.edit(
-            id, "archive", seen, reason or "deleted", self._runtime.call(actor, idempotency_key, wait)
-        )
+        item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(item_id, "archive", seen, reason or "deleted", call)
 
     def rollback(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        user_id: str | None = None,
         cascade: bool = False,
         actor: str = "agent",
         idempotency_key: str | None = None,
@@ -257,4 +262,5 @@ class WriteVerbs(Verbs):
         """
         target, cascade = parse_id(id, field="id"), inputs.flag(cascade, field="cascade")
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.components.editor.rollback(call, target, cascade=cascade)
+        owner = None if user_id is None else check_id(user_id, field="user_id")
+        return self._runtime.components.editor.rollback(call, target, cascade=cascade, owner=owner)

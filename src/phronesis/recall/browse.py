@@ -312,12 +312,21 @@ def turns_of(
     return out
 
 
+def find_lane_of_item(unit: Unit, item_id: str, *, owner: str | None = None) -> Lane:
+    """Return the lane of an item; NotFound if this tenant has none of that id, or it is another user's than ``owner``.
+
+    Both errors are the same, so that nobody learns which ids exist.
+    """
+    lane_id = lane_of_item(unit, item_id)
+    lane = None if lane_id is None else get_lane(unit, lane_id)
+    if lane is None or lane.is_foreign_to(owner):
+        raise NotFound(f"there is no item {item_id} in this tenant; it may have been erased", field="id")
+    return lane
+
+
 def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
     """Return an item with its lane; NotFound if this tenant has none of that id."""
-    lane_id = lane_of_item(unit, item_id)
-    if lane_id is None:
-        raise NotFound(f"there is no item {item_id} in this tenant; it may have been erased", field="id")
-    lane = get_lane(unit, lane_id)
+    lane = find_lane_of_item(unit, item_id)
     return lane, read_items(unit, lane, [item_id])[item_id]
 
 

@@ -41,13 +41,16 @@ class EntityBook:
             found = [one for lane in visible_lanes(unit, scope) for one in _LaneEntities(unit, lane).records()]
         return sorted(found, key=lambda one: (-one.mentions, one.name, one.id))
 
-    def get(self, tenant: str, entity_id: str) -> tuple[Lane, EntityRecord]:
-        """Return an entity, also by the id of one of its names, with what is known of it; NotFound if there is none."""
+    def get(self, tenant: str, entity_id: str, *, owner: str | None = None) -> tuple[Lane, EntityRecord]:
+        """Return an entity, also by the id of one of its names, with what is known of it.
+
+        NotFound if there is none, or it is another user's than ``owner``.
+        """
         with self.database.transaction(tenant, "read") as unit:
             lane_id = lane_of_entity(unit, entity_id)
-            if lane_id is None:
+            lane = None if lane_id is None else get_lane(unit, lane_id)
+            if lane is None or lane.is_foreign_to(owner):
                 raise NotFound(f"there is no entity {entity_id} in this tenant", field="id")
-            lane = get_lane(unit, lane_id)
             held = _LaneEntities(unit, lane)
             record = held.record(entity_id)
             known = sorted(

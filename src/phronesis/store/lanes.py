@@ -49,6 +49,10 @@ class Lane:
         """The shared namespace of the lane, or None."""
         return self.name if self.kind == "shared" else None
 
+    def is_foreign_to(self, user_id: str | None) -> bool:
+        """Return whether it is the lane of another user; shared lanes are nobody's, and None names nobody."""
+        return user_id is not None and self.kind == "user" and self.name != user_id
+
 
 class ActiveModel(NamedTuple):
     """The model whose vectors searches use, and its dimension."""

@@ -1,4 +1,4 @@
-"""AsyncMemory is Memory: the same verbs, parameters, defaults and annotations, on threads."""
+"""The faces of a memory have the same verbs, parameters, defaults and annotations: Memory, AsyncMemory and Client."""
 
 import asyncio
 import inspect
@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import phronesis
-from phronesis import async_memory
+from phronesis import async_memory, client
 from phronesis.async_memory import AsyncMemory
 from phronesis.errors import NotFound
 from phronesis.interfaces.reference import GROUPS
@@ -19,6 +19,12 @@ from phronesis.memory import Memory
 
 NOT_AWAITED = {"open", "for_tenant"}
 """What gives a Memory back, and has its own type here."""
+
+AT_THE_STORE = {
+    *("export", "flush", "for_tenant", "import_", "open"),
+    *("admin.doctor", "admin.migrate", "admin.rebuild", "admin.rederive", "admin.reembed"),
+}
+"""Verbs that need the machine of the store: a Client has them not."""
 
 POLICY = {"embedder": "none"}
 
@@ -61,6 +67,19 @@ def test_the_two_have_the_same_verbs_and_signatures() -> None:
         wrapped = getattr(async_memory, f"Async{group.__name__}")
         assert differences(group, wrapped) == [], name
         assert properties(group) - {"components"} == properties(wrapped)
+
+
+def test_a_client_has_every_verb_that_needs_no_machine_of_the_store() -> None:
+    for name, group in {"": Memory, **GROUPS}.items():
+        remote = client.Client if group is Memory else getattr(client, f"Remote{group.__name__}")
+        ours, theirs = verbs(group), verbs(remote)
+        prefix = f"{name}." if name else ""
+        missing = {one for one in ours if f"{prefix}{one}" not in AT_THE_STORE}
+        assert missing - theirs.keys() == set(), name
+        assert theirs.keys() - ours.keys() == set(), name
+        for one in theirs.keys() - {"erase", "close"}:  # its own: a session is erased at the store
+            assert _parameters(theirs[one]) == _parameters(ours[one]), one
+            assert get_type_hints(theirs[one]) == get_type_hints(ours[one]), one
 
 
 def test_a_memory_has_forty_names_at_most(tmp_path: Path) -> None:

@@ -11,14 +11,16 @@ from fastapi.responses import StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from phronesis import __version__
+from phronesis.core.api_keys import Role
 from phronesis.core.items import Item
-from phronesis.core.reports import Jobs
+from phronesis.core.reports import Jobs, Overview, UserInfo
 from phronesis.core.results import EditResult
 from phronesis.interfaces.http import PREFIX
-from phronesis.interfaces.http.bodies import QuarantineQuery, Verdict
+from phronesis.interfaces.http.bodies import Verdict
 from phronesis.interfaces.http.dependencies import Administering, Reading, Written
 from phronesis.interfaces.http.observability import Metrics
 from phronesis.interfaces.http.openapi import answer, gives, problems
+from phronesis.interfaces.http.queries import OverviewQuery, QuarantineQuery
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_behind
 from phronesis.store.overview import count_by_kind
@@ -73,6 +75,26 @@ def jobs(caller: Reading, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) ->
     return answer(caller.memory.admin.jobs(limit=limit))
 
 
+@upkeep_router.post("/jobs/{entry_id}/retry", responses=gives(EditResult, 404, 409))
+def retry(caller: Administering, entry_id: str, how: Written) -> Response:
+    """Retry an entry that failed; an admin's key."""
+    return answer(caller.memory.admin.retry(entry_id, **how.by(caller)))
+
+
+@upkeep_router.get("/overview", responses=gives(Overview))
+def overview(caller: Reading, wanted: Annotated[OverviewQuery, Query()]) -> Response:
+    """Return counts, what was learned lately, contradictions, and what waits for a person."""
+    if wanted.across is not None:
+        caller.needs(Role.ADMIN)
+    return answer(caller.memory.admin.overview(**wanted.given()))
+
+
+@upkeep_router.get("/users", responses=gives(list[UserInfo]))
+def users(caller: Administering) -> Response:
+    """List the users of the tenant, most recently active first; an admin's key."""
+    return answer(caller.memory.admin.users())
+
+
 @upkeep_router.get("/quarantine", responses=gives(list[Item]))
 def quarantined(caller: Reading, wanted: Annotated[QuarantineQuery, Query()]) -> Response:
     """List what reads like an order to a model."""
@@ -83,7 +105,7 @@ def quarantined(caller: Reading, wanted: Annotated[QuarantineQuery, Query()]) ->
 def decide(caller: Administering, body: Verdict, how: Written) -> Response:
     """Let an item in quarantine go, or end it; an admin's key."""
     verb = caller.memory.quarantine.release if body.action == "release" else caller.memory.quarantine.reject
-    return answer(verb(body.id, reason=body.reason, **how.by(caller)))
+    return answer(verb(body.id, reason=body.reason, user_id=body.user_id, **how.by(caller)))
 
 
 @upkeep_router.get(

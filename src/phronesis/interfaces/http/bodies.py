@@ -1,15 +1,10 @@
-"""Request models: bodies and query parameters. An unknown field is an error; the verbs validate the values."""
+"""Request bodies. An unknown field is an error; the verbs validate the values."""
 
-import json
 from typing import Annotated, Any, Literal
 
 import pydantic
 
-from phronesis.core.api_keys import Role
-from phronesis.core.serialization import MAX_DEPTH, plain
 from phronesis.core.timestamps import check_form
-from phronesis.errors import InputError
-from phronesis.interfaces.authentication import Caller
 
 Object = dict[str, Any]
 Time = Annotated[str | int | float, pydantic.BeforeValidator(check_form)]
@@ -40,6 +35,12 @@ class Owner(Body):
     namespace: str | None = None
 
 
+class OwnBody(Body):
+    """Whose item the id in the path names: 404 for another user's."""
+
+    user_id: str | None = None
+
+
 class NewMemory(Owner):
     """What to remember: a text, messages, or with ``kind`` one item."""
 
@@ -62,7 +63,7 @@ class NewMemory(Owner):
     time_zone: str | None = None
 
 
-class Change(Body):
+class Change(OwnBody):
     """What an item is given; the header If-Match says of which version."""
 
     content: str | None = None
@@ -73,13 +74,13 @@ class Change(Body):
     reason: str | None = None
 
 
-class ReasonBody(Body):
+class ReasonBody(OwnBody):
     """Why something is done."""
 
     reason: str | None = None
 
 
-class Undo(Body):
+class Undo(OwnBody):
     """What is taken back: one delta, or all that an entry changed."""
 
     id: str
@@ -90,7 +91,7 @@ class NewTurn(Owner):
     """One turn of a session, as ``commit_turn`` takes it."""
 
     session_id: str
-    turn_events: Object
+    turn_events: str | list[Object] | Object
     agent_id: str | None = None
     context_id: str | None = None
     time_zone: str | None = None
@@ -122,14 +123,6 @@ class NewExperience(Owner):
     occurred_at: Time | None = None
 
 
-class SourceQuery(Form):
-    """Of which event, or which reference, the source is asked for."""
-
-    id: str
-    user_id: str | None = None
-    namespace: str | None = None
-
-
 class Grouping(Owner):
     """Where events are grouped; ``full`` groups all of them anew."""
 
@@ -156,7 +149,7 @@ class Question(Owner):
     token_budget: int | None = None
 
 
-class FeedbackBody(Body):
+class FeedbackBody(OwnBody):
     """Feedback on an item."""
 
     target_id: str
@@ -181,7 +174,7 @@ class Reflecting(Body):
     session_ended: bool = False
 
 
-class TraitChange(Body):
+class TraitChange(OwnBody):
     """What a trait is given; the header If-Match says of which version."""
 
     content: str | None = None
@@ -241,7 +234,7 @@ class PlanRequest(Owner):
     time_zone: str | None = None
 
 
-class Verdict(Body):
+class Verdict(OwnBody):
     """What becomes of an item in quarantine."""
 
     id: str
@@ -249,14 +242,14 @@ class Verdict(Body):
     reason: str | None = None
 
 
-class Merging(Body):
+class Merging(OwnBody):
     """The entities that are one."""
 
     ids: list[str]
     reason: str | None = None
 
 
-class Splitting(Body):
+class Splitting(OwnBody):
     """What leaves an entity: one of its names, or the items that are about another, perhaps of a ``name``."""
 
     alias: str | None = None
@@ -265,132 +258,20 @@ class Splitting(Body):
     reason: str | None = None
 
 
-class ReadScope(Form):
-    """What a read sees, as parameters of a URL."""
+class Previewing(Owner):
+    """The messages whose memories are previewed."""
 
-    user_id: str | None = None
-    namespace: str | None = None
-
-
-class PointInTime(Form):
-    """What was known, and what held, at a time."""
-
-    as_of: Time | None = None
-    valid_at: Time | None = None
-
-
-class WideSight(ReadScope):
-    """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
-
+    content: str | list[Object]
     agent_id: str | None = None
     session_id: str | None = None
     run_id: str | None = None
-    across: Literal["tenant"] | None = None
-
-    def of(self, caller: Caller) -> dict[str, Any]:
-        """Return the given fields as arguments; Forbidden when the caller may not see across the tenant."""
-        if self.across is not None:
-            caller.needs(Role.ADMIN)
-        return self.given()
+    occurred_at: Time | None = None
+    importance: int | None = None
+    time_zone: str | None = None
 
 
-class Listing(WideSight):
-    """A page of what is held, or with ``query`` a search."""
+class ClaimsToCheck(Body):
+    """A block of claims, and the status of the item that it would be."""
 
-    query: str | None = pydantic.Field(default=None, description="Search for this; without it, browse, newest first.")
-    kind: list[str] | None = pydantic.Field(default=None, description="Only these kinds; may be repeated.")
-    filters: str | None = pydantic.Field(default=None, description='As mem0\'s, in JSON: {"importance": {"gte": 7}}.')
-    external_id: str | None = pydantic.Field(default=None, description="Only the item of this name, as add gave it.")
-    limit: Limit = 20
-    cursor: str | None = pydantic.Field(default=None, description="next_cursor of the page before.")
-    offset: str | None = pydantic.Field(default=None, description="Not taken: pages go by cursor.")
-    explain: bool = pydantic.Field(default=False, description="Say what each channel gave; searches only.")
-    min_score: float | None = pydantic.Field(default=None, description="Leave out what scores less; searches only.")
-    exclude_session: str | None = pydantic.Field(default=None, description="Leave a session out; searches only.")
-    time_zone: str | None = pydantic.Field(default=None, description="Days are those of it; searches only.")
-    as_of: Time | None = None
-    valid_at: Time | None = None
-
-    def of(self, caller: Caller) -> dict[str, Any]:
-        """Return the given fields as arguments of ``search`` or ``get_all``."""
-        given = {**super().of(caller), "limit": self.limit}
-        if "kind" in given:
-            given["kinds"] = given.pop("kind")
-        if self.filters is not None:
-            given["filters"] = _object(self.filters)
-        if given.pop("external_id", None) is not None:
-            given["filters"] = {"AND": [given.get("filters", {}), {"external_id": self.external_id}]}
-        return given
-
-
-class Page(ReadScope):
-    """A page of a list."""
-
-    limit: Annotated[int, pydantic.Field(ge=1, le=100)] = 20
-    cursor: str | None = None
-
-    def named(self) -> dict[str, Any]:
-        """Return the given fields, with the page's size."""
-        return {**self.given(), "limit": self.limit}
-
-
-class QuarantineQuery(WideSight):
-    """What is in quarantine."""
-
-    limit: Limit = 100
-
-
-class EntityQuery(ReadScope):
-    """Which entities: by a part of a name, and by what they are."""
-
-    query: str | None = None
-    kind: str | None = None
-    limit: Limit = 100
-
-
-class Removal(Form):
-    """How a memory goes: archived, or erased for good."""
-
-    erase: bool = False
-    reason: str | None = None
-    wait: bool = True
-
-
-class TraitsQuery(PointInTime):
-    """Which traits of a user."""
-
-    min_stage: str = "emerging"
-    subtype: str | None = None
-    context: str | None = None
-
-
-class Sessions(ReadScope):
-    """Whose sessions."""
-
-    across: Literal["tenant"] | None = None
-    as_of: Time | None = None
-
-
-class Turns(ReadScope):
-    """Which session's turns."""
-
-    session_id: str
-    as_of: Time | None = None
-    last: int | None = None
-    before: int | None = None
-
-
-class ReviewOptions(ReadScope):
-    """How a review looks: ``refresh`` asks the public source again."""
-
-    refresh: bool = False
-
-
-def _object(text: str) -> Any:
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        raise InputError("filters must be an object in JSON", field="filters") from error
-    except RecursionError as error:
-        raise InputError(f"filters is nested more than {MAX_DEPTH} levels deep", field="filters") from error
-    return plain(given, field="filters")  # as deep as a body may be
+    content: str
+    status: str = "active"

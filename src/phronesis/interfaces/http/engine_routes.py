@@ -10,15 +10,16 @@ from fastapi import APIRouter, Body, Form, Query, Request, Response, UploadFile
 from phronesis.core import reports
 from phronesis.core.api_keys import Role
 from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.results import EditResult
+from phronesis.core.results import ClaimIndexResult, EditResult, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
-from phronesis.errors import InputError
+from phronesis.errors import InputError, Violation
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import (
     L1,
     PATTERN,
     PRINCIPLE,
     Aggregation,
+    Episode,
     EventSource,
     FeedbackResult,
     ForgetResult,
@@ -30,6 +31,7 @@ from phronesis.experience.laws.records import (
 from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import (
+    ClaimsToCheck,
     FeedbackBody,
     Forgetting,
     Grouping,
@@ -39,20 +41,26 @@ from phronesis.interfaces.http.bodies import (
     NewResource,
     NewRun,
     Owner,
-    Page,
     PlanRequest,
     Question,
-    ReadScope,
-    ReviewOptions,
     RunWord,
+)
+from phronesis.interfaces.http.dependencies import RUN, Administering, Reading, Writing, Written
+from phronesis.interfaces.http.openapi import answer, gives, page_response
+from phronesis.interfaces.http.queries import (
+    ClaimQuery,
+    EpisodeQuery,
+    ItemQuery,
+    Page,
+    ReadScope,
+    ReasoningQuery,
+    ReviewOptions,
     SourceQuery,
 )
-from phronesis.interfaces.http.dependencies import RUN, Reading, Writing, Written
-from phronesis.interfaces.http.openapi import answer, gives, page_response
 from phronesis.interfaces.uploads import stored_name
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
-from phronesis.resources.laws.records import IngestedResource
+from phronesis.resources.laws.records import IngestedResource, Resource
 
 experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
 
@@ -87,6 +95,12 @@ def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()
 def source(caller: Reading, asked: Annotated[SourceQuery, Query()]) -> Response:
     """Return what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
     return answer(caller.memory.resources.get_source(**asked.given()))
+
+
+@experience_router.get("/experiences/episode", responses=gives(Episode, 404))
+def episode(caller: Reading, asked: Annotated[EpisodeQuery, Query()]) -> Response:
+    """Return the attempts of an episode in order."""
+    return answer(caller.memory.resources.get_episode(**asked.given()))
 
 
 @experience_router.get("/patterns", responses=gives(reports.Page[Pattern]))
@@ -145,6 +159,30 @@ run_router = APIRouter(prefix=PREFIX, tags=["runs"])
 def add_reasoning(caller: Writing, body: NewReasoning, how: Written) -> Response:
     """Store a block of claims that keeps the rules; one that does not is refused with every mistake."""
     return answer(caller.memory.reasoning.add(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+
+
+@run_router.get("/reasoning", responses=gives(SearchResult))
+def search_claims(caller: Reading, asked: Annotated[ClaimQuery, Query()]) -> Response:
+    """Search reasoning items by their claims; with ``run_id``, note that the run saw them."""
+    return answer(caller.memory.mem_search(**asked.given()))
+
+
+@run_router.post("/reasoning/check", responses=gives(list[Violation], 415))
+def check_claims(caller: Reading, body: ClaimsToCheck) -> Response:
+    """Return every rule that a block of claims breaks; nothing is stored."""
+    return answer(caller.memory.reasoning.check(**body.given()))
+
+
+@run_router.post("/reasoning/index", responses=gives(ClaimIndexResult, 502))
+def rebuild_index(caller: Administering) -> Response:
+    """Rebuild the search documents of the reasoning items; an admin's key."""
+    return answer(caller.memory.reasoning.rebuild_index())
+
+
+@run_router.get("/reasoning/{id}", responses=gives(ReasoningItem, 404))
+def reasoning(caller: Reading, id: str, whose: Annotated[ReasoningQuery, Query()]) -> Response:  # noqa: A002
+    """Return a reasoning item; with ``run_id``, note that the run saw it."""
+    return answer(caller.memory.reasoning.get(id, **whose.given()))
 
 
 @run_router.post("/runs", status_code=HTTPStatus.CREATED, responses=gives(dict[str, str], 409, 415, status=201))
@@ -226,6 +264,12 @@ def upload_resource(
         kept = Path(folder, stored_name(name))
         kept.write_bytes(file.file.read())
         return answer(caller.memory.resources.ingest(path=kept, **given, **how.by(caller)), HTTPStatus.CREATED)
+
+
+@resource_router.get("/resources/{id}", responses=gives(Resource, 404))
+def resource(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+    """Return a document with its versions, and its sections in reading order."""
+    return answer(caller.memory.resources.get(id, **then.given()))
 
 
 @resource_router.post("/plan", responses=gives(RetrievalPlan, 415, 502))

@@ -11,6 +11,7 @@ from phronesis.core.api_keys import Role
 from phronesis.core.context import ContextPackage
 from phronesis.core.entity_records import EntityRecord
 from phronesis.core.items import Item
+from phronesis.core.previews import Preview
 from phronesis.core.reports import Page
 from phronesis.core.results import (
     AddResult,
@@ -30,20 +31,14 @@ from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import (
     Change,
     ContextRequest,
-    EntityQuery,
-    Listing,
     Merging,
     NewMemory,
     NewTurn,
-    PointInTime,
+    Previewing,
     ReasonBody,
     Reflecting,
-    Removal,
-    Sessions,
     Splitting,
     TraitChange,
-    TraitsQuery,
-    Turns,
     Undo,
 )
 from phronesis.interfaces.http.dependencies import (
@@ -58,7 +53,22 @@ from phronesis.interfaces.http.dependencies import (
     version_of,
 )
 from phronesis.interfaces.http.openapi import answer, gives, page_response
-from phronesis.traits.laws.records import ReflectionCycle, Trait
+from phronesis.interfaces.http.queries import (
+    AttributeQuery,
+    DueQuery,
+    EntityQuery,
+    ItemQuery,
+    Latest,
+    Listing,
+    OwnAsOf,
+    OwnQuery,
+    OwnRemoval,
+    Removal,
+    Sessions,
+    TraitsQuery,
+    Turns,
+)
+from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence
 from phronesis.traits.laws.strength import TRAIT, ReflectionTrigger
 from phronesis.wire import RECORD_OF_KIND
 
@@ -122,8 +132,26 @@ def list_memories(request: Request, caller: Reading, wanted: Annotated[Listing, 
     return page_response(request, caller.memory.get_all(**given))
 
 
+@memory_router.delete("/memories", responses=gives(EditResult, 404, 409))
+def delete_all(caller: Writing, whose: Annotated[AttributeQuery, Query()], how: Written) -> Response:
+    """Archive every memory of a user, or of a namespace, that has the attributes."""
+    return edited(caller.memory.items.delete_all(**whose.given(), **how.by(caller)))
+
+
+@memory_router.get("/due", responses=gives(list[Item]))
+def due(caller: Reading, wanted: Annotated[DueQuery, Query()]) -> Response:
+    """List the open tasks and intentions that are due, the most urgent first."""
+    return answer(caller.memory.items.due(**wanted.given()))
+
+
+@memory_router.post("/preview", responses=gives(Preview, 415))
+def preview(caller: Reading, body: Previewing) -> Response:
+    """Say what would be remembered of messages, what would end and what be refused; nothing is stored."""
+    return answer(caller.memory.items.preview(**body.given()))
+
+
 @memory_router.get("/memories/{id}", responses=gives(ANY_ITEM, 404, headers=_TAGGED))
-def get(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> Response:  # noqa: A002 - the contract's name
+def get(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002 - the contract's name
     """Return a memory as the record of its kind, whatever its status."""
     item = caller.memory.get(id, **then.given())
     return answer(item, headers=etag(item.version))
@@ -150,8 +178,9 @@ def remove(
         caller.needs(Role.ADMIN)
     given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
     if way.erase:
-        return answer(caller.memory.erase(id=id, **given))
-    return edited(caller.memory.delete(id, **given, idempotency_key=key, wait=way.wait))
+        item = caller.memory.get(id, user_id=way.user_id)
+        return answer(caller.memory.erase(id=item.id, **given))
+    return edited(caller.memory.delete(id, user_id=way.user_id, **given, idempotency_key=key, wait=way.wait))
 
 
 @memory_router.post("/memories/{id}/{edit}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
@@ -171,13 +200,13 @@ def edit(
 
 
 @memory_router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
-def history(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> Response:  # noqa: A002
+def history(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
     """Return a memory's changes, oldest first; each can be rolled back."""
     return answer(caller.memory.history(id, **then.given()))
 
 
 @memory_router.get("/memories/{id}/explain", responses=gives(Explanation, 404))
-def explain(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> Response:  # noqa: A002
+def explain(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
     """Return why a memory is held: entry, source, quotation, evidence, edges, history."""
     return answer(caller.memory.explain(id, **then.given()))
 
@@ -185,7 +214,7 @@ def explain(caller: Reading, id: str, then: Annotated[PointInTime, Query()]) -> 
 @memory_router.post("/rollback", responses=gives(EditResult, 404, 409, 415))
 def rollback(caller: Writing, body: Undo, how: Written) -> Response:
     """Take back one delta, or all that an entry changed."""
-    return answer(caller.memory.rollback(body.id, cascade=body.cascade, **how.by(caller)))
+    return answer(caller.memory.rollback(**body.given(), **how.by(caller)))
 
 
 def edited(result: EditResult) -> Response:
@@ -206,9 +235,9 @@ def entities(caller: Reading, wanted: Annotated[EntityQuery, Query()]) -> Respon
 
 
 @entity_router.get("/entities/{id}", responses=gives(EntityRecord, 404))
-def entity(caller: Reading, id: str) -> Response:  # noqa: A002 - the contract's name
+def entity(caller: Reading, id: str, whose: Annotated[OwnQuery, Query()]) -> Response:  # noqa: A002
     """Return an entity with what is known of it, when and by whom it was said."""
-    return answer(caller.memory.entities.get(id))
+    return answer(caller.memory.entities.get(id, **whose.given()))
 
 
 @entity_router.post("/entities/merge", responses=gives(EditResult, 404, 409, 415))
@@ -253,7 +282,7 @@ def correct_trait(
 ) -> Response:
     """Correct a trait: the user's own word."""
     _check_trait(caller, user_id, trait_id)
-    given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
+    given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match), "user_id": user_id}
     return edited(caller.memory.traits.correct(trait_id, **given))
 
 
@@ -262,6 +291,39 @@ def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written, *, 
     """Say that a trait is wrong: it ends, and keeps its history."""
     _check_trait(caller, user_id, trait_id)
     return edited(caller.memory.traits.delete(trait_id, expected_version=version_of(if_match), **how.by(caller)))
+
+
+@user_router.get(USER + "/reflections", responses=gives(list[ReflectionCycle], 404))
+def reflections(caller: Reading, user_id: str, wanted: Annotated[Latest, Query()]) -> Response:
+    """Return the reflections on a user, newest first."""
+    return answer(caller.memory.traits.reflections(user_id, **wanted.given()))
+
+
+@user_router.get("/traits/{id}/evidence", responses=gives(list[TraitEvidence], 404))
+def evidence(caller: Reading, id: str, whose: Annotated[OwnAsOf, Query()]) -> Response:  # noqa: A002
+    """Return the memories for and against a trait, oldest first."""
+    return answer(caller.memory.traits.evidence(id, **whose.given()))
+
+
+@user_router.patch("/traits/{id}", responses=gives(EditResult, 404, 409, 412, 415))
+def correct(caller: Writing, id: str, body: TraitChange, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
+    """Correct a trait."""
+    given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
+    return edited(caller.memory.traits.correct(id, **given))
+
+
+@user_router.delete("/traits/{id}", responses=gives(EditResult, 404, 409, 412))
+def delete_trait(
+    caller: Writing,
+    id: str,  # noqa: A002 - the contract's name
+    whose: Annotated[OwnRemoval, Query()],
+    how: Written,
+    *,
+    if_match: Match = None,
+) -> Response:
+    """Say that a trait is wrong: it ends, and keeps its history."""
+    given = {**whose.given(), **how.by(caller), "expected_version": version_of(if_match)}
+    return edited(caller.memory.traits.delete(id, **given))
 
 
 @user_router.delete(USER, responses=gives(ErasureCertificate, 404, 409))

@@ -70,7 +70,13 @@ class Write(Arguments):
     wait: bool = Field(True, description="False: return once durable.")
 
 
-class MemoryReference(Arguments):
+class OwnerOfId(Arguments):
+    """Whose the memory is that an id names; another user's is not found."""
+
+    user_id: Id | None = Field(None, description="Whose it is.")
+
+
+class MemoryReference(OwnerOfId):
     """One memory."""
 
     id: ItemId
@@ -123,6 +129,13 @@ class TurnEvents(BaseModel):
     tool_calls: list[ToolCall] | None = None
     refs: list[Ref] | None = None
     session_metadata: dict[str, Any] | None = None
+
+
+def _turn_of(given: Any) -> Any:
+    """Return the turn of messages that are given alone; JSON in a string is left for its parser."""
+    if isinstance(given, str) and not given.lstrip().startswith(("{", "[")):
+        return {"messages": [{"content": given}]}
+    return {"messages": given} if isinstance(given, list) else given
 
 
 class AddMemory(ScopeArguments, Write):
@@ -212,7 +225,7 @@ class MemoryHistory(MemoryReference, PointInTime):
     """``Memory.history``."""
 
 
-class RollbackMemory(Write):
+class RollbackMemory(OwnerOfId, Write):
     """``Memory.rollback``."""
 
     id: str = Field(description="A delta_id of memory_history, or the entry_id that a write gave.")
@@ -236,7 +249,9 @@ class CommitTurn(Owner, Write):
     """``Memory.commit_turn``."""
 
     session_id: Id = Field(description="The conversation.")
-    turn_events: TurnEvents = Field(description="Messages, tool calls, references.")
+    turn_events: Annotated[TurnEvents, BeforeValidator(_turn_of)] = Field(
+        description="A turn, or the list of its messages."
+    )
     agent_id: Id | None = None
     context_id: Id | None = Field(None, description="Of the context it was answered with.")
 
@@ -279,7 +294,7 @@ class QueryExperience(Owner, PointInTime):
     explain: bool = Field(False, description="Add shares of scores.")
 
 
-class GiveFeedback(Write):
+class GiveFeedback(OwnerOfId, Write):
     """``Memory.feedback``."""
 
     target_id: ItemId

@@ -108,14 +108,14 @@ def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
     @told
     def item(id: str) -> Document:  # noqa: A002 - the name in the address
         return Document(
-            reception.caller().memory.explain(id),
+            reception.caller().memory.explain(id, user_id=options.user_id),
             f"memory://items/{_name(id)}/history lists every change; HTTP and Python give all of it",
         )
 
     @template("items/{id}/history{?offset}", "A memory's history", "Every change of a memory, oldest first.")
     @told
     def item_history(id: str, offset: str = "0") -> Document:  # noqa: A002 - the name in the address
-        changes = reception.caller().memory.history(id)
+        changes = reception.caller().memory.history(id, user_id=options.user_id)
         return Document(changes, f"memory://items/{_name(id)}/history?offset=", offset)
 
     @template("users/{user_id}/traits{?offset}", "A user's traits", "What was inferred about a user, the surest first.")

@@ -63,7 +63,7 @@ def forget(caller: "Caller", given: dict[str, Any]) -> ArchivedMemories:
         ids.append(caller.memory.get(external_id=name, **owner).id)
     if not ids and not query:
         raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
-    named = {item.id: item for item in map(caller.memory.get, ids)}
+    named = {item.id: item for item in (caller.memory.get(one, user_id=owner.get("user_id")) for one in ids)}
     items, abstained = ([*named.values()], False) if ids else _find_own(caller, str(query), owner)
     if not abstained:
         browser, tenant = caller.memory.admin.components.browser, caller.memory.admin.tenant
@@ -151,8 +151,8 @@ def _write(verb: str) -> Call:
 
 
 def _get(caller: Caller, given: dict[str, Any]) -> "Item":
-    if "id" in given:  # an id needs no owner, but the server may have a default one
-        given = {name: value for name, value in given.items() if name not in {"user_id", "namespace"}}
+    if "id" in given:  # an id needs no namespace, but the server may have a default one
+        given = {name: value for name, value in given.items() if name != "namespace"}
     return caller.memory.get(**given)
 
 

@@ -1,0 +1,34 @@
+"""An assistant that remembers, with asyncio: compose the context, answer, commit the turn.
+
+Run it with ``python examples/async_memory.py sqlite:///assistant.db``.
+"""
+
+import asyncio
+import sys
+
+from phronesis import AsyncMemory
+
+SAID = ("I live in Oslo and I am allergic to peanuts.", "I moved to Bergen.", "Where do I live?")
+
+
+def answer(context: str) -> str:
+    """Stand in for a language model: replace it by a call of yours, with ``context`` as its prompt."""
+    return "Understood." if context else ""
+
+
+async def main(url: str) -> None:
+    """Hold a short conversation and look at what was learned from it."""
+    async with AsyncMemory.open(url) as memory:
+        for said in SAID:
+            context = await memory.compose_context("monday", said, user_id="ann", token_budget=800)
+            messages = [{"role": "user", "content": said}, {"role": "assistant", "content": answer(str(context))}]
+            done = await memory.commit_turn("monday", messages, user_id="ann", context_id=context.context_id)
+            print(done.stored)
+        print(await memory.search("Where do I live?", user_id="ann"))
+        print((await memory.items.preview("I moved to Tromsø.", user_id="ann")).proposals)
+        for event in await memory.history(done.stored[0].id, user_id="ann"):
+            print(event)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,33 @@
+"""An assistant that remembers, with a server: compose the context, answer, commit the turn.
+
+Start a server with ``phronesis serve``, and run it with ``python examples/client.py http://127.0.0.1:8765``.
+"""
+
+import sys
+
+from phronesis import Client
+
+SAID = ("I live in Oslo and I am allergic to peanuts.", "I moved to Bergen.", "Where do I live?")
+
+
+def answer(context: str) -> str:
+    """Stand in for a language model: replace it by a call of yours, with ``context`` as its prompt."""
+    return "Understood." if context else ""
+
+
+def main(url: str) -> None:
+    """Hold a short conversation and look at what was learned from it."""
+    with Client(url) as memory:
+        for said in SAID:
+            context = memory.compose_context("monday", said, user_id="ann", token_budget=800)
+            messages = [{"role": "user", "content": said}, {"role": "assistant", "content": answer(str(context))}]
+            done = memory.commit_turn("monday", messages, user_id="ann", context_id=context.context_id)
+            print(done.stored)
+        print(memory.search("Where do I live?", user_id="ann"))
+        print(memory.items.preview("I moved to Tromsø.", user_id="ann").proposals)
+        for event in memory.history(done.stored[0].id, user_id="ann"):
+            print(event)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
