@@ -1,5 +1,5 @@
-// The graph of experience: columns from principles to events, a click for what a node is joined to, and the same nodes
-// as a list for the keyboard. What is drawn comes from the page and from /experience/graph, nothing from elsewhere.
+// A graph in columns by kind, a click for what a node is joined to, a field that finds nodes by their words, and the same
+// nodes as a table for the keyboard. What is drawn comes from the page and from the address in data-more.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -7,7 +7,10 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!place) return;
   const { colour, data } = window.phronesis;
   const said = data("said");
-  const LAYERS = ["principle", "pattern", "l1", "artifact"];
+  const LAYERS = Object.keys(said.names);
+  const COLOURS = { artifact: "quiet", user: "main", person: "pattern", organisation: "principle", place: "l1", project: "good",
+    thing: "warn", unknown: "quiet" };
+  const SIZES = { principle: 30, user: 30, pattern: 24, artifact: 12 };
   const HAN = /[\u3400-\u9fff]/; // written without spaces: a line may end anywhere
   const shortened = (text) => (text.length > 54 ? `${text.slice(0, 53)}…` : text);
   const nodes = new Map();
@@ -16,10 +19,10 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const style = () => [
     { selector: "node", style: {
-      "background-color": (node) => colour(node.data("kind") === "artifact" ? "quiet" : node.data("kind")),
+      "background-color": (node) => colour(COLOURS[node.data("kind")] ?? node.data("kind")),
       shape: (node) => (node.data("kind") === "artifact" ? "round-rectangle" : "ellipse"),
-      width: (node) => ({ principle: 30, pattern: 24, l1: 16, artifact: 12 })[node.data("kind")],
-      height: (node) => ({ principle: 30, pattern: 24, l1: 16, artifact: 12 })[node.data("kind")],
+      width: (node) => SIZES[node.data("kind")] ?? 16,
+      height: (node) => SIZES[node.data("kind")] ?? 16,
       "border-width": 3,
       "border-color": (node) => colour({ success: "good", failure: "bad" }[node.data("tone")] ?? "line"),
       label: (node) => shortened(node.data("label")), color: colour("text"), "font-size": 12, "font-family": "system-ui, sans-serif",
@@ -33,10 +36,15 @@ document.addEventListener("DOMContentLoaded", () => {
       width: 1.6, "line-color": colour("quiet"), opacity: 0.55, "curve-style": "bezier", "target-arrow-shape": "triangle",
       "target-arrow-color": colour("quiet"), "arrow-scale": 0.8,
     } },
+    { selector: "edge[label != '']", style: {
+      label: "data(label)", "font-size": 11, color: colour("quiet"), "text-background-color": colour("card"),
+      "text-background-opacity": 0.9, "text-background-padding": "2px", opacity: 0.9, "min-zoomed-font-size": 6,
+    } },
     { selector: 'edge[relation = "contradicts"]', style: {
       "line-color": colour("bad"), "target-arrow-color": colour("bad"), "line-style": "dashed", opacity: 0.9,
     } },
     { selector: 'edge[relation = "refines"]', style: { "line-style": "dotted" } },
+    { selector: ".dim", style: { opacity: 0.12 } },
   ];
 
   const take = (walked) => {
@@ -88,6 +96,9 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     const at = places();
     cy.nodes().forEach((node) => node.position(at.get(node.id())));
+    if (!place.dataset.more) { // not in layers: from the columns on, what is joined moves together
+      cy.layout({ name: "cose", animate: false, randomize: false, idealEdgeLength: 130, nodeRepulsion: 60000, padding: 24 }).run();
+    }
     fit();
     list();
   };
@@ -97,30 +108,53 @@ document.addEventListener("DOMContentLoaded", () => {
     made.append(...inner);
     return made;
   };
+  // A row for each node: a button that shows what it is joined to, a link to its page, and the nodes that are joined to it.
   const list = () => {
     const focused = document.activeElement?.dataset?.node;
-    const shown = LAYERS.filter((kind) => [...nodes.values()].some((node) => node.kind === kind)).flatMap((kind) => {
-      const rows = [...nodes.values()].filter((node) => node.kind === kind).map((node) => {
-        const button = element("button", { type: "button", textContent: node.label, title: said.around });
-        button.dataset.node = node.id;
-        button.addEventListener("click", () => expand(node.id));
-        const tone = said[node.tone] ? [element("span", { className: `badge label-${node.tone}`, textContent: said[node.tone] })] : [];
-        const open = element("a", { href: node.address, textContent: said.open, ariaLabel: `${said.open}: ${node.label}` });
-        return element("li", {}, node.address ? button : node.label, ...tone, ...(node.address ? [open] : []));
-      });
-      return [element("h3", { className: `kind-${kind}`, textContent: said[kind] }), element("ul", { className: "nodes" }, ...rows)];
+    const joined = new Map([...nodes.keys()].map((id) => [id, new Set()]));
+    for (const { source, target } of links.values()) {
+      joined.get(source)?.add(nodes.get(target)?.label);
+      joined.get(target)?.add(nodes.get(source)?.label);
+    }
+    const rows = LAYERS.flatMap((kind) => [...nodes.values()].filter((node) => node.kind === kind)).map((node) => {
+      const button = element("button", { type: "button", textContent: node.label, title: said.around });
+      button.dataset.node = node.id;
+      button.addEventListener("click", () => expand(node.id));
+      const open = element("a", { href: node.address, textContent: said.open, ariaLabel: `${said.open}: ${node.label}` });
+      const tone = said[node.tone] ? [" ", element("span", { className: `badge label-${node.tone}`, textContent: said[node.tone] })] : [];
+      const beside = [...joined.get(node.id)].filter(Boolean);
+      const rest = beside.length > 3 ? ` ${said.more.replace("#", beside.length - 3)}` : "";
+      return element("tr", {},
+        element("th", { scope: "row" }, ...(node.address ? [button, " ", open] : [node.label])),
+        element("td", {}, said.names[node.kind], ...tone), element("td", { textContent: node.at }),
+        element("td", { textContent: beside.slice(0, 3).map(shortened).join("; ") + rest }));
     });
-    document.getElementById("nodes").replaceChildren(...shown);
+    document.getElementById("nodes").replaceChildren(...rows);
+    document.getElementById("count").textContent = nodes.size;
     if (focused) document.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus();
+    find();
   };
+
+  const finder = document.getElementById("find-node");
+  const find = () => {
+    const wanted = finder.value.trim().toLowerCase();
+    const missed = (text) => wanted !== "" && !text.toLowerCase().includes(wanted);
+    for (const row of document.querySelectorAll("#nodes tr")) row.hidden = missed(row.cells[0].textContent);
+    cy.nodes().forEach((node) => node.toggleClass("dim", missed(node.data("label"))));
+  };
+  finder.addEventListener("input", find);
 
   const expand = async (id) => {
     const node = nodes.get(id);
     cy.elements().unselect();
     cy.getElementById(id).select();
     if (!node?.address) return;
-    const query = new URLSearchParams({ id, ...(place.dataset.artifacts ? { artifacts: "1" } : {}) });
-    const answer = await fetch(`/experience/graph?${query}`, { headers: { accept: "application/json" } });
+    if (!place.dataset.more) {
+      around(id);
+      return;
+    }
+    const query = new URLSearchParams({ id });
+    const answer = await fetch(`${place.dataset.more}&${query}`, { headers: { accept: "application/json" } });
     if (!answer.ok || !answer.headers.get("content-type")?.includes("json")) {
       window.location.assign(node.address); // its page says what is wrong
       return;
@@ -130,6 +164,14 @@ document.addEventListener("DOMContentLoaded", () => {
     draw();
     const left = walked.left_out[id] ? ` ${said.left.replace("#", walked.left_out[id])}` : "";
     told.textContent = `${node.label}: ${added ? said.new.replace("#", added) : said.none}${left}`;
+  };
+
+  // All of a graph without further parts is there: show a node with what it is joined to, and fade the others.
+  const around = (id) => {
+    const near = cy.getElementById(id).closedNeighborhood();
+    cy.elements().addClass("dim");
+    near.removeClass("dim");
+    told.textContent = `${nodes.get(id).label}: ${near.nodes().map((one) => one.data("label")).filter((one) => one !== nodes.get(id).label).join("; ")}`;
   };
 
   take(data("walked"));
