@@ -1,5 +1,6 @@
 """Entities: who is spoken of, what is known of them, and which names are one."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -58,3 +59,22 @@ def test_what_is_of_another_is_split_off(open_tab: Callable[..., Visit], told: t
     page.get_by_role("button", name="Split off what is chosen").click()
     expect(known.get_by_role("listitem")).to_have_count(1)
     assert [one.name for one in store.entities.list("ray", user_id="max")] == ["Tom Ray"]
+
+
+def test_the_graph_joins_entities_by_what_is_stated(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
+    store, address = told
+    store.add([{"role": "user", "content": "My sister Mia lives in Oslo."}], user_id="ida")
+    tab = open_tab(address=address)
+    page = tab.see("/entities?user=ida")
+    page.get_by_role("link", name="Graph of entities").click()
+    links = page.evaluate("phronesis.data('walked').links.map((link) => link.label)")
+    assert sorted(links) == ["Brother or sister", "Lives in"]
+    expect(page.get_by_role("row", name=re.compile("^Mia open: Mia Person .* (ida; Oslo|Oslo; ida)$"))).to_be_visible()
+    page.get_by_role("button", name="Mia").click()
+    expect(page.get_by_role("status")).to_contain_text("Oslo")
+    tab.shot("entity-graph")
+    page.get_by_label("Kind").select_option("place")
+    page.get_by_role("main").get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator("#nodes tr")).to_have_count(2)
+    page.get_by_role("link", name="open: Oslo").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Oslo")

@@ -54,15 +54,33 @@ document.addEventListener("DOMContentLoaded", () => {
     return nodes.size - before;
   };
 
-  // Each layer is a column; within it, nodes stand by where those stand that they are joined to.
-  const places = () => {
+  const neighbours = () => {
     const joined = new Map([...nodes.keys()].map((id) => [id, []]));
     for (const { source, target } of links.values()) {
       joined.get(source)?.push(target);
       joined.get(target)?.push(source);
     }
-    const columns = LAYERS.map((kind) => [...nodes.values()].filter((node) => node.kind === kind).map((node) => node.id))
-      .filter((column) => column.length);
+    return joined;
+  };
+
+  // A graph of layers has a column for each kind; another one for each number of steps from where it begins.
+  const columnsOf = (joined) => {
+    if (place.dataset.more) return LAYERS.map((kind) => [...nodes.values()].filter((node) => node.kind === kind).map((node) => node.id));
+    const { starts } = data("walked");
+    const fullest = [...joined.keys()].sort((a, b) => joined.get(b).length - joined.get(a).length)[0];
+    const columns = [starts.length ? starts : [fullest]];
+    const seen = new Set(columns[0]);
+    while (columns.at(-1).length) {
+      columns.push([...new Set(columns.at(-1).flatMap((id) => joined.get(id)))].filter((id) => !seen.has(id)));
+      for (const id of columns.at(-1)) seen.add(id);
+    }
+    return [...columns, [...nodes.keys()].filter((id) => !seen.has(id))];
+  };
+
+  // Within a column, nodes stand by where those stand that they are joined to.
+  const places = () => {
+    const joined = neighbours();
+    const columns = columnsOf(joined).filter((column) => column.length);
     const height = Math.max(...columns.map((column) => column.length));
     const at = new Map();
     columns.forEach((column, n) => {
@@ -80,6 +98,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const cy = window.cytoscape({ container: place, style: style(), userZoomingEnabled: false, boxSelectionEnabled: false,
     minZoom: 0.15, maxZoom: 3 });
+  const READABLE = 0.62; // below it, no label can be read
   const fit = () => {
     cy.resize();
     cy.fit(cy.elements(), 24);
@@ -87,6 +106,13 @@ document.addEventListener("DOMContentLoaded", () => {
       cy.zoom(1.25);
       cy.center();
     }
+  };
+  const view = () => {
+    fit();
+    if (cy.zoom() >= READABLE) return;
+    const { x1, y1, y2 } = cy.elements().boundingBox();
+    cy.zoom(READABLE);
+    cy.pan({ x: 24 - x1 * READABLE, y: cy.height() / 2 - ((y1 + y2) / 2) * READABLE });
   };
   const draw = () => {
     for (const node of nodes.values()) if (cy.getElementById(node.id).empty()) cy.add({ group: "nodes", data: node });
@@ -96,10 +122,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     const at = places();
     cy.nodes().forEach((node) => node.position(at.get(node.id())));
-    if (!place.dataset.more) { // not in layers: from the columns on, what is joined moves together
-      cy.layout({ name: "cose", animate: false, randomize: false, idealEdgeLength: 130, nodeRepulsion: 60000, padding: 24 }).run();
-    }
-    fit();
+    view();
     list();
   };
 
@@ -111,18 +134,14 @@ document.addEventListener("DOMContentLoaded", () => {
   // A row for each node: a button that shows what it is joined to, a link to its page, and the nodes that are joined to it.
   const list = () => {
     const focused = document.activeElement?.dataset?.node;
-    const joined = new Map([...nodes.keys()].map((id) => [id, new Set()]));
-    for (const { source, target } of links.values()) {
-      joined.get(source)?.add(nodes.get(target)?.label);
-      joined.get(target)?.add(nodes.get(source)?.label);
-    }
+    const joined = neighbours();
     const rows = LAYERS.flatMap((kind) => [...nodes.values()].filter((node) => node.kind === kind)).map((node) => {
       const button = element("button", { type: "button", textContent: node.label, title: said.around });
       button.dataset.node = node.id;
       button.addEventListener("click", () => expand(node.id));
       const open = element("a", { href: node.address, textContent: said.open, ariaLabel: `${said.open}: ${node.label}` });
       const tone = said[node.tone] ? [" ", element("span", { className: `badge label-${node.tone}`, textContent: said[node.tone] })] : [];
-      const beside = [...joined.get(node.id)].filter(Boolean);
+      const beside = [...new Set(joined.get(node.id))].map((id) => nodes.get(id)?.label).filter(Boolean);
       const rest = beside.length > 3 ? ` ${said.more.replace("#", beside.length - 3)}` : "";
       return element("tr", {},
         element("th", { scope: "row" }, ...(node.address ? [button, " ", open] : [node.label])),
@@ -184,6 +203,6 @@ document.addEventListener("DOMContentLoaded", () => {
       else cy.zoom({ level: cy.zoom() * Number(button.dataset.zoom), renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
     });
   }
-  new ResizeObserver(fit).observe(place);
+  new ResizeObserver(view).observe(place);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(style()));
 });
