@@ -1,6 +1,6 @@
 """Render the sections of documents: Markdown as HTML without foreign content, code and plain text as they are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -41,12 +41,14 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _picture(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: Mapping[str, Any]) -> str:
+def _picture(
+    renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
     words = renderer.renderInlineAsText(tokens[n].children, options, env)
     return f'<span class="badge">{escape(words)}</span>' if words else ""
 
 
-def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: Mapping[str, Any]) -> str:
+def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]) -> str:
     token = tokens[n]
     if str(token.attrs.get("href", "")).lower().startswith(_TARGETS):
         token.attrSet("rel", "noreferrer noopener nofollow external")
@@ -55,6 +57,6 @@ def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any,
     return renderer.renderToken(tokens, n, options, env)
 
 
-def _head(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: Mapping[str, Any]) -> str:
+def _head(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]) -> str:
     tokens[n].tag = f"h{min(6, int(tokens[n].tag[1]) + _HEADING - 1)}"
     return renderer.renderToken(tokens, n, options, env)

@@ -130,9 +130,10 @@ def correct_fact(
     visitor.check(token)
     item = visitor.memory.get(id)
     changed = corrected(item, value.strip(), content.strip(), visitor.words)
-    if not changed:
+    if changed is None:
         return _show_person(item)
-    result = visitor.memory.update(item.id, **changed, expected_version=version, actor=visitor.actor)
+    said, told = changed
+    result = visitor.memory.update(item.id, content=said, value=told, expected_version=version, actor=visitor.actor)
     return _show_person(item, "corrected_fact", result.entry_id)
 
 
@@ -261,7 +262,13 @@ def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) 
     """Return what a trait's page shows in addition; changes are oldest first."""
     moments = moments_of(history)
     sides = _both_sides(visitor, trait.id)
-    return TraitDetails(moments, chart_of(moments, visitor.words), **sides, parents=_parents(visitor, trait))
+    return TraitDetails(
+        moments,
+        chart_of(moments, visitor.words),
+        sides["supporting"],
+        sides["contradicting"],
+        _parents(visitor, trait),
+    )
 
 
 def _both_sides(visitor: Visitor, trait_id: str) -> dict[str, list[TraitEvidence]]:

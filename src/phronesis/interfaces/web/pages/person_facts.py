@@ -102,17 +102,18 @@ def facts_of(memory: Memory, user_id: str) -> list[FactGroup]:
     return group_facts([item for item in found if item.user_id == user_id], user_id)
 
 
-def corrected(item: Item, value: str, content: str, words: Words) -> dict[str, str]:
-    """Return the arguments of ``update`` for what a person changed in a fact's form; empty where nothing is new.
+def corrected(item: Item, value: str, content: str, words: Words) -> tuple[str, str | None] | None:
+    """Return the text and the value of a fact after a person's correction; None where nothing is new.
 
-    A new value takes the place of the old one in the text too, unless the text was changed as well.
+    A new value takes the place of the old one in the text too, unless the text was changed as well. The value is None
+    where only the text is new.
     """
     was = item.value if isinstance(item.value, str) else ""
     if value and value != was:
         if content == item.content:
             content = content.replace(was, value) if was and was in content else f"{key_text(item, words)}: {value}"
-        return {"content": content, "value": value}
-    return {"content": content} if content and content != item.content else {}
+        return content, value
+    return (content, None) if content and content != item.content else None
 
 
 def export_lines(memory: Memory, user_id: str) -> Iterator[dict[str, Any]]:
