@@ -19,7 +19,7 @@ def test_sessions_are_found_by_title_first_words_and_what_was_said(tab: Visit, s
     expect(page.get_by_role("link", name="Where do we stand with pump 2?")).to_be_visible()
     tab.shot("sessions")
     page.get_by_label("Search", exact=True).fill("Pantheon")
-    page.get_by_role("main").get_by_role("button", name="Show").click()
+    page.get_by_role("main").get_by_role("button", name="Apply").click()
     found = page.locator("article")
     expect(found).to_have_count(1)
     expect(found).to_contain_text("A trip to Italy")

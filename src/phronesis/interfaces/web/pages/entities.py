@@ -6,10 +6,11 @@ from fastapi import Form, Response
 
 from phronesis.core.entity_records import ENTITY_KINDS, EntityRecord
 from phronesis.core.relations import normal_name
+from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.pages.graph import MAX_NODES, Graph, Link, Node, shorten
 from phronesis.interfaces.web.pages.person_facts import KINDS, USER, key_text
 from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.routing import back, back_with_notice, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 
 SHOWN: Final = 200
@@ -83,12 +84,12 @@ def named(visitor: Visiting, name: str) -> Response:
 
 
 @router.get(VIEW)
-def entity(visitor: Visiting, id: str, done: str = "", entry: str = "") -> Response:  # noqa: A002 - the query's name
+def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
     """Show what is known of an entity, when and by whom it was said."""
     found = visitor.memory.entities.get(id)
     others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
     others = [one for one in others if (one.user_id, one.id != found.id) == (found.user_id, True)]
-    return page(visitor, "entity.html", entity=found, others=others, done=done, entry=entry)
+    return page(visitor, "entity.html", entity=found, others=others)
 
 
 @router.post("/entities/merge")
@@ -102,7 +103,7 @@ def merge(
     """Make two entities one."""
     visitor.check(token)
     result = visitor.memory.entities.merge([id, other], reason=reason.strip() or None, actor=visitor.actor)
-    return back(VIEW, id=id, done="merged", entry=result.entry_id)
+    return back_with_notice(visitor, address(VIEW, id=id), Notice("merged", (result.entry_id,)))
 
 
 @router.post("/entities/split")
@@ -126,4 +127,4 @@ def split(
         reason=reason.strip() or None,
         actor=visitor.actor,
     )
-    return back(VIEW, id=id, done="split", entry=result.entry_id)
+    return back_with_notice(visitor, address(VIEW, id=id), Notice("split", (result.entry_id,)))

@@ -18,10 +18,11 @@ from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import HistoryEvent
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, NotFound
+from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.pages.person_facts import corrected, export_lines, facts_of, key_text
 from phronesis.interfaces.web.pages.sessions import cards_of
-from phronesis.interfaces.web.rendering import item_address, page
-from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.rendering import address, item_address, page
+from phronesis.interfaces.web.routing import back, back_with_notice, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.interfaces.web.words import Words
 from phronesis.traits.contradictions import FACETS
@@ -65,7 +66,7 @@ def people(visitor: Visiting, q: str = "") -> Response:
 
 
 @router.get(VIEW)
-def person(visitor: Visiting, id: str, done: str = "", entry: str = "") -> Response:  # noqa: A002 - the query's name
+def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
     """Show what is known of a user, what kind of person they are, and what is to be done for them."""
     memory = visitor.memory
     sessions = [one for one in memory.sessions.list(user_id=id) if one.user_id == id]
@@ -83,7 +84,6 @@ def person(visitor: Visiting, id: str, done: str = "", entry: str = "") -> Respo
         related=[one for one in related if one.user_id == id][:RELATED],
         reflections=memory.traits.reflections(id, limit=REFLECTIONS),
         done=done,
-        entry=entry,
     )
 
 
@@ -131,10 +131,10 @@ def correct_fact(
     item = visitor.memory.get(id)
     changed = corrected(item, value.strip(), content.strip(), visitor.words)
     if changed is None:
-        return _show_person(item)
+        return back(VIEW, id=item.user_id)
     said, told = changed
     result = visitor.memory.update(item.id, content=said, value=told, expected_version=version, actor=visitor.actor)
-    return _show_person(item, "corrected_fact", result.entry_id)
+    return _show_person(visitor, item, "corrected_fact", result.entry_id)
 
 
 @router.post("/people/end")
@@ -149,20 +149,7 @@ def end(
     if how not in ENDS:
         raise InputError(f"how: must be one of {', '.join(ENDS)}", field="how")
     item = visitor.memory.get(id)
-    return _show_person(item, how, ENDS[how](visitor, item.id))
-
-
-@router.post("/people/undo")
-def undo(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    entry: Annotated[str, Form()],
-) -> Response:
-    """Take back what was just changed."""
-    visitor.check(token)
-    visitor.memory.rollback(entry, actor=visitor.actor)
-    return back(VIEW, id=id, done="rollback")
+    return _show_person(visitor, item, how, ENDS[how](visitor, item.id))
 
 
 @router.post("/people/erase")
@@ -192,8 +179,8 @@ ENDS: Final[Mapping[str, Callable[[Visitor, str], str]]] = {
 """How a fact or a task ends, by the buttons of a user's page; each returns the entry, which can be rolled back."""
 
 
-def _show_person(item: Item, done: str = "", entry: str = "") -> Response:
-    return back(VIEW, id=item.user_id, done=done, entry=entry)
+def _show_person(visitor: Visitor, item: Item, action: str, entry_id: str) -> Response:
+    return back_with_notice(visitor, address(VIEW, id=item.user_id), Notice(action, (entry_id,)))
 
 
 def by_subtype(traits: list[Trait]) -> dict[str, list[Trait]]:
