@@ -78,7 +78,7 @@ def test_the_graph_is_filtered_and_searched(tab: Visit) -> None:
     page = tab.see("/experience/walk?q=pump+leaks+at+the+shaft+seal")
     expect(rows.filter(has_text="gland nut")).not_to_have_count(0)
     expect(rows.filter(has_text="cache folder")).to_have_count(0)
-    expect(tab.see("/experience/walk?since=2999-01-01").get_by_text("Nothing was found.")).to_be_visible()
+    expect(tab.see("/experience/walk?since=2999-01-01").get_by_text("No results.")).to_be_visible()
 
 
 def test_only_experience_is_walked(tab: Visit, store: Memory) -> None:

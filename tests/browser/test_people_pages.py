@@ -117,7 +117,7 @@ def test_everything_about_a_person_is_exported_then_deleted(
     assert said == set(SAID)
     page.get_by_text("Delete everything about Ana").click()
     page.get_by_label("Type Ana to confirm").fill("Ana")
-    page.get_by_role("button", name="Erase for good").click()
+    page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     expect(page.get_by_text('"clean": true')).to_be_visible()
     assert list(memory.get_all(user_id="Ana")) == []

@@ -185,6 +185,7 @@ def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A
         before=address("/sessions/view", before=shown[0].number, **named) if len(found) > len(shown) else None,
         newest=address("/sessions/view", **named) if before else None,
         summary_at=address("/sessions/summary", **named),
+        contexts=address("/activity", session=id, **visitor.looking.named),
         composer=address("/composer", session=id, **visitor.looking.named),
     )
 
