@@ -78,3 +78,18 @@ def test_the_graph_joins_entities_by_what_is_stated(open_tab: Callable[..., Visi
     expect(page.locator("#nodes tr")).to_have_count(2)
     page.get_by_role("link", name="open: Oslo").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Oslo")
+
+
+def test_all_that_is_known_of_an_entity_is_erased(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
+    store, address = told
+    for text in ("My sister Ana lives in Oslo.", "Ana is allergic to nuts."):
+        store.add([{"role": "user", "content": text}], user_id="joe")
+    page = open_tab(address=address).see("/entities?user=joe")
+    page.get_by_role("link", name="Ana").click()
+    expect(page.get_by_role("region", name="What is known")).to_contain_text("Allergy")
+    page.get_by_text("Delete everything about Ana").click()
+    page.get_by_role("button", name="Erase permanently").click()
+    page.get_by_label("to confirm").fill("2")
+    page.get_by_role("button", name="Erase permanently").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    assert list(store.get_all(user_id="joe")) == []

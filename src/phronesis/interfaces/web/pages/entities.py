@@ -89,7 +89,7 @@ def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's 
     found = visitor.memory.entities.get(id)
     others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
     others = [one for one in others if (one.user_id, one.id != found.id) == (found.user_id, True)]
-    return page(visitor, "entity.html", entity=found, others=others)
+    return page(visitor, "entity.html", entity=found, others=others, key_text=key_text)
 
 
 @router.post("/entities/merge")
