@@ -36,7 +36,7 @@ def fact(key: str | None, value: object = None, content: str = "Said so.", subje
         ("not.allergy", "Not so: Allergy", "并非：过敏"),
         ("badge_number", "badge number", "badge number"),
         ("shoe.size", "shoe: size", "shoe: size"),
-        (None, "Profile", "资料"),
+        (None, "Profile", "个人资料"),
     ],
 )
 def test_a_fact_is_called_by_its_key_in_words(key: str | None, english: str, chinese: str) -> None:
