@@ -160,6 +160,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const missed = (text) => wanted !== "" && !text.toLowerCase().includes(wanted);
     for (const row of document.querySelectorAll("#nodes tr")) row.hidden = missed(row.cells[0].textContent);
     cy.nodes().forEach((node) => node.toggleClass("dim", missed(node.data("label"))));
+    cy.edges().forEach((edge) => edge.toggleClass("dim", edge.connectedNodes(".dim").nonempty()));
   };
   finder.addEventListener("input", find);
 
