@@ -1,5 +1,6 @@
 """Entities: who is spoken of, what is known of them, and which names are one."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -34,11 +35,11 @@ def test_namesakes_are_seen_merged_and_parted_again(open_tab: Callable[..., Visi
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_label("It is the same as").select_option("colleague Anna")
     page.get_by_role("button", name="Merge").click()
-    expect(page.get_by_role("status")).to_contain_text("They are one now.")
+    expect(page.locator("#notices")).to_contain_text("They are one now.")
     expect(known.get_by_role("listitem")).to_have_count(4)  # the alias is known too
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Not the same").click()
-    expect(page.get_by_role("status")).to_contain_text("They are two now.")
+    expect(page.locator("#notices")).to_contain_text("They are two now.")
     page.get_by_role("button", name="Undo").click()
     page = tab.see("/entities?user=eve&q=sister")
     expect(page.get_by_role("row", name="colleague Anna")).to_contain_text("sister Anna")
@@ -58,3 +59,37 @@ def test_what_is_of_another_is_split_off(open_tab: Callable[..., Visit], told: t
     page.get_by_role("button", name="Split off what is chosen").click()
     expect(known.get_by_role("listitem")).to_have_count(1)
     assert [one.name for one in store.entities.list("ray", user_id="max")] == ["Tom Ray"]
+
+
+def test_the_graph_joins_entities_by_what_is_stated(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
+    store, address = told
+    store.add([{"role": "user", "content": "My sister Mia lives in Oslo."}], user_id="ida")
+    tab = open_tab(address=address)
+    page = tab.see("/entities?user=ida")
+    page.get_by_role("link", name="Graph of entities").click()
+    links = page.evaluate("phronesis.data('walked').links.map((link) => link.label)")
+    assert sorted(links) == ["Brother or sister", "Lives in"]
+    expect(page.get_by_role("row", name=re.compile("^Mia open: Mia Person .* (ida; Oslo|Oslo; ida)$"))).to_be_visible()
+    page.get_by_role("button", name="Mia").click()
+    expect(page.get_by_role("status")).to_contain_text("Oslo")
+    tab.shot("entity-graph")
+    page.get_by_label("Kind").select_option("place")
+    page.get_by_role("main").get_by_role("button", name="Apply", exact=True).click()
+    expect(page.locator("#nodes tr")).to_have_count(2)
+    page.get_by_role("link", name="open: Oslo").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Oslo")
+
+
+def test_all_that_is_known_of_an_entity_is_erased(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
+    store, address = told
+    for text in ("My sister Ana lives in Oslo.", "Ana is allergic to nuts."):
+        store.add([{"role": "user", "content": text}], user_id="joe")
+    page = open_tab(address=address).see("/entities?user=joe")
+    page.get_by_role("link", name="Ana").click()
+    expect(page.get_by_role("region", name="What is known")).to_contain_text("Allergy")
+    page.get_by_text("Delete everything about Ana").click()
+    page.get_by_role("button", name="Erase permanently").click()
+    page.get_by_label("to confirm").fill("2")
+    page.get_by_role("button", name="Erase permanently").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    assert list(store.get_all(user_id="joe")) == []

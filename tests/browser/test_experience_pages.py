@@ -31,7 +31,7 @@ def test_the_graph_is_walked_by_click_and_by_keyboard(tab: Visit, store: Memory)
     page = tab.see(f"/memories/{pattern.id}")
     page.get_by_role("link", name="In the graph").click()
     nodes = page.get_by_role("region", name="Nodes")
-    expect(nodes.get_by_role("heading", name="attempts")).to_be_visible()
+    expect(nodes.get_by_role("row", name=re.compile("attempt failure")).first).to_be_visible()
     buttons = nodes.locator("#nodes button")
     expect(buttons).to_have_count(5)  # a principle, its pattern, three attempts
     buttons.first.focus()
@@ -51,11 +51,34 @@ def test_the_whole_graph_has_conflicts_and_artifacts(tab: Visit) -> None:
     assert {"supports", "member_of", "contradicts"} <= set(relations)
     tab.shot("graph")
     page.get_by_role("button", name="Closer").click()
-    page.get_by_role("button", name="Show artifacts").click()
+    page.get_by_role("checkbox", name="artifacts").check()
+    page.get_by_role("main").get_by_role("button", name="Apply", exact=True).click()
     attempt = page.get_by_role("button", name=re.compile("cache folder and rebuilt, attempt 1$"))
     attempt.last.click()
     expect(page.get_by_role("region", name="Nodes")).to_contain_text("src/app.py")
     tab.shot("graph-artifacts")
+
+
+def test_the_graph_is_filtered_and_searched(tab: Visit) -> None:
+    page = tab.see("/experience/walk")
+    rows = page.locator("#nodes tr")
+    expect(rows.filter(has_text="success")).not_to_have_count(0)
+    page.get_by_label("Outcome").select_option("failure")
+    page.get_by_role("checkbox", name="principles").uncheck()
+    page.get_by_role("main").get_by_role("button", name="Apply", exact=True).click()
+    expect(rows.filter(has_text="failure")).not_to_have_count(0)
+    expect(rows.filter(has_text="success")).to_have_count(0)
+    expect(rows.filter(has_text="principle")).to_have_count(0)
+    kinds = page.evaluate("phronesis.data('walked').nodes.map((node) => node.kind)")
+    assert set(kinds) == {"pattern", "l1"}
+    page.get_by_label("Find a node").fill("gland nut")
+    expect(rows.filter(has_text="under load").first).to_be_hidden()
+    expect(rows.filter(has_text="gland nut").first).to_be_visible()
+    tab.shot("graph-filtered")
+    page = tab.see("/experience/walk?q=pump+leaks+at+the+shaft+seal")
+    expect(rows.filter(has_text="gland nut")).not_to_have_count(0)
+    expect(rows.filter(has_text="cache folder")).to_have_count(0)
+    expect(tab.see("/experience/walk?since=2999-01-01").get_by_text("No results.")).to_be_visible()
 
 
 def test_only_experience_is_walked(tab: Visit, store: Memory) -> None:

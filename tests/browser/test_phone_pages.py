@@ -33,6 +33,8 @@ def fits(phone: Visit, name: str) -> None:
         ("person", f"/people/view?id={RUNNER}", ("button", "立即反思")),
         ("quarantine", "/quarantine", ("button", "放行")),
         ("run", f"/runs/view?id=run-acid&namespace={LAB}", ("img", "Benzoic Acid 的结构")),
+        ("sessions", "/sessions?q=密封圈", ("link", "二号泵用什么密封圈？")),
+        ("entity-graph", "/entities/graph?user=王芳", ("img", "图谱")),
         ("session", "/sessions/view?id=pump-2/week&user=ann", ("region", "会话摘要")),
     ],
 )

@@ -30,6 +30,28 @@ def test_a_document_is_read_and_its_versions_compared(tab: Visit) -> None:
     expect(page.get_by_text("This is version 1 of 2.")).to_be_visible()
 
 
+def test_a_citation_opens_its_section_rendered_and_highlighted(tab: Visit, store: Memory) -> None:
+    text = "# Guide\n\n## Setup\n\nRun it **twice**.\n\n![chart](https://evil.example/x.png)\n\n## Use\n\nPress it.\n"
+    document = store.resources.ingest(text, uri="guide.md", user_id="reader").document
+    assert document is not None
+    setup, use = store.resources.get(document.id).sections
+    page = tab.see(f"/memories/{setup.id}")
+    page.get_by_role("link", name="Read in the document").click()
+    section = page.locator("section.section:target")
+    expect(section.get_by_role("heading", name="Setup")).to_be_visible()
+    expect(section.locator("strong")).to_have_text("twice")
+    expect(section.locator("img")).to_have_count(0)
+    colours = [
+        page.locator(f"#s-{one.id}").evaluate("e => getComputedStyle(e).backgroundColor") for one in (setup, use)
+    ]
+    assert colours[0] != colours[1]
+    tab.shot("document-section")
+    store.resources.ingest(text.replace("twice", "once"), uri="guide.md", user_id="reader")
+    page = tab.see(f"/resources/section?id={setup.id}")
+    expect(page.locator("section.section:target")).to_contain_text("twice")
+    expect(page.get_by_text("This is version 1 of 2.")).to_be_visible()
+
+
 def test_a_text_is_taken_in_and_erased(tab: Visit, store: Memory) -> None:
     page = tab.see("/resources?user=docs")
     page.get_by_text("Take in a document").click()

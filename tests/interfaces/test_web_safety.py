@@ -30,7 +30,11 @@ PAGES = (
     "/memories/new",
     "/sessions",
     "/composer",
+    "/people",
+    "/people/view?id=lin",
     "/entities",
+    "/entities/graph",
+    "/experience/walk",
     "/resources",
     "/quarantine",
     "/jobs",
@@ -74,6 +78,7 @@ class Site:
             "entry": item,
             "fraction": "0.5",
             "context": "work",
+            "how": "wrong",
         }
         return form if token is None else {**form, "token": token}
 
@@ -182,8 +187,12 @@ def test_hostile_words_are_shown_as_words(site: Site) -> None:
         "/sessions",
         "/sessions/view?id=s<1>&user=lin",
         f"/resources/view?id={site.ids['document']}",
+        "/sessions?q=hello",
+        "/people/view?id=lin",
         "/entities?user=lin",
+        "/entities/graph?user=lin",
         f"/entities/view?id={site.ids['entity']}",
+        "/experience/walk",
         f"/memories/{site.ids['event']}",
         f"/memories/{site.ids['noted']}",
         "/memories?q=%3Cscript%3E",
@@ -291,3 +300,14 @@ def test_a_file_of_any_name_is_taken_in(site: Site, name: str) -> None:
     form = {"token": site.token, "user": "", "namespace": "", "uri": "", "title": ""}
     taken = site.browser.post("/resources", data=form, files={"file": (name, b"# Boats\n\nOak and tar.")})
     assert taken.status_code == 303, taken.text
+
+
+def test_forms_say_what_is_wrong_with_them(site: Site) -> None:
+    """Nobody is erased by a name that was not typed, and a wrong day or end is refused with the field's name."""
+    wrong = (({"typed": "Lin"}, "/people/erase", "typed"), ({"how": "maybe"}, "/people/end", "how"))
+    for given, path, field in wrong:
+        answer = site.browser.post(path, data={"id": "lin", "token": site.token, **given})
+        assert (answer.status_code, f"{field}:" in answer.text) == (400, True), path
+    for path in ("/sessions?since=soon", "/sessions?until=soon", "/experience/walk?since=soon"):
+        assert site.browser.get(path).status_code == 400, path
+    assert list(site.memory.get_all(user_id="lin")) != []

@@ -8,6 +8,7 @@ from string import Formatter
 import pytest
 
 import phronesis
+from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.interfaces import web
 from phronesis.interfaces.cli.commands import cli, every_command
 from phronesis.interfaces.web.words import LANGUAGES, words_of
@@ -60,6 +61,12 @@ def test_every_reason_of_a_rank_and_every_check_has_words(language: str) -> None
     assert checks > {"clock", "schema"}
     wanted = {f"why.{name}" for name in whys} | {f"check.{name}" for name in checks if not name.startswith("role.")}
     assert sorted(wanted - set(TABLES[language])) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_type_of_memory_has_a_name(language: str) -> None:
+    keys = {f"key_of.{row.key[:-2]}" if row.family else f"key.{row.key}" for row in load_memory_types()}
+    assert sorted(keys - set(TABLES[language])) == []
 
 
 def test_every_command_that_a_page_tells_is_there() -> None:

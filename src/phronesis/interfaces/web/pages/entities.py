@@ -4,14 +4,20 @@ from typing import Annotated, Final
 
 from fastapi import Form, Response
 
-from phronesis.core.entity_records import ENTITY_KINDS
+from phronesis.core.entity_records import ENTITY_KINDS, EntityRecord
 from phronesis.core.relations import normal_name
-from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import back, make_router
-from phronesis.interfaces.web.session import Visiting
+from phronesis.interfaces.web.notices import Notice
+from phronesis.interfaces.web.pages.graph import MAX_NODES, Graph, Link, Node, shorten
+from phronesis.interfaces.web.pages.person_facts import KINDS, USER, key_text
+from phronesis.interfaces.web.rendering import address, page
+from phronesis.interfaces.web.routing import back, back_with_notice, make_router
+from phronesis.interfaces.web.session import Visiting, Visitor
 
 SHOWN: Final = 200
 """Maximum entities listed, and offered for a merge; others are found by name."""
+
+STATED: Final = 2_000
+"""Items that are read for the graph of entities, the newest."""
 
 CHOSEN: Final = 1_000
 """Maximum items of one form."""
@@ -29,6 +35,46 @@ def entities(visitor: Visiting, q: str = "", kind: str = "") -> Response:
     return page(visitor, "entities.html", found=found, wanted=q.strip(), chosen=chosen, kinds=ENTITY_KINDS)
 
 
+@router.get("/entities/graph")
+def graph(visitor: Visiting, kind: str = "") -> Response:
+    """Draw a user, the entities that the user speaks of, and what is stated to join them."""
+    seen = entity_graph(visitor)
+    chosen = kind if kind in ENTITY_KINDS else ""
+    seen = seen.only(lambda node: not chosen or node.kind in {USER, chosen})
+    return page(
+        visitor,
+        "entity_graph.html",
+        seen=seen if len(seen.nodes) > len(seen.starts) else None,
+        chosen=chosen,
+        kinds=ENTITY_KINDS,
+    )
+
+
+def entity_graph(visitor: Visitor) -> Graph:
+    """Return the most mentioned entities of a scope, and the user, joined by statements about one that name another."""
+    owner = visitor.looking.owner
+    found = visitor.memory.entities.list(**owner, limit=MAX_NODES)
+    ids = {normal_name(name): one.id for one in reversed(found) for name in (one.name, *one.aliases)}
+    seen = Graph([], {one.id: _node(one) for one in found})
+    if visitor.looking.user_id:
+        name = visitor.looking.user_id
+        seen.starts = [USER]
+        seen.nodes[USER] = Node(USER, USER, shorten(name), address=address("/people/view", id=name))
+        ids[USER] = USER
+    for item in visitor.memory.get_all(**owner, kinds=KINDS, limit=STATED):
+        named = (ids.get(normal_name(str(one))) for one in (item.data.get("person"), item.subject or USER) if one)
+        source, target = next(filter(None, named), None), ids.get(normal_name(str(item.value or "")))
+        if source and target and source != target:
+            seen.links.add(Link(source, target, item.key or "", key_text(item, visitor.words)))
+    return seen
+
+
+def _node(entity: EntityRecord) -> Node:
+    last = entity.last_mentioned
+    at = "" if last is None else last.date().isoformat()
+    return Node(entity.id, entity.kind, shorten(entity.name), address=address(VIEW, id=entity.id), at=at)
+
+
 @router.get("/entities/named")
 def named(visitor: Visiting, name: str) -> Response:
     """Show the entity of a name, or the list of those whose names hold it."""
@@ -38,12 +84,12 @@ def named(visitor: Visiting, name: str) -> Response:
 
 
 @router.get(VIEW)
-def entity(visitor: Visiting, id: str, done: str = "", entry: str = "") -> Response:  # noqa: A002 - the query's name
+def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
     """Show what is known of an entity, when and by whom it was said."""
     found = visitor.memory.entities.get(id)
     others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
     others = [one for one in others if (one.user_id, one.id != found.id) == (found.user_id, True)]
-    return page(visitor, "entity.html", entity=found, others=others, done=done, entry=entry)
+    return page(visitor, "entity.html", entity=found, others=others, key_text=key_text)
 
 
 @router.post("/entities/merge")
@@ -57,7 +103,7 @@ def merge(
     """Make two entities one."""
     visitor.check(token)
     result = visitor.memory.entities.merge([id, other], reason=reason.strip() or None, actor=visitor.actor)
-    return back(VIEW, id=id, done="merged", entry=result.entry_id)
+    return back_with_notice(visitor, address(VIEW, id=id), Notice("merged", (result.entry_id,)))
 
 
 @router.post("/entities/split")
@@ -81,4 +127,4 @@ def split(
         reason=reason.strip() or None,
         actor=visitor.actor,
     )
-    return back(VIEW, id=id, done="split", entry=result.entry_id)
+    return back_with_notice(visitor, address(VIEW, id=id), Notice("split", (result.entry_id,)))

@@ -5,17 +5,20 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
 
-from fastapi import Response
+from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from phronesis.core.items import Item
-from phronesis.core.serialization import Record, as_json
+from phronesis.core.serialization import as_json
+from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
+from phronesis.interfaces.web.pages.graph import MAX_LABEL, MAX_NODES, Graph, Link, Node, shorten
 from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
@@ -30,75 +33,83 @@ RELATIONS: Final = (CONTRADICTS, SUPPORTS, REFINES, MEMBER_OF)
 MAX_NEIGHBOURS: Final = 24
 """Maximum edges of one node; the others are counted."""
 
-MAX_NODES: Final = 60
 MAX_STARTS: Final = 5
-MAX_LABEL: Final = 90
+
+OUTCOMES: Final = ("success", "failure", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
-class Node(Record):
-    """A node: an item, or an artifact, which has no page. ``tone`` is its result; ``faded``: it has ended."""
+class WalkFilter:
+    """What a walk shows: kinds, the outcome of attempts and patterns, the day since which, and words to begin from."""
 
-    id: str
-    kind: str
-    label: str
-    tone: str = ""
-    faded: bool = False
-    address: str = ""
+    kinds: Sequence[str] = ()
+    outcome: str = ""
+    since: str = ""
+    q: str = ""
 
+    @property
+    def query(self) -> dict[str, Any]:
+        """Return the query of an address with these filters."""
+        return {"kind": list(self.kinds), "outcome": self.outcome, "since": self.since, "q": self.q}
 
-@dataclass(frozen=True, slots=True)
-class Link(Record):
-    """An edge between two nodes."""
+    @property
+    def filters(self) -> dict[str, Any] | None:
+        """Return the filters of a listing."""
+        since = {"recorded_at": {"gte": f"{self.since}T00:00:00Z"}} if self.since else {}
+        return {**since, **({"label": self.outcome} if self.outcome else {})} or None
 
-    source: str
-    target: str
-    relation: str
-
-
-@dataclass(slots=True)
-class Walk(Record):
-    """The part of the graph reached from ``starts``. ``left_out``: the number of hidden edges by node id."""
-
-    starts: Sequence[str]
-    nodes: dict[str, Node] = field(default_factory=dict)
-    links: set[Link] = field(default_factory=set)
-    left_out: dict[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        links = sorted(self.links, key=lambda one: (one.source, one.target, one.relation))
-        return {
-            "starts": list(self.starts),
-            "nodes": [node.to_dict() for node in self.nodes.values()],
-            "links": [link.to_dict() for link in links],
-            "left_out": self.left_out,
-        }
+    def shows(self, node: Node) -> bool:
+        """Return whether a node is shown; one without an outcome, such as a principle, has any."""
+        return (
+            (not self.kinds or node.kind in self.kinds or node.kind not in LAYERS)
+            and (not self.outcome or node.tone in {"", self.outcome})
+            and (not self.since or not node.at or node.at >= self.since)
+        )
 
 
-def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
-    """Return the newest items of the most general layer that a scope has; empty if there is no experience."""
-    for kind in LAYERS:
-        found = memory.get_all(**scope, kinds=[kind], limit=MAX_STARTS)
-        if found:
-            return [item.id for item in found]
+def _walk_filter(
+    kind: Annotated[list[str] | None, Query(max_length=len(LAYERS))] = None,
+    outcome: str = "",
+    since: str = "",
+    q: str = "",
+) -> WalkFilter:
+    """Return the filters of a query, without values that mean nothing."""
+    if since:
+        parse_moment(since, field="since")
+    kinds = tuple(one for one in LAYERS if one in (kind or ()))
+    return WalkFilter(kinds, outcome if outcome in OUTCOMES else "", since[:10], q.strip())
+
+
+Filtered = Annotated[WalkFilter, Depends(_walk_filter)]
+
+
+def starting_points(memory: Memory, scope: Mapping[str, Any], wanted: WalkFilter) -> list[str]:
+    """Return what a search for the words finds, else the newest items of the most general layer that has any."""
+    kinds = wanted.kinds or LAYERS
+    if wanted.q:
+        found = memory.search(wanted.q, **scope, kinds=kinds, filters=wanted.filters, limit=MAX_STARTS)
+        return [one.item.id for one in found if one.score >= found.threshold]
+    for kind in kinds:
+        listed = memory.get_all(**scope, kinds=[kind], filters=wanted.filters, limit=MAX_STARTS)
+        if listed:
+            return [item.id for item in listed]
     return []
 
 
-def walk(memory: Memory, starts: Sequence[str], *, steps: int = 1, artifacts: bool = False) -> Walk:
+def walk(memory: Memory, starts: Sequence[str], *, steps: int = 1, artifacts: bool = False) -> Graph:
     """Return items of experience and those within some steps; NotFound when an id does not exist."""
     items = [memory.get(one) for one in starts]
     for item in items:
         if item.kind not in LAYERS:
             raise NotFound(f"item {item.id} is a {item.kind}, which is no experience; its page shows it", field="id")
-    seen = Walk([item.id for item in items], {item.id: _node(item) for item in items})
+    seen = Graph([item.id for item in items], {item.id: _node(item) for item in items})
     reached = list(seen.starts)
     for _ in range(steps):
         reached = [new for one in reached for new in _expand(memory, seen, one, artifacts)]
     return seen
 
 
-def _expand(memory: Memory, seen: Walk, item_id: str, artifacts: bool) -> list[str]:
+def _expand(memory: Memory, seen: Graph, item_id: str, artifacts: bool) -> list[str]:
     """Add a node's neighbours; return the new items."""
     types = (*RELATIONS, ABOUT) if artifacts else RELATIONS
     edges = [edge for edge in memory.explain(item_id).edges if edge["type"] in types]
@@ -132,19 +143,15 @@ def _find_node(memory: Memory, one: str, kind: str) -> Node | None:
 
 
 def _node(item: Item) -> Node:
-    label = _shorten(_label_of(item))
-    return Node(item.id, item.kind, label, item.label or "", not item.live, item_address(item.id))
+    at = (item.occurred_at or item.recorded_at).date().isoformat()
+    label = shorten(_label_of(item))
+    return Node(item.id, item.kind, label, item.label or "", not item.live, item_address(item.id), at)
 
 
 def _label_of(item: Item) -> str:
     """Return an item's label: what was tried, or what to do."""
     given: Iterable[Any] = (item.data.get(name) for name in ("action", "attempt", "summary"))
     return next((str(words) for words in given if words), item.content or item.id)
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
 
 
 # Pages: lists, answers to a question, and the graph.
@@ -183,17 +190,37 @@ def experience(
 
 
 @router.get("/experience/walk")
-def walked(visitor: Visiting, id: str = "", artifacts: bool = False) -> Response:  # noqa: A002 - the query's name
-    """Show the graph around an item, by default around the newest."""
-    starts = [id] if id else newest(visitor.memory, visitor.looking.scope)
-    seen = walk(visitor.memory, starts, steps=2, artifacts=artifacts) if starts else None
-    return page(visitor, "walk.html", seen=seen, layers=LAYERS, start=id, artifacts=artifacts)
+def walked(
+    visitor: Visiting,
+    wanted: Filtered,
+    id: str = "",  # noqa: A002 - the query's name
+    artifacts: bool = False,
+) -> Response:
+    """Show the graph around an item, by default around what is searched for, or the newest."""
+    starts = [id] if id else starting_points(visitor.memory, visitor.looking.scope, wanted)
+    seen = walk(visitor.memory, starts, steps=2, artifacts=artifacts).only(wanted.shows) if starts else None
+    return page(
+        visitor,
+        "walk.html",
+        seen=seen,
+        layers=LAYERS,
+        outcomes=OUTCOMES,
+        wanted=wanted,
+        start=id,
+        artifacts=artifacts,
+        more_at="/experience/graph?" + urlencode({**wanted.query, "artifacts": int(artifacts)}, doseq=True),
+    )
 
 
 @router.get("/experience/graph")
-def graph(visitor: Visiting, id: str, artifacts: bool = False) -> Response:  # noqa: A002 - the query's name
+def graph(
+    visitor: Visiting,
+    wanted: Filtered,
+    id: str,  # noqa: A002 - the query's name
+    artifacts: bool = False,
+) -> Response:
     """Return what is joined to an item, as JSON: a bounded part of the graph."""
-    return JSONResponse(as_json(walk(visitor.memory, [id], artifacts=artifacts)))
+    return JSONResponse(as_json(walk(visitor.memory, [id], artifacts=artifacts).only(wanted.shows)))
 
 
 def _answer(visitor: Visitor, asked: dict[str, str]) -> Answer | None:

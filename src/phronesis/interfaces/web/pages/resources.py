@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, File, Form, Response, UploadFile
+from fastapi.responses import RedirectResponse
 
-from phronesis.core.documents import DOCUMENT, DocumentRow
+from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
-from phronesis.errors import InputError
+from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
-from phronesis.interfaces.web.rendering import address, page
+from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.section_text import section_html
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.resources.laws.records import IngestedResource, Resource
 
@@ -23,6 +25,9 @@ PAGE: Final = 30
 
 SECTIONS: Final = 100
 """Sections per page."""
+
+VERSIONS: Final = 20
+"""Versions of a document, the newest, in which a section is sought."""
 
 NAME: Final = 200
 """Maximum characters of an uploaded file's name, the last ones: they include its extension."""
@@ -114,12 +119,37 @@ def resource(
         chosen=chosen,
         newest=newest,
         sections=shown.sections[first : first + SECTIONS],
+        section_html=section_html,
         total=len(shown.sections),
         further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
         compared=_version(held, compare),
         differences=_version_changes(visitor, held, compare),
         done=done,
     )
+
+
+@router.get("/resources/section")
+def section(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+    """Show a section, as a citation names it, in the newest version of its document that has it."""
+    item = visitor.memory.get(id)
+    if item.kind != SECTION:
+        return back(item_address(item.id))
+    document_id = str(item.data["document_id"])
+    place, version = _place(visitor, document_id, item.id)
+    start = place // SECTIONS * SECTIONS
+    to = address("/resources/view", id=document_id, version=version, start=start or None)
+    return RedirectResponse(f"{to}#s-{item.id}", status_code=303)
+
+
+def _place(visitor: Visitor, document_id: str, section_id: str) -> tuple[int, int | None]:
+    """Return the place of a section among those of a version, and that version; None is the newest."""
+    held = visitor.memory.resources.get(document_id)
+    for version in (None, *reversed(held.versions[-VERSIONS:])):
+        shown = held if version is None else visitor.memory.resources.get(document_id, as_of=version.recorded_at)
+        found = [n for n, one in enumerate(shown.sections) if one.id == section_id]
+        if found:
+            return found[0], None if version is None else version.number
+    raise NotFound(f"id: no version of document {document_id} has section {section_id}", field="id")
 
 
 def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Difference]:
