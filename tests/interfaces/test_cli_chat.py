@@ -40,7 +40,7 @@ def brain(tmp_path: Path) -> Any:
 
 
 def turns(call: Any) -> list[list[str]]:
-    found = call("turns", "s", "--user", "lin", "--json").json
+    found = call("sessions", "show", "s", "--user", "lin", "--json").json
     return [[message["content"] for message in turn["messages"]] for turn in found]
 
 

@@ -1,15 +1,16 @@
 """Results as a person reads them: compact, aligned, and as JSON where that was asked for."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import click
 
 from phronesis.core.context import ContextPackage
+from phronesis.core.ids import CITATION_PREFIX, short_id
 from phronesis.core.items import Item, statement
-from phronesis.core.proposals import DUPLICATE
+from phronesis.core.proposals import DUPLICATE, Gated
 from phronesis.core.prospective import in_words
 from phronesis.core.reports import Page
 from phronesis.core.results import (
@@ -26,7 +27,18 @@ from phronesis.core.results import (
 )
 from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import from_micros, parse_moment
-from phronesis.interfaces.cli.output import clean, cut, day, on_one_line, say, say_json, second, table, terminal_columns
+from phronesis.interfaces.cli.output import (
+    clean,
+    cut,
+    day,
+    on_one_line,
+    say,
+    say_json,
+    say_undo,
+    second,
+    table,
+    terminal_columns,
+)
 
 if TYPE_CHECKING:
     from phronesis.traits.laws.records import Trait, TraitEvidence
@@ -52,7 +64,7 @@ def words(item: Item) -> str:
 
 
 def about(item: Item) -> str:
-    """Return an item's heading: what it is, who said it, when, where, whose it is, its citation."""
+    """Return an item's heading: what it is, who said it, when, where, whose it is, its id."""
     owner = f"user {item.user_id}" if item.user_id is not None else f"shared {item.namespace}"
     state = item.ended or ("archived" if item.status == "archived" else "")
     stage = item.stage if item.kind == "trait" and item.stage != state else ""
@@ -64,7 +76,7 @@ def about(item: Item) -> str:
         day(item.occurred_at),
         item.session_id or "",
         owner,
-        item.citation,
+        short_id(item.id),
     ]
     return "  ".join(on_one_line(part) for part in parts if part)
 
@@ -136,29 +148,55 @@ def say_item(item: Item) -> None:
     say(*table(rows))
 
 
-_USUAL: Final = frozenset({"chit_chat", "assistant"})
-"""Rules of refusals that are no news: most of what is said holds nothing to be learned."""
+_NO_NEWS: Final = frozenset({"assistant"})
+"""Rules of refusals that are not reported: nobody expects to learn of the user from an assistant's words."""
+
+_FEW: Final = 3
+"""Messages that are listed one by one; of more the numbers are printed."""
 
 
 def say_added(result: AddResult) -> None:
-    """Print what an ``add`` stored, and what it did not and why."""
+    """Print what an ``add`` remembered and learned, and what it did not and why."""
     if result.pending:
-        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        say_undo(result.entry_id, pending=True)
         return
-    say(*(f"{item.citation}  {item.kind}  {cut(on_one_line(item.content), 60)}" for item in result.items))
-    told = [text for text in result.gated if text.rule not in _USUAL]
-    for text in told:
-        what = "stored" if text.rule == DUPLICATE or text.place is not None else "learned"
-        say(f"not {what}: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})")
+    messages = [item for item in result.items if item.kind == "message"]
+    learned = [item for item in result.items if item.kind != "message"]
+    if len(messages) > _FEW:
+        say(f"{len(messages)} messages remembered, {len(learned)} memories learned from them")
+        messages = []
+    say(*(f"{short_id(item.id)}  {item.kind}  {cut(words(item), 60)}" for item in (*messages, *learned)))
+    say(*(f"{short_id(item.id)}  {item.ended or item.status}  {cut(words(item), 60)}" for item in result.superseded))
+    say(*_gated_lines([text for text in result.gated if text.rule not in _NO_NEWS]))
+    if not learned and not result.gated and any(item.role == "user" for item in messages):
+        say("nothing learned: no fact, preference, task or the like was recognised")
     say_degraded(result.degraded)
+
+
+def _gated_lines(gated: Sequence[Gated]) -> Iterator[str]:
+    """Return what was not remembered or learned, and why: text by text, or, of many, how often for each reason."""
+    for (what, reason), texts in _by_reason(gated).items():
+        if len(gated) > _FEW:
+            yield f"not {what}: {len(texts)} × {reason}"
+        else:
+            yield from (f"not {what}: {cut(on_one_line(text), 40)} ({reason})" for text in texts)
+
+
+def _by_reason(gated: Sequence[Gated]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in gated:
+        what = "stored" if one.rule == DUPLICATE or one.place is not None else "learned"
+        found.setdefault((what, on_one_line(one.reason)), []).append(one.text)
+    return found
 
 
 def say_edited(result: EditResult) -> None:
     """Print what an edit changed, and the entry that takes it back."""
     for item in result.items:
-        say(f"{item.citation}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
-    later = "it will be interpreted later; " if result.pending else ("" if result.items else "nothing changed; ")
-    say(f"{later}to take it back: phronesis rollback {result.entry_id}")
+        say(f"{short_id(item.id)}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
+    if not result.items and not result.pending:
+        say("nothing changed")
+    say_undo(result.entry_id, pending=result.pending)
 
 
 def say_sessions(sessions: Sequence[SessionInfo]) -> None:
@@ -181,7 +219,7 @@ def say_turns(turns: Sequence[Turn]) -> None:
     if not turns:
         say("no such conversation there")
     for turn in turns:
-        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {turn.entry_id}")
+        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}")
         for message in turn.messages:
             say(f"    {_speaker(message)}: {_words(message)}")
         for call in turn.tool_calls:
@@ -202,7 +240,8 @@ def say_context(package: ContextPackage, *, form: Literal["text", "messages"]) -
 def say_budget(package: ContextPackage) -> None:
     """Print on stderr what a context used of its budget, and what it left out."""
     click.echo(f"{package.token_count} of {package.token_budget} tokens", err=True)
-    click.echo(f"citations: {' '.join(f'{alias}={cited}' for alias, cited in package.citations.items())}", err=True)
+    cited = {alias: short_id(one.removeprefix(CITATION_PREFIX)) for alias, one in package.citations.items()}
+    click.echo(f"citations: {' '.join(f'{alias}={one}' for alias, one in cited.items())}", err=True)
     for name in ("budget", "cache", "dropped", "shortened"):
         shown = json.dumps(as_json(package.explain.get(name)), ensure_ascii=False)
         click.echo(f"{name}: {on_one_line(shown)}", err=True)
@@ -219,7 +258,7 @@ def say_history(events: Sequence[HistoryEvent]) -> None:
             say(cut(f"    {name}: {change}", width))
         for sign, rows in (("+", event.evidence_added), ("-", event.evidence_removed)):
             say(*(cut(f"    evidence: {sign} {_evidence(row)}", width) for row in rows))
-        say(f"    delta {event.delta_id}  entry {event.entry_id}")
+        say(f"    change {short_id(event.delta_id)}  entry {short_id(event.entry_id)}")
 
 
 def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) -> None:
@@ -246,7 +285,7 @@ def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) ->
 
 def source_lines(source: Source) -> list[str]:
     """Return where something comes from: the entry, the place, and the words."""
-    place = [f"entry {source.entry_id}"]
+    place = [f"entry {short_id(source.entry_id)}"]
     for name, value in (("session", source.session_id), ("message", source.message_id), ("ref", source.source_ref)):
         if value is not None:
             place.append(f"{name} {value}")
@@ -269,19 +308,17 @@ def _change(before: Any, after: Any) -> str:
 def _evidence(row: Mapping[str, Any]) -> str:
     """Return a piece of evidence: which way it points, for which part, how good it is, when, and where it is from."""
     item = row.get("source_item_id")
-    source = f"mem:{item}" if item else row.get("source_ref") or row.get("source_key") or ""
+    source = short_id(item) if item else row.get("source_ref") or row.get("source_key") or ""
     told = [row.get("polarity"), row.get("part"), row.get("grade"), _moment(row.get("occurred_at")), source]
     entry = row.get("source_entry_id") or row.get("entry_id")
-    return on_one_line("  ".join(str(one) for one in (*told, f"entry {entry}" if entry else "") if one))
+    return on_one_line("  ".join(str(one) for one in (*told, f"entry {short_id(entry)}" if entry else "") if one))
 
 
 def _edge(row: Mapping[str, Any]) -> str:
     """Return an edge: from where to where, and what it says."""
     ends = [
-        f"mem:{row.get(f'{end}_id')}"
-        if row.get(f"{end}_kind") == "item"
-        else f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}"
-        for end in ("from", "to")
+        "".join(("" if kind == "item" else f"{kind} ", short_id(str(identity))))
+        for kind, identity in ((row.get(f"{end}_kind"), row.get(f"{end}_id")) for end in ("from", "to"))
     ]
     weight = row.get("weight")
     return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}" + (f"  {weight:.2f}" if weight is not None else ""))

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from phronesis.core.ids import short_id
 from phronesis.core.timestamps import parse_moment
-from phronesis.interfaces.cli.output import cut, day, on_one_line, say, second, table, terminal_columns
+from phronesis.interfaces.cli.output import cut, day, on_one_line, say, say_undo, second, table, terminal_columns
 
 if TYPE_CHECKING:
     from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence
@@ -64,7 +65,7 @@ def figures(found: "ReflectionTrigger") -> str:
 def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes: Iterable[str] = ()) -> None:
     """Print what a reflection came to, and ``found``: the figures as they were before."""
     if cycle.pending:
-        say(f"recorded as entry {cycle.entry_id}; it will be interpreted later")
+        say_undo(cycle.entry_id, pending=True)
         return
     reason = why(cycle.trigger_type, cycle.trigger_value)
     if cycle.status == "not_due":
@@ -81,7 +82,7 @@ def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes:
         about = f": {cut(on_one_line(one.content), 80)}" if one.content else ""
         say(f"refused ({one.rule}) of {one.operation}{about}; {on_one_line(one.reason)}")
     if cycle.status != "failed":
-        say(f"to take it back: phronesis rollback {cycle.entry_id}")
+        say_undo(cycle.entry_id)
 
 
 def came_to(cycle: "ReflectionCycle") -> str:
@@ -96,16 +97,16 @@ def changed_lines(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterat
     for one in _with_sides(after):
         then = known.get(one.id)
         if then is None:
-            yield f"new: {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
+            yield f"new: {_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
         elif (then.stage, then.reinforcement_count, then.contradiction_count, then.content) != (
             one.stage,
             one.reinforcement_count,
             one.contradiction_count,
             one.content,
         ):
-            yield f"{_stage_of(then)} → {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
+            yield f"{_stage_of(then)} → {_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
     yield from (
-        f"gone: {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
+        f"gone: {_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
         for one in known.values()
         if one.id not in left
     )
@@ -125,12 +126,12 @@ def say_traits(found: Sequence["Trait"]) -> None:
 def say_trait(trait: "Trait", family: Family | None = None) -> None:
     """Print all that is known of a trait; ``family`` are the traits around it, where they were read."""
     say(on_one_line(trait.content), "")
-    parents = ", ".join(f"mem:{one}" for one in trait.parent_ids) if family is None else ""
+    parents = ", ".join(map(short_id, trait.parent_ids)) if family is None else ""
     say(*table([(name, value) for name, value in (*_trait_rows(trait), ("part of", parents)) if value]))
     near = Family() if family is None else family
     for title, traits in (("sides", trait.sides), ("part of", near.parents), ("made of", near.children)):
         if traits:
-            rows = [(one.citation, one.stage, _sure(one), one.context, one.content) for one in traits]
+            rows = [(short_id(one.id), one.stage, _sure(one), one.context, one.content) for one in traits]
             say("", title, *table(rows, indent="    "))
     say_evidence(trait.evidence)
 
@@ -160,7 +161,7 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
             len(one.refused) or "",
             one.made_by,
             _cost(one),
-            one.entry_id,
+            short_id(one.entry_id or ""),
         )
         for one in found
     ]
@@ -194,13 +195,13 @@ def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
     yield "corrected", f"by a person: {said}" if said else ""
     if trait.ended is not None or trait.status != "active":
         yield "ended", f"{trait.ended or trait.status} {day(trait.valid_to)}".strip()
-    yield "version", f"{trait.version}, by entry {trait.entry_id} of {second(trait.recorded_at)}"
+    yield "version", f"{trait.version}, by entry {short_id(trait.entry_id)} of {second(trait.recorded_at)}"
     yield "user", trait.user_id or ""
 
 
 def _row(trait: "Trait", mark: str) -> tuple[str, ...]:
     return (
-        f"{mark}{trait.citation}",
+        f"{mark}{short_id(trait.id)}",
         trait.stage or "",
         _sure(trait),
         trait.subtype,
@@ -217,7 +218,7 @@ def for_against(rows: Sequence["TraitEvidence"]) -> str:
 
 
 def _piece(row: "TraitEvidence") -> tuple[str, ...]:
-    return (row.quality or "", day(_time_of(row)), row.session_id or "", f"mem:{row.memory_id}", row.content or "")
+    return (row.quality or "", day(_time_of(row)), row.session_id or "", short_id(row.memory_id), row.content or "")
 
 
 def _time_of(row: "TraitEvidence") -> datetime:
