@@ -152,13 +152,16 @@ def test_add_says_what_was_learned_and_what_was_not(call: Any, tmp_path: Path) -
     assert [line.split("  ", 1)[1] for line in learned] == ["message  I live in Lyon.", "profile  Home city: Lyon"]
     moved = call("add", "I live in Paris now.", "--user", "lin").out
     assert re.search(r"^\w{8}  superseded  Home city: Lyon$", moved, re.MULTILINE)
-    assert "not learned: hello (not recognised as something to keep" in call("add", "hello", "--user", "lin").out
+    assert (
+        "not learned: hello (chit_chat: not recognised as something to keep"
+        in call("add", "hello", "--user", "lin").out
+    )
     said = [{"role": "user", "content": text} for text in ("I live in Oslo.", "hm", "well", "so", "right")]
     (tmp_path / "said.json").write_text(json.dumps(said), "utf-8")
     lines = call("add", "--messages", str(tmp_path / "said.json"), "--user", "ann").out.splitlines()
-    assert lines[0] == "5 messages remembered, 1 memories learned from them"
+    assert lines[0] == "5 messages remembered, 1 memory learned from them"
     assert lines[1].endswith("  profile  Home city: Oslo")
-    assert lines[2].startswith("not learned: 4 × not recognised as something to keep")
+    assert lines[2].startswith("not learned: 4 × chit_chat: not recognised as something to keep")
 
 
 def test_add_and_search(call: Any) -> None:

@@ -111,12 +111,12 @@ def test_erase_a_session_and_a_user(call: Any, tea: str) -> None:
 
 def test_a_dry_run_erases_nothing(call: Any, tea: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = call("delete", tea[-8:], "--erase", "--dry-run")
-    assert shown.out.startswith("1 texts of 1 entries would be erased, with 1 memories:\nI drink green tea\n")
+    assert shown.out.startswith("1 text of 1 entry would be erased, with 1 memory:\nI drink green tea\n")
     planned = call("delete", "--user", "lin", "--erase", "--dry-run", "--json").json
     assert ([item["id"] for item in planned["items"]], planned["dry_run"]) == ([tea], True)
     assert call("get", tea).code == 0
     monkeypatch.setattr("phronesis.interfaces.cli.writing._LISTED", 0)
-    assert call("delete", "--user", "lin", "--erase", "--dry-run").out.endswith("memories:\nand 1 more\n")
+    assert call("delete", "--user", "lin", "--erase", "--dry-run").out.endswith("\nand 1 more\n")
 
 
 def test_delete_archives_one_memory(call: Any, tea: str) -> None:

@@ -184,11 +184,22 @@ def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store
     'merge' and 'split' are carried out by the next 'learn aggregate', and kept from then on.
     """
     store.run(
-        lambda memory, one: memory.feedback(one, kind, value=value, reason=reason, actor="user"),
+        lambda memory, one: memory.feedback(
+            one, kind, value=_complete_ids(memory, value, kind), reason=reason, actor="user"
+        ),
         render_reports.say_feedback,
         target_id,
         flush=True,
     )
+
+
+def _complete_ids(memory: "Memory", value: Any, kind: str) -> Any:
+    """Return the value of a feedback with whole ids: those of patterns to merge, or of events to split."""
+    if kind not in ("merge", "split"):
+        return value
+    if isinstance(value, list):
+        return [_complete_ids(memory, one, kind) for one in value]
+    return complete_id(memory, value) if isinstance(value, str) else value
 
 
 def _reference(memory: "Memory", event: str) -> str:

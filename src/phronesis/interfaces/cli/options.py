@@ -36,7 +36,8 @@ class Store:
         """Open the store."""
         from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
-        return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
+        with show_waiting("opening the store"):
+            return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
 
     def run(
         self,
@@ -51,7 +52,7 @@ class Store:
         ``ids`` may be shortened; ``verb`` is called with the whole ones too. ``doing`` says on a terminal what goes on.
         With ``flush`` the command ends when what it wrote can be found by its meaning.
         """
-        with show_waiting(doing), self.open() as memory:
+        with self.open() as memory, show_waiting(doing):
             result = verb(memory, *(None if one is None else complete_id(memory, one) for one in ids))
             if flush:
                 memory.flush()

@@ -39,6 +39,11 @@ def say_undo(entry_id: str | None, *, pending: bool = False) -> None:
         say(f"to take it back: phronesis rollback {short_id(entry_id or '')}")
 
 
+def count_of(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, of which the plural ends in -s unless it is given."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def day(moment: datetime | None) -> str:
     """Return a date."""
     return "" if moment is None else moment.date().isoformat()

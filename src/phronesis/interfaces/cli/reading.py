@@ -165,7 +165,7 @@ def context(
     or section it rests on; never more tokens than the budget. Nothing is stored.
     """
     named = dict(scope)
-    with show_waiting("composing"), store.open() as memory:
+    with store.open() as memory, show_waiting("composing"):
         package = memory.compose_context(
             named.pop("session_id", _NO_SESSION), message, **named, token_budget=token_budget
         )

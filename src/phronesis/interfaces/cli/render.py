@@ -29,6 +29,7 @@ from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import from_micros, parse_moment
 from phronesis.interfaces.cli.output import (
     clean,
+    count_of,
     cut,
     day,
     on_one_line,
@@ -163,7 +164,7 @@ def say_added(result: AddResult) -> None:
     messages = [item for item in result.items if item.kind == "message"]
     learned = [item for item in result.items if item.kind != "message"]
     if len(messages) > _FEW:
-        say(f"{len(messages)} messages remembered, {len(learned)} memories learned from them")
+        say(f"{len(messages)} messages remembered, {count_of(len(learned), 'memory', 'memories')} learned from them")
         messages = []
     say(*(f"{short_id(item.id)}  {item.kind}  {cut(words(item), 60)}" for item in (*messages, *learned)))
     say(*(f"{short_id(item.id)}  {item.ended or item.status}  {cut(words(item), 60)}" for item in result.superseded))
@@ -186,7 +187,7 @@ def _by_reason(gated: Sequence[Gated]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for one in gated:
         what = "stored" if one.rule == DUPLICATE or one.place is not None else "learned"
-        found.setdefault((what, on_one_line(one.reason)), []).append(one.text)
+        found.setdefault((what, on_one_line(f"{one.rule}: {one.reason}")), []).append(one.text)
     return found
 
 

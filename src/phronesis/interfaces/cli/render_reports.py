@@ -17,6 +17,7 @@ from phronesis.core.results import (
     RederiveResult,
 )
 from phronesis.interfaces.cli.output import (
+    count_of,
     cut,
     day,
     on_one_line,
@@ -150,8 +151,7 @@ def say_report(report: DoctorReport, *, fields: bool = False) -> None:
         if check.command is not None:
             say(f"         $ {on_one_line(check.command)}")
     wrong = [check.code or check.name for check in report.checks if not check.ok]
-    many = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
-    say("", f"{many}: {', '.join(wrong)}." if wrong else "Healthy.")
+    say("", f"{count_of(len(wrong), 'problem')}: {', '.join(wrong)}." if wrong else "Healthy.")
 
 
 def say_worked(result: Mapping[str, Any]) -> None:

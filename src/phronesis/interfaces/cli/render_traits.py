@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from phronesis.core.ids import short_id
 from phronesis.core.timestamps import parse_moment
-from phronesis.interfaces.cli.output import cut, day, on_one_line, say, say_undo, second, table, terminal_columns
+from phronesis.interfaces.cli.output import (
+    count_of,
+    cut,
+    day,
+    on_one_line,
+    say,
+    say_undo,
+    second,
+    table,
+    terminal_columns,
+)
 
 if TYPE_CHECKING:
     from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence
@@ -58,7 +68,7 @@ def why(reason: str, value: float | None) -> str:
 def figures(found: "ReflectionTrigger") -> str:
     """Return the figures that decide whether a reflection is due."""
     last = "none before" if found.hours is None else f"the last one {found.hours:.1f} of {found.hours_due:g} hours ago"
-    new = _count(found.new_memories, "new memory", "new memories")
+    new = count_of(found.new_memories, "new memory", "new memories")
     return f"{new}, importance {found.importance} of {found.importance_due}; {last}"
 
 
@@ -74,7 +84,7 @@ def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes:
     if cycle.status == "failed":
         say(f"the round was skipped ({cycle.error}): nothing changed, and the next one looks at the same memories")
     else:
-        said = _count(cycle.memories_scanned, "new memory", "new memories")
+        said = count_of(cycle.memories_scanned, "new memory", "new memories")
         say(f"reflected on {said} ({reason}): {came_to(cycle)}")
     say(f"    {figures(found)}", *(f"    {line}" for line in _cost_lines(cycle)))
     say(*changes)
@@ -173,7 +183,7 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
 def in_short(cycle: "ReflectionCycle") -> str:
     """Return a reflection in one line: what stands for the words of an item that has none."""
     how = f"skipped ({cycle.error})" if cycle.status == "failed" else came_to(cycle)
-    return f"reflection on {_count(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
+    return f"reflection on {count_of(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
 
 
 def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
@@ -240,11 +250,7 @@ def _with_sides(traits: Sequence["Trait"]) -> list["Trait"]:
 
 
 def _times(count: int, last: datetime | None) -> str:
-    return _count(count, "time", "times") + (f", last {day(last)}" if last else "")
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    return count_of(count, "time", "times") + (f", last {day(last)}" if last else "")
 
 
 def _brief(cycle: "ReflectionCycle") -> str:
@@ -264,7 +270,7 @@ def _cost(cycle: "ReflectionCycle") -> str:
     if not cycle.calls:
         return ""
     price = f", cost {cycle.cost:g}" if cycle.cost else ""
-    return f"{_count(cycle.calls, 'call', 'calls')}, {cycle.tokens} tokens{price}"
+    return f"{count_of(cycle.calls, 'call', 'calls')}, {cycle.tokens} tokens{price}"
 
 
 def _date(moment: str) -> str:

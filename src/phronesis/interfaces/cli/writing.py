@@ -20,7 +20,7 @@ from phronesis.interfaces.cli.options import (
     with_session,
     with_store,
 )
-from phronesis.interfaces.cli.output import parse_objects, read_text, say, show_waiting
+from phronesis.interfaces.cli.output import count_of, parse_objects, read_text, say, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.engine.erasure import Target
@@ -190,8 +190,8 @@ def _plan_erasure(memory: "Memory", target: "Target") -> dict[str, Any]:
 
 def _summary(planned: dict[str, Any]) -> str:
     return (
-        f"{planned['parts_erased']} texts of {planned['entries_touched']} entries would be erased,"
-        f" with {len(planned['items'])} memories"
+        f"{count_of(planned['parts_erased'], 'text')} of {count_of(planned['entries_touched'], 'entry', 'entries')}"
+        f" would be erased, with {count_of(len(planned['items']), 'memory', 'memories')}"
     )
 
 
