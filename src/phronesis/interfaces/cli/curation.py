@@ -20,7 +20,7 @@ from phronesis.interfaces.cli.options import (
     with_session,
     with_store,
 )
-from phronesis.interfaces.cli.output import cut, on_one_line, say, say_undo, table, terminal_columns
+from phronesis.interfaces.cli.output import on_one_line, say, say_cut, say_undo, table
 from phronesis.interfaces.cli.render import about, say_edited
 
 if TYPE_CHECKING:
@@ -85,9 +85,8 @@ def say_forgotten(result: "ForgetResult") -> None:
 
 
 def _print_rows(rows: "Sequence[Forgotten]", would: str) -> None:
-    width = terminal_columns()
     cells = [(f"{would}{row.action}", row.kind, short_id(row.id), row.why, _reason(row)) for row in rows]
-    say(*(cut(line, width) for line in table(cells)))
+    say_cut(*table(cells))
 
 
 def _reason(row: "Forgotten") -> str:
@@ -139,12 +138,12 @@ def reject(item_id: str, *, store: Store, reason: str | None) -> None:
 
 def say_quarantine(items: Sequence[Item]) -> None:
     """Print what is in quarantine: the words, the rule, and where they come from."""
-    width = terminal_columns()
     if not items:
         say("nothing is in quarantine there")
     for item in items:
         words = on_one_line(str(item.data.get(SUSPECT_WORDS) or item.content))
-        say(cut(f"{item.quarantine}: {words}", width), f"   {about(item)}")
+        say_cut(f"{item.quarantine}: {words}")
+        say(f"   {about(item)}")
 
 
 # Entities: who and what is spoken of, and which names are one.
@@ -224,7 +223,7 @@ def say_entities(found: "Sequence[EntityRecord]") -> None:
     rows = [
         (_named(one), one.kind, str(one.mentions), f"{one.last_mentioned:%Y-%m-%d}", short_id(one.id)) for one in found
     ]
-    say(*(cut(line, terminal_columns()) for line in table(rows)))
+    say_cut(*table(rows))
 
 
 def say_entity(one: "EntityRecord") -> None:
@@ -238,7 +237,7 @@ def say_entity(one: "EntityRecord") -> None:
         item = evidence.item
         ended = f" ({item.ended})" if item.ended else ""
         said = f"{item.occurred_at or item.recorded_at:%Y-%m-%d} {item.data.get('by') or item.trust.name.lower()}"
-        say(cut(f"{said}: {on_one_line(item.content)}{ended}", terminal_columns()), f"   {short_id(item.id)}")
+        say_cut(f"{said}: {on_one_line(item.content)}{ended}", f"   {short_id(item.id)}")
 
 
 def _named(one: "EntityRecord") -> str:

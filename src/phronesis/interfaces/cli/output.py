@@ -26,6 +26,12 @@ def say(*lines: str) -> None:
         click.echo(line)
 
 
+def say_cut(*lines: str) -> None:
+    """Print lines, each cut to the width of the terminal, if there is one."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    say(*(cut(line, width) for line in lines))
+
+
 def say_json(value: Any) -> None:
     """Print any result as JSON."""
     click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
@@ -181,11 +187,6 @@ def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent:
         padded = [pad(cell, size) for cell, size in zip(cells, sizes, strict=False)]
         out.append(indent + "  ".join([*padded, last]).rstrip())
     return out
-
-
-def terminal_columns() -> int | None:
-    """Return the width of the terminal, or None when the output goes elsewhere and is not to be cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _columns(character: str) -> int:

@@ -1,7 +1,7 @@
 """Results as a person reads them: compact, aligned, and as JSON where that was asked for."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -17,7 +17,6 @@ from phronesis.core.results import (
     AddResult,
     Degraded,
     EditResult,
-    Evidence,
     Explanation,
     HistoryEvent,
     SearchResult,
@@ -34,11 +33,11 @@ from phronesis.interfaces.cli.output import (
     day,
     on_one_line,
     say,
+    say_cut,
     say_json,
     say_undo,
     second,
     table,
-    terminal_columns,
 )
 
 if TYPE_CHECKING:
@@ -84,20 +83,20 @@ def about(item: Item) -> str:
 
 def say_items(items: Sequence[Item]) -> None:
     """Print items, each its words and under them where they come from."""
-    width = terminal_columns()
     if not items:
         say("nothing is remembered there")
     for item in items:
-        say(cut(words(item), width), f"   {about(item)}")
+        say_cut(words(item))
+        say(f"   {about(item)}")
 
 
 def say_due(items: Sequence[Item], now: datetime) -> None:
     """Print what is due, each its words and under them when, as seen at ``now``."""
-    width = terminal_columns()
     if not items:
         say("nothing is due")
     for item in items:
-        say(cut(on_one_line(statement(item)), width), f"   {in_words(item, now)}  {about(item)}")
+        say_cut(on_one_line(statement(item)))
+        say(f"   {in_words(item, now)}  {about(item)}")
 
 
 def say_more(page: Page[Any]) -> None:
@@ -108,11 +107,16 @@ def say_more(page: Page[Any]) -> None:
 
 def say_found(result: SearchResult) -> None:
     """Print what a search found, best first."""
-    width = terminal_columns()
     if result.abstained:
         say("nothing that is remembered supports an answer" + ("; nearest to it:" if len(result) else ""))
     for rank, evidence in enumerate(result, start=1):
-        say(*_evidence_lines(rank, evidence, width))
+        text = statement(evidence.item)
+        if text == evidence.item.content and evidence.matched:
+            text = evidence.matched[0].snippet
+        say_cut(f"{rank:>2}. {on_one_line(text)}")
+        say(f"    {evidence.score:.2f}  {about(evidence.item)}")
+        if evidence.why is not None:
+            say("    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items()))
     say_degraded(result.degraded)
 
 
@@ -120,16 +124,6 @@ def say_degraded(degraded: Sequence[Degraded]) -> None:
     """Say on stderr which models were away, and what stood in: a result in a pipe stays clean."""
     for one in degraded:
         click.echo(f"{one.role}: {one.instead_of} gave no answer ({one.reason}); {one.by} stood in", err=True)
-
-
-def _evidence_lines(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
-    text = statement(evidence.item)
-    if text == evidence.item.content and evidence.matched:
-        text = evidence.matched[0].snippet
-    yield cut(f"{rank:>2}. {on_one_line(text)}", width)
-    yield f"    {evidence.score:.2f}  {about(evidence.item)}"
-    if evidence.why is not None:
-        yield "    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items())
 
 
 def say_item(item: Item) -> None:
@@ -250,15 +244,14 @@ def say_budget(package: ContextPackage) -> None:
 
 def say_history(events: Sequence[HistoryEvent]) -> None:
     """Print changes, oldest first, each with the id that takes it back."""
-    width = terminal_columns()
     for event in events:
         reason = f": {event.reason}" if event.reason else ""
         say(on_one_line(f"v{event.version}  {second(event.at)}  {event.event}: {event.verb} by {event.actor}{reason}"))
         for name, (before, after) in event.fields.items():
             change = f"{_value(after)}" if event.op == "create" else _change(before, after)
-            say(cut(f"    {name}: {change}", width))
+            say_cut(f"    {name}: {change}")
         for sign, rows in (("+", event.evidence_added), ("-", event.evidence_removed)):
-            say(*(cut(f"    evidence: {sign} {_evidence(row)}", width) for row in rows))
+            say_cut(*(f"    evidence: {sign} {_evidence(row)}" for row in rows))
         say(f"    change {short_id(event.delta_id)}  entry {short_id(event.entry_id)}")
 
 

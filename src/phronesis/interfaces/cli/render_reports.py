@@ -22,11 +22,11 @@ from phronesis.interfaces.cli.output import (
     day,
     on_one_line,
     say,
+    say_cut,
     say_json,
     say_undo,
     second,
     table,
-    terminal_columns,
 )
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 
 def say_plan(plan: "RetrievalPlan") -> None:
     """Print a plan: what it is after, when, of whom, and what each retriever is asked."""
-    width = terminal_columns()
-    say(*(cut(line, width) for line in _lines(plan)))
+    say_cut(*_lines(plan))
 
 
 def _lines(plan: "RetrievalPlan") -> Iterator[str]:
@@ -187,15 +186,8 @@ def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
         (event.label or "", event.family or "", event.attempt, meta.source_ref, short_id(event.id))
         for event, meta in told
     ]
-    width = terminal_columns()
-    say(
-        *(
-            cut(line, width)
-            for line in table(
-                [tuple(map(_short, row)) for row in rows], head=("label", "family", "attempt", "source", "")
-            )
-        )
-    )
+    head = ("label", "family", "attempt", "source", "")
+    say_cut(*table([tuple(map(_short, row)) for row in rows], head=head))
     counts = Counter(event.label or "unknown" for event, _ in told)
     say("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
 
@@ -218,10 +210,9 @@ def _print_groups(found: "Aggregation", nothing: str, lines_of: Callable[[str, A
     if not any(items for _, items in groups):
         say(nothing)
         return
-    width = terminal_columns()
     for title, items in groups:
         for one in sorted(items, key=_weight):
-            say(*(cut(line, width) for line in lines_of(title, one)))
+            say_cut(*lines_of(title, one))
     say_undo(found.entry_id)
 
 
@@ -289,8 +280,7 @@ def say_answer(answer: "Answer") -> None:
 
 def _section(title: str, lines: Sequence[str]) -> None:
     if lines:
-        width = terminal_columns()
-        say("", title, *(cut(f"    {line}", width) for line in lines))
+        say_cut("", title, *(f"    {line}" for line in lines))
 
 
 def _event(found: "Evidence") -> str:

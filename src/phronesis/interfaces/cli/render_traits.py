@@ -13,10 +13,10 @@ from phronesis.interfaces.cli.output import (
     day,
     on_one_line,
     say,
+    say_cut,
     say_undo,
     second,
     table,
-    terminal_columns,
 )
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ def say_traits(found: Sequence["Trait"]) -> None:
         return
     rows = [row for one in found for row in (_row(one, ""), *(_row(side, "└ ") for side in one.sides))]
     head = ("trait", "stage", "confidence", "subtype", "context", "for:against", "")
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows, head=head)))
+    say_cut(*table(rows, head=head))
 
 
 def say_trait(trait: "Trait", family: Family | None = None) -> None:
@@ -148,12 +147,10 @@ def say_trait(trait: "Trait", family: Family | None = None) -> None:
 
 def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
     """Print the memories for and against a trait, oldest first: quality, day, session, citation and words."""
-    width = terminal_columns()
     for title, kind in (("for it", "supporting"), ("against it", "contradicting")):
         found = sorted((row for row in rows if row.evidence_type == kind), key=_time_of)
         if found:
-            lines = table([_piece(row) for row in found], indent="    ")
-            say("", f"{title}: {len(found)}", *(cut(line, width) for line in lines))
+            say_cut("", f"{title}: {len(found)}", *table([_piece(row) for row in found], indent="    "))
 
 
 def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
@@ -176,8 +173,7 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
         for one in found
     ]
     head = ("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows, head=head)))
+    say_cut(*table(rows, head=head))
 
 
 def in_short(cycle: "ReflectionCycle") -> str:

@@ -9,7 +9,7 @@ import click
 from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 from phronesis.interfaces.cli.options import AS_OF, CURSOR, LIMIT, Options, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, cut, day, on_one_line, say, show_waiting, terminal_columns
+from phronesis.interfaces.cli.output import Progress, day, on_one_line, say, say_cut, show_waiting
 from phronesis.interfaces.cli.render import say_more
 
 if TYPE_CHECKING:
@@ -94,29 +94,24 @@ def _print_ingested(told: Iterable["IngestedResource"]) -> None:
 
 
 def _say_documents(found: Iterable[Item]) -> None:
-    width = terminal_columns()
     shown = False
     for item in found:
         shown = True
         version = f"version {item.data.get('number', 1)}, {len(item.data.get('sections', ()))} sections"
-        say(cut(f"{short_id(item.id)}  {on_one_line(item.content)} ({version})", width))
-        say(cut(f"   {day(item.updated_at)} {item.source_ref}", width))
+        say_cut(f"{short_id(item.id)}  {on_one_line(item.content)} ({version})")
+        say_cut(f"   {day(item.updated_at)} {item.source_ref}")
     if not shown:
         say("no documents there; take one in with 'phronesis resources add FILE'")
 
 
 def _say_document(found: "Resource") -> None:
-    width = terminal_columns()
     say(on_one_line(found.document.content), f"   {found.document.source_ref}")
     for version in found.versions:
-        say(
-            cut(
-                f"   version {version.number} of {day(version.recorded_at)}: {version.characters:,} characters,"
-                f" entry {short_id(version.entry_id)}",
-                width,
-            )
+        say_cut(
+            f"   version {version.number} of {day(version.recorded_at)}: {version.characters:,} characters,"
+            f" entry {short_id(version.entry_id)}"
         )
     for item in found.sections:
         path: Sequence[str] = item.data.get("path", ())
         heading = on_one_line(path[-1]) if path else "(before the first heading)"
-        say(cut(f"{'  ' * len(path)}{heading}  [{short_id(item.id)}]", width))
+        say_cut(f"{'  ' * len(path)}{heading}  [{short_id(item.id)}]")

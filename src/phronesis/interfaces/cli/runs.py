@@ -17,10 +17,10 @@ from phronesis.interfaces.cli.output import (
     parse_objects,
     read_text,
     say,
+    say_cut,
     say_undo,
     second,
     table,
-    terminal_columns,
 )
 from phronesis.interfaces.cli.render import say_edited, say_more
 from phronesis.reasoning.laws.item_records import Judged, LearnResult, RunRecord
@@ -131,8 +131,7 @@ def say_runs(found: Sequence[RunRecord]) -> None:
         say("no run is recorded there")
         return
     rows = [(run.run_id, second(run.recorded_at), _state(run), _label(run)) for run in found]
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows, head=("run", "recorded", "state", "output"))))
+    say_cut(*table(rows, head=("run", "recorded", "state", "output")))
 
 
 def say_run(run: RunRecord) -> None:
@@ -163,7 +162,7 @@ def say_review(review: Review) -> None:
             (f"CID {one.cid}", _yes_no(one.has_cooh), on_one_line(one.name or ""), on_one_line(one.smiles or ""))
             for one in review.candidates
         ]
-        say(*(cut(line, terminal_columns()) for line in table(rows, head=("candidate", "has_cooh", "name", "SMILES"))))
+        say_cut(*table(rows, head=("candidate", "has_cooh", "name", "SMILES")))
     if review.asked_at is not None:
         say(f"    asked {second(review.asked_at)}")
     if review.suggestion:
