@@ -51,7 +51,9 @@ def test_feedback_and_forgetting(call: Call) -> None:
     said = call("learn", "feedback", event["id"], "label", "--value", "success", "--reason", "it had worked")
     assert said.code == 0
     assert "success" in said.out
-    assert call("learn", "feedback", event["id"], "label", "--value", "great").code != 0
+    assert call("learn", "feedback", event["id"][-8:], "label", "--value", "great").code != 0
+    for value in ('["0000"]', '[["0000"]]', '"0000"'):
+        assert "ends with 0000" in call("learn", "feedback", event["id"], "split", "--value", value).err
     assert call("memory", "forget", "--dry-run").out.strip() == "nothing is to be forgotten"
     assert "no attempt was found" in call("learn", "ingest", "--source", "log", "-", stdin=b"hello").out
 
@@ -67,5 +69,9 @@ def test_the_source_of_an_event_is_shown(call: Call) -> None:
     call("learn", "ingest", "-", stdin=stdin)
     assert '"raw": "深"' in call("resources", "source", "r").out
     assert call("resources", "source", "r", "--json").json["payload"] == {"raw": "深"}
+    call(
+        "learn", "ingest", "-", stdin=json.dumps([{"attempt": "y", "source_ref": "beef", "payload": {"n": 1}}]).encode()
+    )
+    assert '"n": 1' in call("resources", "source", "beef").out  # a reference, though it could be a part of an id
     missing = call("resources", "source", "nowhere.log")
     assert (missing.code != 0, missing.err.count("\n")) == (True, 1)
