@@ -178,7 +178,9 @@ def test_a_postgres_database_serves_as_well(call: Any, postgres_dsn: str) -> Non
     store = ("--url", postgres_dsn)
     assert call("store", "upgrade", *store).code == 0
     call("add", "我喜欢绿茶", "--user", "lin", *store)
-    assert call("search", "绿茶", "--user", "lin", *store, "--json").json["evidence"][0]["item"]["user_id"] == "lin"
+    item = call("search", "绿茶", "--user", "lin", *store, "--json").json["evidence"][0]["item"]
+    assert item["user_id"] == "lin"
+    assert call("get", item["id"][-8:], *store, "--json").json["id"] == item["id"]
     assert call("store", "rebuild", "--verify", *store).code == 0
 
 
