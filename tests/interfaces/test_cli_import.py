@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import exports
+from phronesis.importers import FORMATS
+from phronesis.interfaces.cli import upkeep
 
 
 def test_an_export_is_counted_and_taken_in(call: Any, tmp_path: Path) -> None:
@@ -51,3 +53,7 @@ def test_the_format_is_told_by_the_content_and_a_wrong_one_is_refused(call: Any,
     assert call("store", "import", str(tmp_path), "--format", "mem0").code == 2
     exports.repository(tmp_path / "project")
     assert call("store", "import", str(tmp_path / "project"), "--dry-run").code == 0
+
+
+def test_the_formats_are_those_of_the_importers() -> None:
+    assert set(upkeep.FORMATS) == {"phronesis", *FORMATS}
