@@ -210,7 +210,7 @@ class SchemaTooNew(StorageError):
 
 
 class SchemaMissing(StorageError):
-    """The database has not been prepared; ``phronesis db upgrade`` does it."""
+    """The database has not been prepared; ``phronesis store upgrade`` does it."""
 
     code = "storage.schema_missing"
 

@@ -201,7 +201,7 @@ def test_threads_that_open_new_databases_together_all_succeed(tmp_path: Path) ->
 
 
 def test_check_tells_an_empty_database(bare_url: str, bound: Callable[[str], Database]) -> None:
-    with pytest.raises(SchemaMissing, match="phronesis db upgrade"):
+    with pytest.raises(SchemaMissing, match="phronesis store upgrade"):
         check(bound(bare_url))
 
 
@@ -219,7 +219,7 @@ def test_a_newer_database_is_left_alone(database_url: str, version: str, bound: 
 def test_a_login_that_may_not_create_is_told_who_may(
     bare_dsn: str, postgres_databases: Databases, bound: Callable[[str], Database]
 ) -> None:
-    with _login(postgres_databases, bare_dsn) as url, pytest.raises(SchemaMissing, match="phronesis db upgrade"):
+    with _login(postgres_databases, bare_dsn) as url, pytest.raises(SchemaMissing, match="phronesis store upgrade"):
         open_schema(bound(url))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_talk import Talk
 from phronesis import Memory
-from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.commands import find_command
 from phronesis.interfaces.mcp import Options, make_mcp
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
@@ -65,7 +65,7 @@ def test_the_reference_tools_are_named(served: dict[str, list[list[str]]]) -> No
 
 def test_the_options_are_those_of_the_command() -> None:
     told = {option for row in rows(section("Options")) for option in re.findall(r"--[\w-]+", row[0])}
-    command = cli.commands["mcp"]
+    command, _ = find_command(["serve", "mcp"])
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     assert told == {option for option in known if option.startswith("--")} - {"--json", "--help"}
 
@@ -79,6 +79,6 @@ def test_the_configurations_are_json_that_starts_the_command() -> None:
         if "url" in server:
             assert server["url"].endswith("/mcp")
             continue
-        name, *arguments = server["args"]
-        cli.commands[name].make_context(name, arguments)
+        command, arguments = find_command(server["args"])
+        command.make_context("mcp", arguments)
         assert server["command"] == "phronesis"

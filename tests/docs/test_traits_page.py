@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.commands import find_command
 from phronesis.models.prompts import prompt
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
 from phronesis.wiring.engines import read_settings
@@ -32,8 +32,6 @@ def test_its_commands_exist_with_their_options() -> None:
     lines = re.findall(r"^phronesis (\w+)(?: ([a-z]+))?((?: +--?[\w-]+| +[^#\n])*)", PAGE, re.MULTILINE)
     assert len(lines) == 8
     for name, inner, rest in lines:
-        command = cli.commands[name]
-        if name == "traits":
-            command = command.commands[inner or "list"]  # type: ignore[attr-defined]
+        command, _ = find_command([name, inner or "list"] if name == "traits" else [name])
         known = {option for parameter in command.params for option in parameter.opts}
         assert set(re.findall(r"--[\w-]+", rest)) <= known

@@ -10,7 +10,9 @@ import click
 import pytest
 
 from phronesis import __version__
-from phronesis.interfaces.cli.commands import EXAMPLES, cli, every_command, lines_of
+from phronesis.core.ids import short_id
+from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
+from phronesis.interfaces.cli.examples import EXAMPLES
 from phronesis.interfaces.cli.exit_codes import run
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
@@ -18,10 +20,7 @@ NOBODY = "00000000-0000-5000-8000-000000000000"
 
 COMMANDS = [(tuple(path.split()), command) for path, command in every_command(cli)]
 
-WITHOUT_JSON = {
-    "demo": "a story told to a person; its store can be asked with --json",
-    "completion": "prints a script for a shell",
-}
+WITHOUT_JSON = {"demo": "a story told to a person; its store can be asked with --json"}
 """Commands that take no --json, each with the reason."""
 
 
@@ -39,7 +38,7 @@ def test_every_command_has_help(call: Any) -> None:
         assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option)), path
         assert "\n\n" in str(command.help), "it needs a paragraph below its first sentence"
         if not isinstance(command, click.Group):
-            assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.commands"
+            assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.examples"
             assert all(f"    {line}\n" in shown.out for line in lines_of(" ".join(path))), path
 
 
@@ -53,7 +52,7 @@ def test_every_example_can_be_called(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def take(line: str) -> None:
     """Parse a line as the shell and click would, which refuse what does not exist."""
-    words = shlex.split(re.split(r'\)"|  +#| >', line)[0].removeprefix('eval "$('))
+    words = shlex.split(re.split(r"  +#", line)[0])
     for word in words:
         if re.search(r"\w\.(jsonl?|md|txt|xml|yml)$", word) and "://" not in word:
             Path(word).write_text("{}", "utf-8")
@@ -61,7 +60,8 @@ def take(line: str) -> None:
     context = click.Context(cli, info_name="phronesis")
     rest = words[1:]
     while isinstance(command, click.Group):
-        name, found, rest = command.resolve_command(context, rest)
+        context = command.make_context(command.name, rest, parent=context.parent)
+        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
         assert found is not None, line
         command, context = found, click.Context(found, info_name=name, parent=context)
     with command.make_context(command.name, rest, parent=context.parent):
@@ -83,8 +83,85 @@ def test_version(call: Any) -> None:
 def test_every_command_on_a_store_takes_url_tenant_and_json() -> None:
     for path, command in COMMANDS:
         options = {option for parameter in command.params for option in parameter.opts}
-        if path[0] not in {"demo", "bench", "check-claims", "completion"} and not isinstance(command, click.Group):
+        if path[0] not in {"demo", "bench"} and path[-1] != "check-claims" and not isinstance(command, click.Group):
             assert {"--url", "--tenant", "--json"} <= options, path
+
+
+def test_the_help_lists_at_most_twenty_commands(call: Any) -> None:
+    shown = call("--help").out
+    listed = re.findall(r"^  ([a-z]+)  +[A-Z].*\.$", shown, re.MULTILINE)
+    assert listed == [name for commands in SECTIONS.values() for name in commands]
+    assert len(listed) <= 20
+    assert all(f"\n{heading}:\n" in shown for heading in SECTIONS)
+    assert not set(FORMER) & set(listed)
+
+
+def test_the_benchmarks_are_listed_where_they_are_installed(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\n  bench " in call("--help").out
+    monkeypatch.setattr("phronesis.interfaces.cli.commands.find_spec", lambda _: None)
+    assert "bench" not in call("--help").out
+
+
+def test_former_names_still_run(call: Any) -> None:
+    names = [path.split()[-1] for path, command in every_command(cli) if not isinstance(command, click.Group)]
+    for former, now in FORMER.items():
+        assert (former == "completion") is not (call(former, "--help").code == 0), former
+        assert find_command([former])[0].name in {*names, *now, "cli"}, former
+    assert call("completion", "zsh").out == call("--completion", "zsh").out
+    assert call("turns", "none").out == call("sessions", "show", "none").out == "no such conversation there\n"
+    failed = call("learn", "run-17")
+    assert (failed.code, "phronesis runs learn RUN" in failed.err) == (2, True)
+
+
+def test_a_group_with_a_default_runs_it(call: Any) -> None:
+    assert call("sessions", "--user", "lin").out == call("sessions", "list").out == "no conversation there\n"
+    assert "Commands:" in call("sessions", "--help").out
+    with pytest.raises(LookupError):
+        find_command(["sessions", "nonsense"])
+
+
+def test_ids_may_be_shortened(call: Any) -> None:
+    first, second = (added(call, text, "--kind", "fact", "--user", "lin") for text in ("tea", "coffee"))
+    for part in (first, first[-8:], first[-4:], f"mem:{first[-8:]}", first[-14:], first.replace("-", "").upper()[-20:]):
+        assert call("get", part, "--json").json["id"] == first, part
+    assert call("get", first[:-1], "--json").json["id"] == first
+    assert f"{short_id(second)}\n" in call("list", "--user", "lin").out
+    entry = re.findall(r"rollback (\w{8})$", call("delete", second[-8:]).out, re.MULTILINE)[0]
+    assert call("rollback", entry).code == 0
+    change = re.findall(r"change (\w{8}) ", call("memory", "history", second[-8:]).out)[-1]
+    assert call("rollback", change).code == 0
+    assert call("add", "cocoa", "--kind", "fact", "--user", "lin", "--supersedes", first[-8:]).code == 0
+    assert call("get", first, "--json").json["ended"] == "superseded"
+
+
+def test_an_id_that_means_several_or_none_is_an_error(call: Any) -> None:
+    ids = [added(call, f"fact {n}", "--kind", "fact") for n in range(2)]
+    many = call("get", ids[0][:4])
+    assert (many.code, many.out) == (2, "")
+    assert many.err.startswith(f"phronesis: {ids[0][:4]} is the beginning or the end of 4 ids; give more of it [input")
+    for identity, words in zip(ids, ("fact 0", "fact 1"), strict=True):
+        assert f"    {short_id(identity)}  fact: {words}\n" in many.err
+    none = call("get", "0000")
+    assert (none.code, none.err) == (1, "phronesis: no id here begins or ends with 0000 [not_found]\n")
+    assert call("get", "000", "--url", "sqlite://").code == 2  # too short to be a part of an id
+    assert call("get", ids[0], "--tenant", "other").code == call("get", ids[0][-8:], "--tenant", "other").code == 1
+
+
+def test_add_says_what_was_learned_and_what_was_not(call: Any, tmp_path: Path) -> None:
+    learned = call("add", "I live in Lyon.", "--user", "lin").out.splitlines()
+    assert [line.split("  ", 1)[1] for line in learned] == ["message  I live in Lyon.", "profile  Home city: Lyon"]
+    moved = call("add", "I live in Paris now.", "--user", "lin").out
+    assert re.search(r"^\w{8}  superseded  Home city: Lyon$", moved, re.MULTILINE)
+    assert (
+        "not learned: hello (chit_chat: not recognised as something to keep"
+        in call("add", "hello", "--user", "lin").out
+    )
+    said = [{"role": "user", "content": text} for text in ("I live in Oslo.", "hm", "well", "so", "right")]
+    (tmp_path / "said.json").write_text(json.dumps(said), "utf-8")
+    lines = call("add", "--messages", str(tmp_path / "said.json"), "--user", "ann").out.splitlines()
+    assert lines[0] == "5 messages remembered, 1 memory learned from them"
+    assert lines[1].endswith("  profile  Home city: Oslo")
+    assert lines[2].startswith("not learned: 4 × chit_chat: not recognised as something to keep")
 
 
 def test_add_and_search(call: Any) -> None:
@@ -107,17 +184,20 @@ def test_add_takes_a_stated_item(call: Any) -> None:
 
 
 def test_due_lists_what_is_due(call: Any) -> None:
-    assert call("due", "--user", "lin").out == "nothing is due\n"
+    assert call("memory", "due", "--user", "lin").out == "nothing is due\n"
     stated = ("--kind", "task", "--user", "lin", "--due")
     call("add", "Call the landlord", *stated, "2026-04-03T10:00:00Z", "--expires", "9999-01-01")
     call("add", "In the far future", *stated, "9998-01-01")
-    assert [item["content"] for item in call("due", "--user", "lin", "--json").json] == ["Call the landlord"]
-    assert call("due", "--json").json == []
-    lines = call("due", "--user", "lin", "--as-of", "9998-01-01", "--within", "1").out.splitlines()
+    assert [item["content"] for item in call("memory", "due", "--user", "lin", "--json").json] == ["Call the landlord"]
+    assert call("memory", "due", "--json").json == []
+    lines = call("memory", "due", "--user", "lin", "--as-of", "9998-01-01", "--within", "1").out.splitlines()
     assert lines[0] == "Call the landlord"
     assert "was due 2026-04-03 10:00 UTC" in lines[1]
     assert lines[2] == "In the far future"
     assert lines[3].startswith("   due 9998-01-01  task")
+    call("add", "In some years", *stated, "2100-01-01")
+    ahead = call("memory", "due", "--user", "lin", "--upcoming").out.splitlines()
+    assert [line for line in ahead if not line.startswith(" ")] == ["In some years"]
     assert call("add", "x", "--due", "2026-04-03").code != 0
 
 
@@ -138,19 +218,19 @@ def test_add_reads_messages(call: Any, tmp_path: Path, text: str) -> None:
     file = tmp_path / "messages.json"
     file.write_text(text, "utf-8")
     call("add", "--messages", str(file), "--session", "s/1")
-    (turn,) = call("turns", "s/1", "--json").json
+    (turn,) = call("sessions", "show", "s/1", "--json").json
     assert turn["messages"] == MESSAGES
-    assert "user: 你好" in call("turns", "s/1").out
+    assert "user: 你好" in call("sessions", "show", "s/1").out
     assert call("sessions").out.splitlines()[1].split()[:5] == ["s/1", "shared", "default", "1", "2"]
 
 
 def test_change_history_and_rollback(call: Any) -> None:
     identity = added(call, "tea", "--kind", "fact")
     call("update", identity, "coffee", "--reason", "changed my mind", "--metadata", '{"a": 1}')
-    shown = call("history", identity).out
+    shown = call("memory", "history", identity).out
     assert "content: tea → coffee" in shown
     assert "changed my mind" in shown
-    deltas = [event["delta_id"] for event in call("history", identity, "--json").json]
+    deltas = [event["delta_id"] for event in call("memory", "history", identity, "--json").json]
     assert call("rollback", deltas[-1]).code == 0
     item = call("get", identity, "--json").json
     assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
@@ -181,7 +261,7 @@ def test_context_keeps_its_budget_and_cites(call: Any) -> None:
     arguments = ("context", "How do we clean the electrodes?", "--user", "lin", "--session", "s2", "--budget", "600")
     shown = call(*arguments, "--explain")
     assert "\n[m1] (" in shown.out
-    assert f"m1=mem:{identity}" in shown.err
+    assert f"m1={short_id(identity)}" in shown.err
     assert "of 600 tokens" in shown.err
     package = call(*arguments, "--json").json
     assert package["token_count"] <= 600
@@ -238,7 +318,7 @@ def test_a_lone_surrogate_is_shown_and_stays_json(call: Any) -> None:
 
 
 def test_a_group_without_a_command_shows_its_help_as_it_is_laid_out(call: Any) -> None:
-    cases: list[tuple[str, ...]] = [(), ("runs",), ("quarantine",)]
+    cases: list[tuple[str, ...]] = [(), ("runs",), ("memory",)]
     for path in cases:
         shown, asked = call(*path), call(*path, "--help")
         assert (shown.code, shown.out) == (2, "")

@@ -81,7 +81,7 @@ def standing(call: Any, bank: str) -> tuple[list[str], list[str]]:
 
 def test_each_row_is_told_of_and_none_stops_the_others(call: Any, bank: str, tmp_path: Path) -> None:
     told = tmp_path / "told.jsonl"
-    done = call("batch", "-", "--user", "lin", "--report", str(told), stdin=written(ROWS))
+    done = call("runs", "batch", "-", "--user", "lin", "--report", str(told), stdin=written(ROWS))
     assert done.code == 1
     assert done.out.splitlines() == [
         "runs: 1 known already, 4 recorded",
@@ -94,7 +94,7 @@ def test_each_row_is_told_of_and_none_stops_the_others(call: Any, bank: str, tmp
     assert report(told) == DONE
     assert [len(names) for names in standing(call, bank)] == [2, 1]
 
-    again = call("batch", "-", "--user", "lin", "--report", str(told), stdin=written(ROWS))
+    again = call("runs", "batch", "-", "--user", "lin", "--report", str(told), stdin=written(ROWS))
     assert again.code == 1
     assert again.out.splitlines()[:3] == [
         "runs: 5 known already",
@@ -102,21 +102,21 @@ def test_each_row_is_told_of_and_none_stops_the_others(call: Any, bank: str, tmp
         "learns: 5 known already",
     ]
     assert [row[4] for row in report(told)] == [row[4] for row in DONE]
-    assert call("rebuild", "--verify").code == 0
+    assert call("store", "rebuild", "--verify").code == 0
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(call: Any, bank: str, tmp_path: Path, store: str) -> None:
     told = tmp_path / "told.jsonl"
     before = rows_of(store)
-    done = call("batch", "-", "--user", "lin", "--dry-run", "--report", str(told), stdin=written(ROWS))
+    done = call("runs", "batch", "-", "--user", "lin", "--dry-run", "--report", str(told), stdin=written(ROWS))
     assert done.code == 1
     assert "learned: " not in done.out
     assert "proposed: 1 items added, 1 proposals not taken" in done.out
     assert report(told) == [tuple("missing" if cell == "recorded" else cell for cell in row) for row in DONE]
     assert rows_of(store) == before
-    call("batch", "-", "--user", "lin", stdin=written(ROWS))
+    call("runs", "batch", "-", "--user", "lin", stdin=written(ROWS))
     before = rows_of(store)
-    call("batch", "-", "--user", "lin", "--dry-run", "--report", str(told), stdin=written(ROWS))
+    call("runs", "batch", "-", "--user", "lin", "--dry-run", "--report", str(told), stdin=written(ROWS))
     assert {cell for row in report(told) for cell in row[1:4]} == {"known", None}
     assert rows_of(store) == before
     assert [len(names) for names in standing(call, bank)] == [2, 1]
@@ -134,10 +134,10 @@ def rows_of(store: str) -> dict[str, list[Any]]:
 
 def test_a_list_a_byte_order_mark_and_other_ends_of_lines(call: Any, bank: str) -> None:
     rows = [{"run_id": f"r{n}", "output": OUTPUT, "feedback": came(0.7)} for n in range(3)]
-    listed = call("batch", "-", "--user", "lin", "--json", stdin=json.dumps(rows, indent=2).encode()).json
+    listed = call("runs", "batch", "-", "--user", "lin", "--json", stdin=json.dumps(rows, indent=2).encode()).json
     assert (listed["rows"], listed["failed"], listed["runs"]) == (3, 0, {"recorded": 3})
     windows = b"\xef\xbb\xbf" + written(rows).replace(b"\n", b"\r\n")
-    again = call("batch", "-", "--user", "lin", "--json", stdin=windows).json
+    again = call("runs", "batch", "-", "--user", "lin", "--json", stdin=windows).json
     assert (again["runs"], again["learns"]) == ({"known": 3}, {"known": 3})
     assert standing(call, bank) == (["r0", "r1", "r2"], [])
 
@@ -145,8 +145,8 @@ def test_a_list_a_byte_order_mark_and_other_ends_of_lines(call: Any, bank: str) 
 def test_mistakes_of_the_call(call: Any, tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     file.write_bytes(written(ROWS))
-    assert call("batch", str(tmp_path / "none.jsonl")).code == 2
-    assert call("batch", str(file), "--report", str(file)).code == 2
+    assert call("runs", "batch", str(tmp_path / "none.jsonl")).code == 2
+    assert call("runs", "batch", str(file), "--report", str(file)).code == 2
     assert file.read_bytes() == written(ROWS)
-    assert call("batch", str(file), "--user", "").code == 2
-    assert call("batch", str(file), "--report", str(tmp_path / "none" / "x")).code == 1
+    assert call("runs", "batch", str(file), "--user", "").code == 2
+    assert call("runs", "batch", str(file), "--report", str(tmp_path / "none" / "x")).code == 1

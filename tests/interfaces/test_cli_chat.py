@@ -40,7 +40,7 @@ def brain(tmp_path: Path) -> Any:
 
 
 def turns(call: Any) -> list[list[str]]:
-    found = call("turns", "s", "--user", "lin", "--json").json
+    found = call("sessions", "show", "s", "--user", "lin", "--json").json
     return [[message["content"] for message in turn["messages"]] for turn in found]
 
 
@@ -111,7 +111,7 @@ def test_forget_by_citation_and_an_unknown_one(call: Any, talk: Any) -> None:
     added = call("add", "A secret.", "--user", "lin", "--json").json
     identity = added["items"][0]["id"]
     another = identity[:-1] + ("0" if identity[-1] != "0" else "1")
-    told = talk(f"/forget mem:{identity}", "yes", f"/forget mem:{another}", "/nonsense", "/help")
+    told = talk(f"/forget {identity[-8:]}", "yes", f"/forget mem:{another}", "/nonsense", "/help")
     assert "forgotten: 1" in told.out
     assert "[not_found]" in told.err
     assert "there is no /nonsense; /help lists what there is" in told.err

@@ -75,7 +75,7 @@ def test_a_password_is_not_repeated(call: Any, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(wiring, "open_memory", refuse)
     found = findings(call, "--url", "postgresql://lin:geheim@db.example/p")["storage.schema_missing"]
-    assert found["command"] == "phronesis db upgrade --url URL"
+    assert found["command"] == "phronesis store upgrade --url URL"
 
 
 def test_a_store_that_cannot_be_opened_is_a_finding(call: Any, tmp_path: Path) -> None:

@@ -20,42 +20,45 @@ def tea(call: Any) -> str:
 
 
 def test_rebuild(call: Any, tea: str) -> None:
-    assert "1 entries replayed: equal to the live state" in call("rebuild", "--verify").out
-    assert call("rebuild", "--json").json["equal"]
+    assert "1 entries replayed: equal to the live state" in call("store", "rebuild", "--verify").out
+    assert call("store", "rebuild", "--json").json["equal"]
     assert call("get", tea).code == 0
 
 
 def test_a_difference_is_an_exit_code(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     different = RebuildResult(equal=False, live_hash="a", replayed_hash="b", differences=("item 1",), entries=1)
     monkeypatch.setattr(Admin, "rebuild", lambda *_, **__: different)
-    shown = call("rebuild", "--verify")
+    shown = call("store", "rebuild", "--verify")
     assert shown.code == 1
     assert "differs: item 1" in shown.out
 
 
 def test_rederive(call: Any, tea: str) -> None:
-    shown = call("rederive", "--user", "lin")
+    shown = call("store", "rebuild", "--rederive", "--user", "lin")
     assert shown.code == 0
     assert shown.out.startswith("added: 0\nchanged: 0\nvanished: 0\nto take it back: phronesis rollback ")
-    assert call("rederive", "--user", "nobody").code == 1
+    assert call("store", "rebuild", "--rederive", "--user", "nobody").code == 1
 
 
 def test_export_and_import(call: Any, tea: str, tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
-    assert call("export", str(file)).out == f"1 entries of 1 lanes are in {file}\n"
+    assert call("store", "export", str(file)).out == f"1 entries of 1 lanes are in {file}\n"
     other = f"sqlite:///{tmp_path / 'other.db'}"
-    assert call("import", str(file), "--url", other, "--json").json["entries_added"] == 1
-    assert "0 entries taken in, 1 known already" in call("import", str(file), "--url", other).out
+    assert call("store", "import", str(file), "--url", other, "--json").json["entries_added"] == 1
+    assert "0 entries imported, 1 known already" in call("store", "import", str(file), "--url", other).out
     assert call("get", tea, "--url", other, "--json").json["content"] == "I drink green tea"
-    assert call("import", str(tmp_path / "nothing.jsonl")).code == 2
+    assert call("store", "import", str(tmp_path / "nothing.jsonl")).code == 2
     file.write_text("nonsense", "utf-8")
-    assert call("import", str(file)).code in {1, 2}
+    assert call("store", "import", str(file)).code in {1, 2}
 
 
 def test_doctor(call: Any, tea: str) -> None:
     shown = call("doctor", "--json")
     assert shown.json["ok"]
-    assert call("doctor").out.startswith("ok ")
+    told = call("doctor").out
+    assert told.startswith("ok ")
+    assert told.endswith("\nHealthy.\n")
+    assert "budgets.total" not in told
 
 
 def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
@@ -63,7 +66,7 @@ def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
     path.write_text(
         "version: 1\nretention:\n  types:\n    home_city: overwrite\npolicies: [不要透露内部代号。]\n", "utf-8"
     )
-    lines = call("doctor", "--policy", str(path)).out.partition("The policy in force:")[2].splitlines()
+    lines = call("doctor", "--fields", "--policy", str(path)).out.partition("\n\n")[0].splitlines()
     told = {line.split()[0]: line.split() for line in lines if line}
     assert told["retention.types.home_city"][-1] == '"overwrite"'
     assert f"{path}, line 4" in " ".join(told["retention.types.home_city"])
@@ -71,54 +74,85 @@ def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
     assert told["policies"][-1] == '["不要透露内部代号。"]'
     rows = json.loads(call("doctor", "--policy", str(path), "--json").out)["policy"]
     assert {"path": "retention.types.home_city", "value": "overwrite", "source": f"{path}, line 4"} in rows
-    assert len(rows) == len(lines) - 2  # less the head, and the end of the line before it
+    assert len(rows) == len(lines) - 1  # less the head
     path.write_text("version: 1\nretentoin: {}\n", "utf-8")
     wrong = call("doctor", "--policy", str(path))
     assert wrong.code == 1
     assert f"{path}, line 2: unknown field 'retentoin'; did you mean 'retention'?" in wrong.out
+    assert wrong.out.endswith("\n1 problem: policy.invalid.\n")
 
 
 def test_reembed(call: Any, tea: str) -> None:
-    assert "1 vectors made; searches use hashing" in call("reembed", "hashing").out
-    assert call("reembed", "nonsense").code == 2
+    assert "1 vectors made; searches use hashing" in call("store", "reembed", "hashing").out
+    assert call("store", "reembed", "nonsense").code == 2
 
 
 def test_erase_a_memory(call: Any, tea: str) -> None:
-    shown = call("erase", tea, "--yes")
+    shown = call("delete", "--erase", tea, "--yes")
     assert shown.code == 0, shown.err
     assert "no trace" in shown.out
     assert call("get", tea).code == 1
-    assert call("rebuild", "--verify").code == 0
+    assert call("store", "rebuild", "--verify").code == 0
 
 
 def test_erase_a_session_and_a_user(call: Any, tea: str) -> None:
     call("add", "I like coffee", "--user", "lin", "--session", "tuesday")
-    assert call("erase", "--session", "monday", "--user", "lin", "--yes", "--json").json["items_erased"] == 1
+    assert (
+        call("delete", "--erase", "--session", "monday", "--user", "lin", "--yes", "--json").json["items_erased"] == 1
+    )
     listed = call("list", "--user", "lin", "--json").json
     assert {(item["kind"], item["content"]) for item in listed} == {
         ("message", "I like coffee"),
         ("preference", "I like coffee"),
     }
-    assert call("erase", "--user", "lin", "--yes").code == 0
+    assert call("delete", "--erase", "--user", "lin", "--yes").code == 0
     assert call("list", "--user", "lin", "--json").json == []
 
 
-def test_erase_asks_first(call: Any, tea: str) -> None:
-    assert call("erase", tea, stdin=b"n\n").code == 1
+def test_a_dry_run_erases_nothing(call: Any, tea: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = call("delete", tea[-8:], "--erase", "--dry-run")
+    assert shown.out.startswith("1 text of 1 entry would be erased, with 1 memory:\nI drink green tea\n")
+    planned = call("delete", "--user", "lin", "--erase", "--dry-run", "--json").json
+    assert ([item["id"] for item in planned["items"]], planned["dry_run"]) == ([tea], True)
     assert call("get", tea).code == 0
-    assert call("erase", tea, stdin=b"y\n").code == 0
+    monkeypatch.setattr("phronesis.interfaces.cli.writing._LISTED", 0)
+    assert call("delete", "--user", "lin", "--erase", "--dry-run").out.endswith("\nand 1 more\n")
+
+
+def test_delete_archives_one_memory(call: Any, tea: str) -> None:
+    assert "  archived  I drink green tea\nto take it back: phronesis rollback " in call("delete", tea).out
+    assert call("get", tea, "--json").json["status"] == "archived"
+    for wrong in (
+        ("delete",),
+        ("delete", "--user", "lin"),
+        ("delete", tea, "--dry-run"),
+        ("delete", "--erase", "--yes"),
+    ):
+        assert call(*wrong).code == 2
+
+
+def test_a_rebuild_does_one_thing(call: Any, tea: str) -> None:
+    assert call("store", "rebuild", "--verify", "--claims").code == 2
+    assert call("store", "rebuild", "--user", "lin").code == 2
+    assert "nothing was wrong" in call("store", "rebuild", "--claims").out
+
+
+def test_erase_asks_first(call: Any, tea: str) -> None:
+    assert call("delete", "--erase", tea, stdin=b"n\n").code == 1
+    assert call("get", tea).code == 0
+    assert call("delete", "--erase", tea, stdin=b"y\n").code == 0
     assert call("get", tea).code == 1
 
 
 def test_worker_does_what_is_left(call: Any, tea: str) -> None:
-    assert call("worker", "--once").out == "0 entries and vectors done\n"
-    assert call("worker", "--once", "--json").json == {"done": 0, "faults": {}}
+    assert call("serve", "worker", "--once").out == "0 entries and vectors done\n"
+    assert call("serve", "worker", "--once", "--json").json == {"done": 0, "faults": {}}
 
 
 def test_worker_runs_until_signalled(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[bool] = []
     monkeypatch.setattr("phronesis.worker.Worker.run_until_signalled", lambda _: ran.append(True))
-    assert call("worker").code == 0
+    assert call("serve", "worker").code == 0
     assert ran
 
 
@@ -127,30 +161,32 @@ def test_worker_names_what_it_could_not_do(call: Any, tea: str, monkeypatch: pyt
         raise NotFound("the encoder is away")
 
     monkeypatch.setattr("phronesis.index.vectorizer.Vectorizer.run", missing)
-    shown = call("worker", "--once")
+    shown = call("serve", "worker", "--once")
     assert shown.code == 1
     assert "cannot be brought up to date: not_found" in shown.out
 
 
 def test_db_upgrade(call: Any) -> None:
-    assert call("db", "upgrade", "--json").json["before"] is None
-    again = call("db", "upgrade", "--json").json
+    assert call("store", "upgrade", "--json").json["before"] is None
+    again = call("store", "upgrade", "--json").json
     assert again["before"] == again["after"]
-    assert call("db", "upgrade").out == f"schema {again['after']} before, schema {again['after']} now\n"
-    assert call("db", "upgrade", "--url", "sqlite:////nowhere/x.db").code == 1
+    assert call("store", "upgrade").out == f"schema {again['after']} before, schema {again['after']} now\n"
+    assert call("store", "upgrade", "--url", "sqlite:////nowhere/x.db").code == 1
 
 
 def test_a_postgres_database_serves_as_well(call: Any, postgres_dsn: str) -> None:
     store = ("--url", postgres_dsn)
-    assert call("db", "upgrade", *store).code == 0
+    assert call("store", "upgrade", *store).code == 0
     call("add", "我喜欢绿茶", "--user", "lin", *store)
-    assert call("search", "绿茶", "--user", "lin", *store, "--json").json["evidence"][0]["item"]["user_id"] == "lin"
-    assert call("rebuild", "--verify", *store).code == 0
+    item = call("search", "绿茶", "--user", "lin", *store, "--json").json["evidence"][0]["item"]
+    assert item["user_id"] == "lin"
+    assert call("get", item["id"][-8:], *store, "--json").json["id"] == item["id"]
+    assert call("store", "rebuild", "--verify", *store).code == 0
 
 
 def test_jobs_are_listed(call: Any) -> None:
-    assert call("jobs").out == "0 entries wait, 0 failed, 0 documents have no vector yet\n"
+    assert call("store", "jobs").out == "0 entries wait, 0 failed, 0 documents have no vector yet\n"
     call("add", "我住在杭州。", "--user", "lin")
-    listed = call("jobs").out
+    listed = call("store", "jobs").out
     assert "due    reflect  lin" in listed
-    assert call("jobs", "--json").json["jobs"][0]["user_id"] == "lin"
+    assert call("store", "jobs", "--json").json["jobs"][0]["user_id"] == "lin"

@@ -16,20 +16,17 @@ def file(tmp_path: Path) -> str:
 
 
 def test_a_file_is_shown_then_rewritten_then_known(call: Any, file: str) -> None:
-    shown = call("migrate-memories", file, "--namespace", "lab", "--dry-run")
+    shown = call("store", "migrate-memories", file, "--namespace", "lab", "--dry-run")
     assert shown.code == 0
     assert "-Zinc raises CO [C1]. Avoid acid." in shown.out
     assert "+TOPIC=Zinc raises CO" in shown.out
     assert "    without its alias: Zinc raises CO [C1]" in shown.out
     assert shown.out.endswith("2 would be rewritten\n")
     assert call("list", "--namespace", "lab", "--json").json == []
-    done = call("migrate-memories", file, "--namespace", "lab", "--scope", "global")
-    assert [line.split(" mem:")[0] for line in done.out.splitlines() if not line.startswith(" ")] == [
-        "one: rewritten",
-        "two: rewritten",
-        "2 rewritten",
-    ]
-    again = call("migrate-memories", file, "--namespace", "lab", "--json").json
+    done = call("store", "migrate-memories", file, "--namespace", "lab", "--scope", "global")
+    lines = [line.split()[:2] for line in done.out.splitlines() if not line.startswith(" ")]
+    assert lines == [["one:", "rewritten"], ["two:", "rewritten"], ["2", "rewritten"]]
+    again = call("store", "migrate-memories", file, "--namespace", "lab", "--json").json
     assert again["counts"] == {"already": 2}
     assert [one["source"] for one in again["sources"]] == ["one", "two"]
     assert len(call("list", "--namespace", "lab", "--kind", "reasoning", "--json").json) == 2

@@ -9,7 +9,7 @@ MESSAGE = "What did Zhang Wei say on 2026-05-04? And what does the manual say ab
 
 
 def test_a_plan_is_shown(call: Any) -> None:
-    shown = call("plan", MESSAGE, "--user", "lin", "--limit", "5")
+    shown = call("memory", "plan", MESSAGE, "--user", "lin", "--limit", "5")
     assert shown.code == 0
     for line in (
         "lookup, resources are needed  (rules)",
@@ -22,6 +22,6 @@ def test_a_plan_is_shown(call: Any) -> None:
 
 
 def test_its_json_is_a_plan(call: Any) -> None:
-    plan = RetrievalPlan.from_dict(json.loads(call("plan", MESSAGE, "--user", "lin", "--json").out))
+    plan = RetrievalPlan.from_dict(json.loads(call("memory", "plan", MESSAGE, "--user", "lin", "--json").out))
     assert (plan.message, plan.scope.user_id, plan.resources_needed) == (MESSAGE, "lin", True)
-    assert "time:" not in call("plan", "hello").out
+    assert "time:" not in call("memory", "plan", "hello").out

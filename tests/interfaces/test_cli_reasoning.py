@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.core.results import ClaimIndexResult, ErasureCertificate
-from phronesis.interfaces.cli.reasoning import say_reindexed
-from phronesis.interfaces.cli.render_reports import say_erased
+from phronesis.interfaces.cli.render_reports import say_erased, say_reindexed
 
 LAWFUL = (
     'RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis",'
@@ -24,17 +23,17 @@ def added(call: Any) -> str:
 
 
 def test_what_is_broken_is_listed_with_its_place(call: Any) -> None:
-    checked = call("check-claims", "-", stdin=WRONG.encode())
+    checked = call("learn", "check-claims", "-", stdin=WRONG.encode())
     assert checked.code == 1
     first, second = checked.out.splitlines()
     assert first.startswith("line 3 claim_status claim c1: claims[0].status must be one of fact,")
     assert second.startswith("line 3 kb_alias claim c1: ")
-    checked = call("check-claims", "--json", "--status", "gone", stdin=WRONG.encode())
+    checked = call("learn", "check-claims", "--json", "--status", "gone", stdin=WRONG.encode())
     assert (checked.code, [row["rule"] for row in json.loads(checked.out)]) == (
         1,
         ["claim_status", "item_status", "kb_alias"],
     )
-    assert call("check-claims", stdin=b"\xff").code == 2
+    assert call("learn", "check-claims", stdin=b"\xff").code == 2
 
 
 def test_a_refused_block_is_told_of_line_by_line(call: Any) -> None:
@@ -52,9 +51,9 @@ def test_the_usual_commands_work_on_it(call: Any, added: str) -> None:
     assert call("get", added).out.startswith("RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{")
     assert "Copper binds formate." in call("search", "copper", "--user", "lin").out
     new = LAWFUL.replace("Copper", "Zinc")
-    assert call("update", added, "-", stdin=new.encode()).out.startswith(f"mem:{added}  v2  active  RBMEM_CLAIMS_V1")
+    assert call("update", added, "-", stdin=new.encode()).out.startswith(f"{added[-8:]}  v2  active  RBMEM_CLAIMS_V1")
     assert call("update", added, WRONG).code == 2
-    last = call("history", added, "--json").json[-1]
+    last = call("memory", "history", added, "--json").json[-1]
     assert last["verb"] == "update_reasoning"
     call("rollback", last["delta_id"])
     assert "Copper" in call("get", added, "--json").json["content"]
@@ -65,7 +64,7 @@ def test_what_an_outside_index_came_to_is_told(capsys: pytest.CaptureFixture[str
     say_reindexed(ClaimIndexResult(1, 2, 3, 0))
     assert "outside" not in capsys.readouterr().out
     say_reindexed(ClaimIndexResult(1, 2, 3, 0, 4))
-    assert "in the index outside the database 4 were put right" in capsys.readouterr().out
+    assert "in the external index 4 were repaired" in capsys.readouterr().out
     say_erased(
         ErasureCertificate((), 1, 1, 1, 0, 1, 0, 0, 9, 0, clean=False, outstanding=("chroma: away",), residue=())
     )

@@ -32,34 +32,34 @@ def spec(tmp_path: Path) -> Path:
 
 
 def test_files_are_taken_in_listed_and_shown(call: Any, manual: Path, spec: Path) -> None:
-    taken = call("resource", "add", str(manual), str(spec), "--type", "manual")
+    taken = call("resources", "add", str(manual), str(spec), "--type", "manual")
     assert (taken.code, taken.err) == (0, "")
     first, second = taken.out.splitlines()
     assert first.endswith("Pump manual (version 1): 2 new sections, 0 as they were, 0 ended")
     assert "接口规范 (version 1): 1 new sections" in second
-    listed = call("resource", "list").out.splitlines()
+    listed = call("resources", "list").out.splitlines()
     assert next(line for line in listed if "version 1" in line).endswith("接口规范 (version 1, 1 sections)")
     assert any(line.endswith(manual.as_uri()) for line in listed)
     assert any(line.endswith(spec.as_uri()) for line in listed)
-    shown = call("resource", "show", first.split()[0])
+    shown = call("resources", "show", first.split()[0])
     lines = shown.out.splitlines()
     assert lines[:2] == ["Pump manual", f"   {manual.as_uri()}"]
     assert lines[2].startswith("   version 1 of ")
     assert f"{len(MANUAL)} characters" in lines[2]
-    assert [line.partition("  [mem:")[0] for line in lines[3:]] == ["  Pump manual", "    Resetting"]
+    assert [line.partition("  [")[0] for line in lines[3:]] == ["  Pump manual", "    Resetting"]
 
 
 def test_their_json_parses(call: Any, spec: Path) -> None:
-    (taken,) = call("resource", "add", str(spec), "--uri", "规范.md", "--title", "规范", "--json").json
+    (taken,) = call("resources", "add", str(spec), "--uri", "规范.md", "--title", "规范", "--json").json
     document = taken["document"]
     assert (document["content"], document["source_ref"], taken["number"]) == ("规范", "规范.md", 1)
     assert [one["data"]["path"] for one in taken["sections"]] == [["接口规范", "超时"]]
-    (listed,) = call("resource", "list", "--json").json
+    (listed,) = call("resources", "list", "--json").json
     assert listed["id"] == document["id"]
-    shown = call("resource", "show", document["id"], "--json").json
+    shown = call("resources", "show", document["id"], "--json").json
     assert (shown["document"]["id"], shown["versions"][0]["number"]) == (document["id"], 1)
     assert shown["sections"][0]["source_ref"] == "规范.md#L5"
-    assert call("resource", "list", "--user", "ann", "--limit", "1", "--json").json == [listed]
+    assert call("resources", "list", "--user", "ann", "--limit", "1", "--json").json == [listed]
 
 
 def test_what_is_wrong_is_said(call: Any) -> None:
@@ -70,14 +70,14 @@ def test_what_is_wrong_is_said(call: Any) -> None:
         (("--page", "https://example.com/"), 2, "resources.urls"),
     ]
     for arguments, code, told in cases:
-        failed = call("resource", "add", *arguments)
+        failed = call("resources", "add", *arguments)
         assert (failed.code, failed.out) == (code, "")
         assert told in failed.err
-        assert "no documents there" in call("resource", "list").out
+        assert "no documents there" in call("resources", "list").out
 
 
 def test_what_is_no_document_is_not_shown(call: Any) -> None:
-    (taken,) = call("resource", "add", "--text", MANUAL, "--json").json
-    assert call("resource", "show", taken["sections"][0]["id"]).code == 1
-    assert call("resource", "show", "nonsense").code == 2
-    assert call("resource", "show", taken["document"]["id"], "--as-of", "2001-01-01").code == 1
+    (taken,) = call("resources", "add", "--text", MANUAL, "--json").json
+    assert call("resources", "show", taken["sections"][0]["id"]).code == 1
+    assert call("resources", "show", "nonsense").code == 2
+    assert call("resources", "show", taken["document"]["id"], "--as-of", "2001-01-01").code == 1

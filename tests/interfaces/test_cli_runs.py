@@ -43,7 +43,7 @@ def test_from_a_file_to_a_learn_that_is_taken_back(call: Any, item: str, file: s
     listed = call("runs", "list", "--user", "lin").out.splitlines()
     assert [line.split()[0] for line in listed] == ["run", "r2", "r1"]
     assert "M1=Cu M2=Zn" in listed[2]
-    done = call("learn", "r1", "--user", "lin")
+    done = call("runs", "learn", "r1", "--user", "lin")
     assert done.out.startswith("2 claims looked at, 1 of them concerned\n")
     assert "2:0" in done.out
     assert "hypothesis → conclusion" in done.out
@@ -54,7 +54,7 @@ def test_from_a_file_to_a_learn_that_is_taken_back(call: Any, item: str, file: s
     entry = done.out.rsplit(" ", 1)[1].strip()
     assert call("rollback", entry).code == 0
     assert call("get", item, "--json").json["data"]["standing"]["c1"]["status"] == "hypothesis"
-    assert call("learn", "r2", "--user", "lin", "--json").json["run_id"] == "r2"
+    assert call("runs", "learn", "r2", "--user", "lin", "--json").json["run_id"] == "r2"
 
 
 def test_a_model_judges_and_may_be_named_for_once(call: Any, item: str, file: str, tmp_path: Path) -> None:
@@ -66,16 +66,17 @@ def test_a_model_judges_and_may_be_named_for_once(call: Any, item: str, file: st
         brain.write_text(json.dumps(policy), "utf-8")  # JSON is YAML
         call("runs", "add", file, "--user", "lin")
         asked = ("--user", "lin", "--policy", str(brain))
-        done = call("learn", "r1", "--model", "lab/teacher", *asked)
+        done = call("runs", "learn", "r1", "--model", "lab/teacher", *asked)
         assert done.out.startswith("2 claims looked at, 2 of them concerned; lab/teacher was asked\n")
         assert "c2: the feedback says black\n" in done.out
         assert "does not count (decided_by_rule): contra of c1\n" in done.out
-        by = {line.split()[1]: line.split()[3] for line in done.out.splitlines() if line.startswith("mem:")}
+        rows = [line.split() for line in done.out.splitlines()]
+        by = {row[1]: row[3] for row in rows if row[1:2] in (["c1"], ["c2"])}
         assert by == {"c1": "rule", "c2": "model"}
         server.answers(status(500))
-        away = call("learn", "r1", "--model", "lab/teacher", *asked)
+        away = call("runs", "learn", "r1", "--model", "lab/teacher", *asked)
         assert "lab/teacher gave no answer (model.unavailable); learn-rules/1 stood in\n" in away.out
-    wrong = call("learn", "r1", "--model", "teacher", *asked)
+    wrong = call("runs", "learn", "r1", "--model", "teacher", *asked)
     assert wrong.code != 0
     assert "one of the gateways (lab)" in wrong.err
 
@@ -84,8 +85,8 @@ def test_feedback_from_standard_input(call: Any, file: str) -> None:
     call("runs", "add", file, "--user", "lin")
     said = {**FEEDBACK, "pros": "The fraction of formate is above 0.9.", "cons": "The total activity is at least 5."}
     assert call("runs", "feedback", "r2", "-", "--user", "lin", stdin=json.dumps(said).encode()).code == 0
-    shown = call("learn", "r2", "--user", "lin").out
-    assert "added: mem:" in shown
+    shown = call("runs", "learn", "r2", "--user", "lin").out
+    assert "\nadded: " in shown
     assert "not taken (facts_disagree): RBMEM_CLAIMS_V1" in shown
     assert "feedback" in call("runs", "list", "--user", "lin").out
 
@@ -100,7 +101,7 @@ def test_what_is_no_run_is_a_mistake_of_the_call(call: Any) -> None:
 
 
 def test_mistakes(call: Any, file: str) -> None:
-    assert call("learn", "r9", "--user", "lin").code == 1
+    assert call("runs", "learn", "r9", "--user", "lin").code == 1
     assert call("runs", "show", "r9").code == 1
     call("runs", "add", file)
     assert call("runs", "add", "-", stdin=b'{"run_id": "r1", "raw": "other"}').code == 1

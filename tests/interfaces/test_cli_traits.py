@@ -56,49 +56,49 @@ def test_from_memories_to_a_trait(call: Any) -> None:
         "not due: nothing new was learned",
         "    0 new memories, importance 0 of 30; none before",
     ]
-    assert call("traits", "--user", "lin").out == "no trait is known there\n"
-    assert call("traits", "cycles", "--user", "lin").out == "nobody reflected there\n"
+    assert call("learn", "traits", "--user", "lin").out == "no trait is known there\n"
+    assert call("learn", "traits", "cycles", "--user", "lin").out == "nobody reflected there\n"
     for n in range(3):
         call("add", SAID, "--user", "lin", "--session", f"run/{n}", "--occurred-at", f"2026-01-{5 + 7 * n:02}T08:00")
     due = call(*check, "--json").json
     assert (due["due"], due["reason"], due["new_memories"]) == (True, "first", 3)
     assert call(*check).out.startswith("due: the first time\n    3 new memories, importance ")
-    done = call("reflect", "--user", "lin").out.splitlines()
+    done = call("learn", "reflect", "--user", "lin").out.splitlines()
     assert done[0] == "reflected on 3 new memories (the first time): 1 created"
     assert done[2] == f"    by {RULES_VERSION}; no model was asked"
     assert done[3].startswith("new: candidate 0.40  ")
-    again = call("reflect", "--user", "lin")
+    again = call("learn", "reflect", "--user", "lin")
     assert (again.code, again.out.splitlines()[0]) == (0, "not due: nothing new was learned")
-    assert call("reflect", "--user", "lin", "--json").json["status"] == "not_due"
+    assert call("learn", "reflect", "--user", "lin", "--json").json["status"] == "not_due"
     call("add", SAID, "--user", "lin", "--session", "run/3", "--occurred-at", "2026-01-26T08:00")
-    assert call("reflect", "--user", "lin").out.startswith("not due: too little is new, and too soon\n")
-    ended = call("reflect", "--user", "lin", "--session-ended").out
+    assert call("learn", "reflect", "--user", "lin").out.startswith("not due: too little is new, and too soon\n")
+    ended = call("learn", "reflect", "--user", "lin", "--session-ended").out
     assert ended.startswith("reflected on 1 new memory (a session ended): 1 reinforced\n")
     assert "candidate 0.40 → emerging 0.49  " in ended
     assert call("rollback", ended.split()[-1]).code == 0
-    (row,) = call("traits", "--user", "lin", "--min-stage", "trend", "--json").json
+    (row,) = call("learn", "traits", "--user", "lin", "--min-stage", "trend", "--json").json
     assert (row["stage"], len(row["evidence"])) == ("candidate", 3)
     assert call(*check).out.splitlines()[0] == "not due: too little is new, and too soon"
 
 
 def test_a_trait_is_shown_with_its_evidence(call: Any, trait: Trait, weeks: Weeks) -> None:
-    listed = call("traits", "--user", "lin").out.splitlines()
+    listed = call("learn", "traits", "--user", "lin").out.splitlines()
     assert listed[0].split() == ["trait", "stage", "confidence", "subtype", "context", "for:against"]
-    assert listed[1].split()[:4] == [trait.citation, "emerging", "0.48", "behavior"]
+    assert listed[1].split()[:4] == [trait.id[-8:], "emerging", "0.48", "behavior"]
     assert listed[1].endswith(trait.content)
-    shown = call("traits", "show", trait.citation).out.splitlines()
+    shown = call("learn", "traits", "show", trait.citation).out.splitlines()
     assert shown[0] == trait.content
     assert "confidence  0.478, as of the last reflection" in shown
     first = shown.index("for it: 4")
     assert [line.split()[0:3:2] for line in shown[first + 1 :]] == [["C", f"run/{n}"] for n in range(4)]
     assert all("along the river" in line for line in shown[first + 1 :])
-    read = call("traits", "show", trait.id, "--json").json
+    read = call("learn", "traits", "show", trait.id, "--json").json
     assert [row["session_id"] for row in read["evidence"]] == [f"run/{n}" for n in range(4)]
     past = (weeks.now - timedelta(days=3)).isoformat()
-    assert "stage       candidate" in call("traits", "show", trait.id, "--as-of", past).out
-    assert call("traits", "list", "--user", "lin", "--as-of", past).out == "no trait is known there\n"
-    assert call("traits", "--user", "lin", "--as-of", past, "--min-stage", "candidate", "--json").json
-    assert call("traits", "--user", "lin", "--subtype", "core").out == "no trait is known there\n"
+    assert "stage       candidate" in call("learn", "traits", "show", trait.id, "--as-of", past).out
+    assert call("learn", "traits", "list", "--user", "lin", "--as-of", past).out == "no trait is known there\n"
+    assert call("learn", "traits", "--user", "lin", "--as-of", past, "--min-stage", "candidate", "--json").json
+    assert call("learn", "traits", "--user", "lin", "--subtype", "core").out == "no trait is known there\n"
 
 
 def test_get_explain_history_and_listings_read_well(call: Any, trait: Trait) -> None:
@@ -107,18 +107,18 @@ def test_get_explain_history_and_listings_read_well(call: Any, trait: Trait) -> 
     assert "for it: 4\n" in got
     assert "{" not in got
     explained = call("explain", trait.id).out
-    assert f"trait  emerging  inferred  {trait.first_observed:%Y-%m-%d}  user lin  {trait.citation}" in explained
+    assert f"trait  emerging  inferred  {trait.first_observed:%Y-%m-%d}  user lin  {trait.id[-8:]}" in explained
     assert "run/3" in explained.partition("history")[0]
-    changes = call("history", trait.id).out
+    changes = call("memory", "history", trait.id).out
     assert "cap candidate → core, " in changes
     assert changes.count("    evidence: + support C 20") == 4
     assert "reflection on 1 new memory (elapsed 169): 1 reinforced" in call("list", "--user", "lin").out
     cycle = call("list", "--user", "lin", "--kind", "cycle", "--json").json[0]["id"]
     assert call("get", cycle).out.startswith("reflection on 1 new memory (elapsed 169): 1 reinforced\n")
-    rows = call("traits", "cycles", "--user", "lin").out.splitlines()
+    rows = call("learn", "traits", "cycles", "--user", "lin").out.splitlines()
     assert [line.split()[2] for line in rows[1:]] == ["completed"] * 4
     assert "1 created" in rows[2]
-    assert [row["traits_reinforced"] for row in call("traits", "cycles", "--user", "lin", "--json").json] == [
+    assert [row["traits_reinforced"] for row in call("learn", "traits", "cycles", "--user", "lin", "--json").json] == [
         1,
         0,
         0,
@@ -129,18 +129,18 @@ def test_get_explain_history_and_listings_read_well(call: Any, trait: Trait) -> 
 def test_a_person_corrects_a_trait_and_takes_it_away(call: Any, trait: Trait) -> None:
     asked = ("traits", "correct", trait.id, "--content", "Runs before work", "--context", "personal")
     assert "v3  active  Runs before work" in call(*asked, "--reason", "more exact").out
-    shown = call("traits", "show", trait.id).out
+    shown = call("learn", "traits", "show", trait.id).out
     assert "corrected   by a person: content, context\n" in shown
-    assert "correct_trait by user: more exact" in call("history", trait.id).out
-    assert call("traits", "--user", "lin", "--context", "personal").out.endswith("Runs before work\n")
-    gone = call("traits", "delete", trait.id, "--reason", "not me")
+    assert "correct_trait by user: more exact" in call("memory", "history", trait.id).out
+    assert call("learn", "traits", "--user", "lin", "--context", "personal").out.endswith("Runs before work\n")
+    gone = call("learn", "traits", "delete", trait.id, "--reason", "not me")
     assert "retracted  Runs before work" in gone.out
-    assert call("traits", "--user", "lin", "--min-stage", "trend").out == "no trait is known there\n"
-    assert "ended       retracted 20" in call("traits", "show", trait.id).out
+    assert call("learn", "traits", "--user", "lin", "--min-stage", "trend").out == "no trait is known there\n"
+    assert "ended       retracted 20" in call("learn", "traits", "show", trait.id).out
     call("add", SAID, "--user", "lin", "--session", "run/4")
-    assert "new:" not in call("reflect", "--user", "lin", "--force").out
+    assert "new:" not in call("learn", "reflect", "--user", "lin", "--force").out
     assert call("rollback", gone.out.split()[-1]).code == 0
-    assert call("traits", "--user", "lin", "--min-stage", "trend").out.count("mem:") == 1
+    assert call("learn", "traits", "--user", "lin", "--min-stage", "trend").out.count("\n") == 2
 
 
 @pytest.fixture
@@ -177,9 +177,9 @@ def test_a_model_is_asked_and_its_failures_are_said(call: Any, model: tuple[Mode
     assert done[3].startswith("new: trend to 20")
     assert done[4].startswith("refused (too_few_memories) of new_behaviors: Sings; it names 2 memories")
     assert done[5].startswith("refused (no_new_evidence) of new_behaviors: Tests first; none of its evidence")
-    shown = call("traits", "--user", "lin", "--min-stage", "trend", "--json").json[0]["id"]
-    assert ", 14 days\n" in call("traits", "show", shown).out
-    rows = call("traits", "cycles", "--user", "lin").out.splitlines()
+    shown = call("learn", "traits", "--user", "lin", "--min-stage", "trend", "--json").json[0]["id"]
+    assert ", 14 days\n" in call("learn", "traits", "show", shown).out
+    rows = call("learn", "traits", "cycles", "--user", "lin").out.splitlines()
     assert ["model.unavailable" in line for line in rows[1:]] == [False, True, True]
     assert call("list", "--user", "lin").out.count("skipped (model.unavailable)") == 2
 

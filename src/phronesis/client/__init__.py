@@ -48,7 +48,7 @@ class _Caller:
     def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
         """Send a verb's arguments along its route and return the verb's result."""
         if given.pop("actor", None) is not None:
-            raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
+            raise InputError("actor is the key's: phronesis serve keys create --actor …", field="actor")
         if method is Memory.get and given.get("id") is None and given.get("external_id") is not None:
             return self._get_named(given)
         headers = _headers(given)
@@ -215,7 +215,7 @@ class Client(RemoteVerbs[Memory]):
 
         Args:
             url: the server's address, such as ``http://127.0.0.1:8765``.
-            api_key: a key, as ``phronesis keys create`` prints it; None if the server needs none.
+            api_key: a key, as ``phronesis serve keys create`` prints it; None if the server needs none.
             timeout: seconds to wait for a response.
             retries: how often a call is repeated when the connection breaks, or the server asks to wait. Writes are
                 done once: each has an idempotency key, generated if none is given.

@@ -114,7 +114,7 @@ def check_role(value: object) -> Role:
 
 def _bad_key_error() -> Unauthenticated:
     return Unauthenticated(
-        f"this is no API key of Phronesis: one begins with {TOKEN_PREFIX} and is given whole, as `phronesis keys"
+        f"this is no API key of Phronesis: one begins with {TOKEN_PREFIX} and is given whole, as `phronesis serve keys"
         " create` printed it, in the header 'Authorization: Bearer …'",
         field="Authorization",
     )

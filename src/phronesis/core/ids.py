@@ -78,6 +78,37 @@ def is_id(text: str) -> bool:
         return False
 
 
+_SHORT: Final = 8
+"""Digits of a short id: the last ones, of a hash or random; the first ones are a time, which neighbours share."""
+
+_SHORTEST_PART: Final = 4
+_DIGITS: Final = 32
+_DASHES: Final = (8, 12, 16, 20)
+"""Digits before each dash of a UUID."""
+
+
+def short_id(text: str) -> str:
+    """Return the last eight digits of an id, by which a person may name it; other texts as they are."""
+    return text[-_SHORT:] if is_id(text) else text
+
+
+def id_part(text: str) -> tuple[str, str] | None:
+    """Return ``text`` as the beginning and as the end of a UUID, with dashes; None if it is no part of one.
+
+    A part has at least four digits, with or without dashes and the ``mem:`` prefix.
+    """
+    digits = text.removeprefix(CITATION_PREFIX).replace("-", "").lower()
+    if not _SHORTEST_PART <= len(digits) < _DIGITS or not set(digits) <= _VARIANT.keys():
+        return None
+    return _dashed(digits, 0), _dashed(digits, _DIGITS - len(digits))
+
+
+def _dashed(digits: str, start: int) -> str:
+    """Return digits of a UUID, of which the first is the ``start``-th, with its dashes."""
+    dashed = (f"-{one}" if n in _DASHES else one for n, one in enumerate(digits, start))
+    return "".join(dashed)
+
+
 def citation(item: str) -> str:
     """Return the form in which a context cites an item: ``mem:<uuid>``."""
     return f"{CITATION_PREFIX}{item}"

@@ -51,6 +51,12 @@ def is_lapsed(item: Item, now: datetime) -> bool:
     return due is not None and item.valid_to is None and _clock(due, now) - _end_of_due(due) > OVERDUE_SHOWN
 
 
+def is_overdue(item: Item, now: datetime) -> bool:
+    """Return whether the due time of an item has passed: of a due day, its end."""
+    due = due_of(item)
+    return due is not None and _clock(due, now) > _end_of_due(due)
+
+
 def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
     """Return the sort key of due items: the earliest first, then the more important, then the oldest."""
     due = due_of(item) or _LAST_DAY
@@ -65,7 +71,7 @@ def in_words(item: Item, now: datetime) -> str:
     due = due_of(item)
     if due is None:
         return ""
-    said = f"{'was due' if _clock(due, now) > _end_of_due(due) else 'due'} {_format_due(due)}"
+    said = f"{'was due' if is_overdue(item, now) else 'due'} {_format_due(due)}"
     return said if item.valid_to is None else f"{said}; expires {_format_due(item.valid_to)}"
 
 

@@ -49,8 +49,8 @@ MAY_LAG: Final = 5.0
 NAMED: Final = 5
 """Number of ids named in a detail; the count covers the rest."""
 
-UPGRADING: Final = "phronesis db upgrade"
-WORK: Final = "phronesis worker --once"
+UPGRADING: Final = "phronesis store upgrade"
+WORK: Final = "phronesis serve worker --once"
 NEWER: Final = "pip install --upgrade phronesis"
 """Commands that repair; the command line adds the options that name the store."""
 
@@ -249,7 +249,7 @@ class Doctor:
                         found[entry.id] = f"{kinds} (items {', '.join(made) or 'none'})"
         named = "; ".join(f"entry {one}: {what}" for one, what in list(found.items())[:NAMED])
         detail = f"{len(found)} entries hold secrets or personal numbers{': ' if named else ''}{named}"
-        remedy = "erase the items that were made of them (`phronesis erase ID`); contexts show markers meanwhile"
+        remedy = "erase the items that were made of them (`phronesis delete ID --erase`); contexts show markers until"
         yield Check("secrets", not found, detail, remedy, level="warning", code="secrets.stored")
 
     def _pending(self, tenant: str) -> Iterator[Check]:
@@ -283,7 +283,7 @@ class Doctor:
         detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
         remedy = f"mend the cause, then {remedy_of(open_ones[0])}" if open_ones else None
         retried = [entry.id for entry in named if called_again(entry.verb, entry.payload) is None]
-        command = " && ".join(f"phronesis retry {entry_id}" for entry_id in retried) or None
+        command = " && ".join(f"phronesis store retry {entry_id}" for entry_id in retried) or None
         yield Check(
             "failed",
             not open_ones,
@@ -317,7 +317,7 @@ class Doctor:
             )
             return
         remedy = "open with the encoder that made the vectors, or call admin.reembed(model)"
-        command = None if loaded is None else f"phronesis reembed {_choice(name)}"
+        command = None if loaded is None else f"phronesis store reembed {_choice(name)}"
         yield Check("embedder", fits, detail, remedy, level="warning", code="embedder.other", command=command)
 
     def _vectors(self, tenant: str) -> Iterator[Check]:

@@ -138,6 +138,11 @@ class Eraser:
     outside: Callable[[str, Sequence[int]], OutsideErasure] = lambda _tenant, _lane_ids: OutsideErasure()
     """Removes from outside the database what was erased in lanes of a tenant."""
 
+    def plan(self, tenant: str, target: Target) -> Plan:
+        """Return what an erasure would remove; nothing is removed. NotFound without such a target."""
+        with self.database.transaction(tenant, "read") as unit:
+            return _plan(unit, _lane_of(unit, target), target)
+
     def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
         """Erase and certify.
 

@@ -19,7 +19,7 @@ from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems
 
-# Import formats, by the name given to ``phronesis import --format``.
+# Import formats, by the name given to ``phronesis store import --format``.
 
 FORMATS: Final[Mapping[str, Format]] = {
     "mem0": MEM0,

@@ -70,7 +70,7 @@ class Caller:
             name = role.name.lower()
             raise Forbidden(
                 f"this needs a key of role {name}, and yours may {self.role.name.lower()};"
-                f" an operator makes one: phronesis keys create --role {name}",
+                f" an operator makes one: phronesis serve keys create --role {name}",
                 field="Authorization",
                 details={"role": name},
             )
@@ -129,13 +129,14 @@ class Authenticator:
             if self.open_to_anybody():
                 return Caller(self.memory, Role.ADMIN, ANYBODY)
             raise Unauthenticated(
-                "give an API key in the header 'Authorization: Bearer …'; an operator makes one: phronesis keys create",
+                "give an API key in the header 'Authorization: Bearer …';"
+                " an operator makes one: phronesis serve keys create",
                 field="Authorization",
             )
         key = self.memory.admin.keys.find(token)
         if key is None:
             raise Unauthenticated(
-                "this API key is not known here or was revoked; an operator makes another: phronesis keys create",
+                "this API key is not known here or was revoked; an operator makes another: phronesis serve keys create",
                 field="Authorization",
             )
         return Caller(self._memory_of(key.tenant), key.role, key.actor, key)

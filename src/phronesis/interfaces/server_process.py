@@ -196,7 +196,7 @@ def check_reach(memory: Memory, serving: Serving) -> None:
     """Refuse to listen on a non-local address without keys; InputError says how to make one."""
     if not serving.reached_by_others or memory.admin.keys.any_active():
         return
-    make = "there is no API key; make one (phronesis keys create --role write --label …)"
+    make = "there is no API key; make one (phronesis serve keys create --role write --label …)"
     if not serving.on_loopback:
         raise InputError(
             f"host {serving.host} can be reached by others, and {make}, or listen at 127.0.0.1", field="host"

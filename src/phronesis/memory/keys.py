@@ -58,7 +58,7 @@ class KeyRing:
             api_keys.revoke_key(unit, identity, at=to_micros(now))
             kept = api_keys.find_key(unit, identity)
         if kept is None:
-            raise NotFound(f"there is no key {identity}; `phronesis keys list` shows those there are", field="id")
+            raise NotFound(f"there is no key {identity}; `phronesis serve keys list` shows those there are", field="id")
         return kept.key
 
     def find(self, token: str) -> ApiKey | None:

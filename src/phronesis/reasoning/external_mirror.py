@@ -379,5 +379,5 @@ def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
         "call reasoning.rebuild_index()",
         level="warning",
         code="index.differs",
-        command="phronesis rebuild-claim-index",
+        command="phronesis store rebuild --claims",
     )

@@ -24,7 +24,7 @@ _SQLITE: Final = {
 _SQLSTATE: Final = {
     "53100": (StorageFull, "the server's disk is full: nothing of this call was stored"),
     "25006": (StorageReadOnly, "the server is read-only (a standby?); point url at the primary"),
-    "42501": (StorageReadOnly, "the role may not do this; run `phronesis db upgrade` as the owner"),
+    "42501": (StorageReadOnly, "the role may not do this; run `phronesis store upgrade` as the owner"),
     "55P03": (StorageBusy, "a lock was not had in time; call again"),
     "40001": (StorageBusy, "another transaction went first; call again"),
     "40P01": (StorageBusy, "two transactions waited for each other; call again"),

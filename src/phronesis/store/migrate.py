@@ -18,7 +18,7 @@ from phronesis.store.driver_errors import sqlstate_of, translate_error
 HEAD: Final = "0003"
 """The newest migration: the schema that this version works with."""
 
-REMEDY: Final = "run `phronesis db upgrade` as the role that owns the database"
+REMEDY: Final = "run `phronesis store upgrade` as the role that owns the database"
 
 _LOCK: Final = 0x7068726F6E65  # "phrone" in ASCII: migrations of one database go one at a time
 _IN_PROCESS: Final = threading.Lock()

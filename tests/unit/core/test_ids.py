@@ -52,3 +52,19 @@ def test_what_is_no_id_is_refused_by_its_field() -> None:
 def test_an_id_a_citation_and_a_uuid_read_as_one() -> None:
     assert ids.citation(ENTRY) == f"mem:{ENTRY}"
     assert {ids.parse_id(form, field="id") for form in (ENTRY, ids.citation(ENTRY), uuid.UUID(ENTRY))} == {ENTRY}
+
+
+def test_a_part_of_an_id_is_told_with_its_dashes() -> None:
+    plain = "0197d4c0-6d2b-7e11-8f3a-2b6c1d9e5f40"
+    assert ids.short_id(plain) == "1d9e5f40"
+    assert ids.short_id("run-17") == "run-17"
+    digits = plain.replace("-", "")
+    for size in range(4, 32):
+        beginning = ids.id_part(digits[:size])
+        end = ids.id_part(f"mem:{digits[-size:].upper()}")
+        assert beginning is not None
+        assert end is not None
+        assert plain.startswith(beginning[0])
+        assert plain.endswith(end[1])
+    assert ids.id_part("1d9e-5f40") == ("1d9e5f40", "1d9e5f40")
+    assert [ids.id_part(other) for other in (plain, digits, "abc", "", "mem:", "tea1", "build.log#L1")] == [None] * 7

@@ -53,6 +53,7 @@ def test_the_last_day_there_is_has_no_end() -> None:
 def test_without_a_due_time_nothing_comes_up() -> None:
     assert prospective.in_words(task(None), NOW) == ""
     assert not prospective.surfaces(task(None), NOW)
+    assert not prospective.is_overdue(task(None), NOW)
     assert not prospective.is_lapsed(task(None), NOW)
     assert prospective.due_of(task(NOW, kind="fact")) is None
 

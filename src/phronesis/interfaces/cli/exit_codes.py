@@ -8,15 +8,19 @@ from typing import Final
 
 import click
 
+from phronesis.core.ids import short_id
 from phronesis.errors import ClaimsRefused, InputError, PhronesisError
 from phronesis.interfaces.cli.commands import cli
-from phronesis.interfaces.cli.output import on_one_line
+from phronesis.interfaces.cli.output import cut, on_one_line
 
 PROGRAM: Final = "phronesis"
 FAILED: Final = 1
 USAGE: Final = 2
 INTERRUPTED: Final = 130
 """What shells report for a program that Ctrl-C ended."""
+
+MAX_WORDS: Final = 60
+"""Columns of the words beside each id that an ambiguous one may mean."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -36,11 +40,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = USAGE if isinstance(error, InputError) else FAILED
         lines = error.details.get("mistakes", (error.message,))  # a policy file may hold several
         if isinstance(error, ClaimsRefused):
-            from phronesis.interfaces.cli.reasoning import violation_line  # noqa: PLC0415 - for that command alone
+            from phronesis.interfaces.cli.claims import violation_line  # noqa: PLC0415 - for that command alone
 
             lines = [violation_line(violation) for violation in error.violations]
         for line in lines:
             _print_error(f"{PROGRAM}: {line} [{error.code}]", code)
+        for identity, kind, words in error.details.get("candidates", ()):  # of an ambiguous id
+            click.echo(f"    {short_id(identity)}  {kind}: {cut(on_one_line(words), MAX_WORDS)}", err=True)
         return code
     except OSError as error:  # a closed pipe is click's: it ends quietly
         if error.filename is None:

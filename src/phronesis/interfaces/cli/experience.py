@@ -3,17 +3,27 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from phronesis.errors import InputError
+from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.cli import render_reports
-from phronesis.interfaces.cli.options import LIMIT, JsonValue, Scope, Store, gather_options, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, show_waiting
+from phronesis.interfaces.cli.options import (
+    AS_OF,
+    LIMIT,
+    REASON,
+    JsonValue,
+    Options,
+    Store,
+    complete_id,
+    gather_options,
+    with_owner,
+    with_store,
+)
+from phronesis.interfaces.cli.output import Progress, parse_objects
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import Ingested
@@ -31,32 +41,14 @@ CHUNK: Final = 200
 """Records of one call: each call is one entry, all or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilters:
-    """Which events are meant: the names of the verb's own arguments."""
-
-    artifacts: tuple[str, ...]
-    label: str | None
-    source_type: str | None
-    since: str | None
-    until: str | None
-    as_of: str | None
-
-    def named(self) -> dict[str, Any]:
-        """Return what was named, as arguments of the verb."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
-
-
 _narrowing = gather_options(
     "narrowing",
-    EventFilters,
     click.option("--artifact", "artifacts", metavar="NAME", multiple=True, help="About this file, lemma or error."),
     click.option("--label", type=click.Choice(LABELS), help="Only these events."),
     click.option("--source", "source_type", metavar="TYPE", help="Only from this type of source."),
     click.option("--since", metavar="TIME", help="Only what happened from then on."),
     click.option("--until", metavar="TIME", help="Only what happened before."),
-    click.option("--as-of", metavar="TIME", help="What was known then."),
+    AS_OF,
 )
 
 
@@ -73,23 +65,24 @@ _narrowing = gather_options(
 @click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path.")
 @with_owner
 @with_store
-def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | None, scope: Scope, store: Store) -> None:
-    """Take in what was tried, and what came of it.
+def ingest(
+    *, files: Sequence[BinaryIO], source_type: str, source_ref: str | None, scope: Options, store: Store
+) -> None:
+    """Record attempts and their results.
 
-    That is logs, Lean output, proofs, chats, notes, runs, or records.
-
-    FILE ('-': standard input) may be a pytest or JUnit XML report, a build log, 'lake build' or 'lean --json' output,
-    and so on. Each attempt in it becomes an event that says in which lines it stands. A record is
+    FILE ('-': standard input) may be a pytest or JUnit XML report, a build log, 'lake build' or 'lean --json' output, a
+    proof, a chat, notes or runs. Each attempt in it becomes an event that names its lines. A record is
     {situation, goal, attempt, result, reflection, label, source_type, source_ref, observations, episode_id, seq}.
     The same records again change nothing.
     """
     told = []
     with store.open() as memory, Progress() as progress:
-        for file in files:
+        for n, file in enumerate(files):
             if source_type == RECORDS:
                 told += list(_records(memory, _text(file), scope, progress))
                 continue
-            given: dict[str, Any] = {"source_type": source_type, "source_ref": source_ref, **scope.named()}
+            progress("reading files", n, len(files))
+            given: dict[str, Any] = {"source_type": source_type, "source_ref": source_ref, **scope}
             given |= {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
             told.append(memory.resources.ingest_source(**given, actor="user"))
         memory.flush()
@@ -97,39 +90,41 @@ def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | Non
 
 
 @click.command()
-@click.option("--full", is_flag=True, help="Look at all events, not only at what is new.")
+@click.option("--full", is_flag=True, help="Compare all events, not only the new ones.")
 @with_owner
 @with_store
-def aggregate(*, full: bool, scope: Scope, store: Store) -> None:
-    """Group events that belong together into patterns.
+def aggregate(*, full: bool, scope: Options, store: Store) -> None:
+    """Group similar events into patterns.
 
-    Failures are apart from successes.
+    Failures and successes are grouped separately.
     """
-    with store.open() as memory:
-        with show_waiting("comparing events"):
-            found = memory.aggregate(full=full, actor="user", **scope.named())
-        memory.flush()
-    store.answer(found, render_reports.say_patterns)
+    store.run(
+        lambda memory: memory.aggregate(full=full, actor="user", **scope),
+        render_reports.say_patterns,
+        doing="comparing events",
+        flush=True,
+    )
 
 
 @click.command()
 @with_owner
 @with_store
-def abstract(*, scope: Scope, store: Store) -> None:
-    """Make principles of patterns that agree.
+def abstract(*, scope: Options, store: Store) -> None:
+    """Draw principles from patterns that agree.
 
-    If, then, because, watch out.
+    A principle says: if, then, because, watch out.
     """
-    with store.open() as memory:
-        with show_waiting("looking at patterns"):
-            found = memory.abstract(actor="user", **scope.named())
-        memory.flush()
-    store.answer(found, render_reports.say_principles)
+    store.run(
+        lambda memory: memory.abstract(actor="user", **scope),
+        render_reports.say_principles,
+        doing="looking at patterns",
+        flush=True,
+    )
 
 
 @click.command()
 @click.argument("situation", required=False, default="")
-@click.option("--goal", metavar="TEXT", default="", help="What is to be reached.")
+@click.option("--goal", metavar="TEXT", default="", help="What is to be achieved.")
 @click.option(
     "--constraint",
     "constraints",
@@ -137,20 +132,22 @@ def abstract(*, scope: Scope, store: Store) -> None:
     multiple=True,
     help="What must not be done, such as 'no internet'; may be repeated.",
 )
-@click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is liked better; may be repeated.")
-@click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="Of the answer in JSON, at most.")
+@click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is preferred; may be repeated.")
+@click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="Maximum size of the answer in JSON.")
 @LIMIT
 @_narrowing
 @with_owner
 @with_store
-def query(*, narrowing: EventFilters, scope: Scope, store: Store, **asked: Any) -> None:
+def query(*, narrowing: Options, scope: Options, store: Store, **asked: Any) -> None:
     """Ask what worked, and what did not, in SITUATION.
 
     Every line names the file and the lines, or the record, that it comes from.
     """
-    with store.open() as memory:
-        answer = memory.query(**asked, **narrowing.named(), **scope.named())
-    store.answer(answer, render_reports.say_answer)
+    store.run(
+        lambda memory: memory.query(**asked, **narrowing, **scope),
+        render_reports.say_answer,
+        doing="searching",
+    )
 
 
 @click.command()
@@ -158,15 +155,16 @@ def query(*, narrowing: EventFilters, scope: Scope, store: Store, **asked: Any) 
 @click.option("--whole", is_flag=True, help="The whole text, not only the event's lines.")
 @with_owner
 @with_store
-def source(*, event: str, whole: bool, scope: Scope, store: Store) -> None:
-    """Show what an event was taken from, as it was handed in.
+def source(*, event: str, whole: bool, scope: Options, store: Store) -> None:
+    """Show the lines or the record that an event was read from.
 
-    EVENT is an event's id, or a reference such as 'build.log#L12-L15' or 'entry:ID#L3'. Of a text its lines are shown,
-    of an experience that was told the payload, observations and hints that came with it.
+    EVENT is an event's id, or a reference such as 'build.log#L12-L15' or 'entry:ID#L3'. Of a text its lines are shown;
+    of a record its payload, observations and hints.
     """
-    with store.open() as memory:
-        found = memory.resources.get_source(event, **scope.named())
-    store.answer(found, lambda one: render_reports.say_source(one, whole=whole))
+    store.run(
+        lambda memory: memory.resources.get_source(_reference(memory, event), **scope),
+        lambda found: render_reports.say_source(found, whole=whole),
+    )
 
 
 @click.command()
@@ -178,17 +176,38 @@ def source(*, event: str, whole: bool, scope: Scope, store: Store) -> None:
     type=JsonValue(text=True),
     help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.",
 )
-@click.option("--reason", metavar="TEXT", help="Kept in the history.")
+@REASON
 @with_store
 def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store: Store) -> None:
-    """Say of an event, a pattern or a principle what it is worth.
+    """Rate an event, a pattern or a principle.
 
-    'merge' and 'split' are carried out by the next 'aggregate', and kept from then on.
+    'merge' and 'split' are carried out by the next 'learn aggregate', and kept from then on.
     """
-    with store.open() as memory:
-        result = memory.feedback(target_id, kind, value=value, reason=reason, actor="user")
-        memory.flush()
-    store.answer(result, render_reports.say_feedback)
+    store.run(
+        lambda memory, one: memory.feedback(
+            one, kind, value=_complete_ids(memory, value, kind), reason=reason, actor="user"
+        ),
+        render_reports.say_feedback,
+        target_id,
+        flush=True,
+    )
+
+
+def _complete_ids(memory: "Memory", value: Any, kind: str) -> Any:
+    """Return the value of a feedback with whole ids: those of patterns to merge, or of events to split."""
+    if kind not in ("merge", "split"):
+        return value
+    if isinstance(value, list):
+        return [_complete_ids(memory, one, kind) for one in value]
+    return complete_id(memory, value) if isinstance(value, str) else value
+
+
+def _reference(memory: "Memory", event: str) -> str:
+    """Return the whole id of an event; a reference that only looks like a part of an id stays as it is."""
+    try:
+        return complete_id(memory, event)
+    except NotFound:
+        return event
 
 
 def _name(file: BinaryIO) -> str:
@@ -206,28 +225,14 @@ def _text(file: BinaryIO) -> str:
     return text_of_bytes(body, name=_name(file), field="file")
 
 
-def _records(memory: "Memory", body: str, scope: Scope, progress: Progress) -> "Iterator[Ingested]":
+def _records(memory: "Memory", body: str, scope: Options, progress: Progress) -> "Iterator[Ingested]":
     """Record a file's experiences, some at a time; the key of each call is made of what it says."""
-    records = _parse_events(body)
+    records = parse_objects(body, remedy="; give a list, or one a line, or say with --source what wrote it")
     done = 0
     rows = iter(records)
     while chunk := list(islice(rows, CHUNK)):
-        said = json.dumps([chunk, scope.named()], ensure_ascii=True, sort_keys=True)
+        said = json.dumps([chunk, scope], ensure_ascii=True, sort_keys=True)
         key = "ingest:" + hashlib.sha256(said.encode()).hexdigest()
-        yield memory.ingest(chunk, actor="user", idempotency_key=key, **scope.named())
+        yield memory.ingest(chunk, actor="user", idempotency_key=key, **scope)
         done += len(chunk)
         progress("recording", done, len(records))
-
-
-def _parse_events(body: str) -> list[Any]:
-    text = body.strip()
-    try:
-        if text.startswith("["):
-            return list(json.loads(text))
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError as error:
-        raise InputError(
-            f"the file holds no experiences as JSON ({error}); give a list, or one a line, or say with --source what"
-            " wrote it",
-            field="file",
-        ) from error

@@ -1,22 +1,24 @@
-"""The options that commands share, gathered into records so that a command takes a handful of arguments."""
+"""Options that commands share, gathered so that a command takes a handful of arguments."""
 
 import functools
 import json
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import click.shell_completion
 
-from phronesis.interfaces.cli.output import say_json
+from phronesis.core.ids import id_part
+from phronesis.interfaces.cli.output import say_json, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
 
 
+T = TypeVar("T")
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
@@ -34,7 +36,28 @@ class Store:
         """Open the store."""
         from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
-        return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
+        with show_waiting("opening the store"):
+            return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
+
+    def run(
+        self,
+        verb: Callable[..., T],
+        show: Callable[[T], None],
+        *ids: str | None,
+        doing: str = "working",
+        flush: bool = False,
+    ) -> T:
+        """Open the store, call ``verb`` with the memory, print its result with ``show`` or as JSON, and return it.
+
+        ``ids`` may be shortened; ``verb`` is called with the whole ones too. ``doing`` says on a terminal what goes on.
+        With ``flush`` the command ends when what it wrote can be found by its meaning.
+        """
+        with self.open() as memory, show_waiting(doing):
+            result = verb(memory, *(None if one is None else complete_id(memory, one) for one in ids))
+            if flush:
+                memory.flush()
+        self.answer(result, show)
+        return result
 
     def options(self) -> str:
         """Return the options that name this store again, as they are typed; a URL with a password is not repeated."""
@@ -42,43 +65,31 @@ class Store:
         given = {"--url": "URL" if secret else self.url, "--tenant": self.tenant, "--policy": self.policy}
         return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
 
-    def answer(self, result: Any, say: Callable[[Any], None]) -> None:
-        """Print a result: as JSON, or as ``say`` shows it to a person."""
-        (say_json if self.as_json else say)(result)
+    def answer(self, result: T, show: Callable[[T], None]) -> None:
+        """Print a result: as JSON, or as ``show`` prints it for a person."""
+        (say_json if self.as_json else show)(result)
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whose memory is meant: the names of ``Memory``'s own arguments."""
+def complete_id(memory: "Memory", text: str) -> str:
+    """Return the whole id of a shortened one; any other text as it is."""
+    if id_part(text) is None:
+        return text
+    from phronesis.memory.short_ids import IdFinder  # noqa: PLC0415 - most commands name no short id
 
-    user_id: str | None = None
-    namespace: str | None = None
-    agent_id: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
-
-    def named(self) -> dict[str, Any]:
-        """Return what was named, as arguments of a verb."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return {name: value for name, value in pairs if value is not None}
+    return IdFinder(memory.admin.components.database, memory.admin.tenant).complete(text)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFilters:
-    """What a read leaves out: kinds, filters, times."""
-
-    kinds: tuple[str, ...]
-    filters: Mapping[str, Any] | None
-    as_of: str | None
-    valid_at: str | None
-
-    def named(self) -> dict[str, Any]:
-        """Return what was named, as arguments of a verb."""
-        given = {"filters": self.filters, "as_of": self.as_of, "valid_at": self.valid_at, "kinds": self.kinds or None}
-        return {name: value for name, value in given.items() if value is not None}
+Options = Mapping[str, Any]
+"""Options that were given, as arguments of a verb of ``Memory``."""
 
 
-def gather_options(parameter: str, record: Callable[..., Any], *options: Decorator) -> Decorator:
+def given_options(**values: Any) -> Options:
+    """Return the options that were given; those that may be repeated as lists."""
+    given = {name: value for name, value in values.items() if value not in (None, ())}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def gather_options(parameter: str, *options: Decorator, record: Callable[..., Any] = given_options) -> Decorator:
     """Return a decorator that adds ``options`` and passes their values on as one ``record`` named ``parameter``."""
     names = [name for option in options if (name := _name(option)) is not None]
 
@@ -141,34 +152,36 @@ class KindName(click.ParamType):  # type: ignore[type-arg]  # as above
         return [click.shell_completion.CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
 
 
-URL = click.option("--url", metavar="URL", help="sqlite:///FILE or postgresql://…; default PHRONESIS_URL, else yours.")
-TENANT = click.option("--tenant", metavar="NAME", help="Whose store; tenants never see each other.")
+URL = click.option("--url", metavar="URL", help="sqlite:///FILE or postgresql://…; default: PHRONESIS_URL, else yours.")
+TENANT = click.option("--tenant", metavar="NAME", help="Tenant of the store; tenants never see each other's data.")
 POLICY = click.option(
     "--policy",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A brain.yml: models, budgets; default PHRONESIS_POLICY, else rules.",
+    help="A brain.yml: models, budgets; default: PHRONESIS_POLICY, else rules.",
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 USER = click.option("--user", "user_id", metavar="ID", help="Whose memory; without it, what is shared.")
 NAMESPACE = click.option("--namespace", metavar="NAME", help="Which shared memory.")
-SESSION = click.option("--session", "session_id", metavar="ID", help="The conversation.")
+SESSION = click.option("--session", "session_id", metavar="ID", help="The session (conversation).")
 AGENT = click.option("--agent", "agent_id", metavar="ID", help="The agent.")
 RUN = click.option("--run", "run_id", metavar="ID", help="The run.")
-LIMIT = click.option("--limit", "-n", type=int, default=10, show_default=True, help="Results at most.")
-CURSOR = click.option("--cursor", metavar="TEXT", help="Go on where a page ended, as it said on stderr.")
-
-with_store = gather_options("store", Store, URL, TENANT, POLICY, JSON)
-with_owner = gather_options("scope", Scope, USER, NAMESPACE)
-with_scope = gather_options("scope", Scope, USER, NAMESPACE, SESSION, AGENT, RUN)
-with_scope_of_context = gather_options("scope", Scope, USER, NAMESPACE, SESSION, AGENT)
-with_narrowing = gather_options(
-    "narrowing",
-    ReadFilters,
-    click.option(
-        "--kind", "kinds", metavar="KIND", type=KindName(), multiple=True, help="Only this kind; may be repeated."
-    ),
-    click.option("--filters", metavar="JSON", type=JsonValue(), help='As mem0\'s: {"importance": {"gte": 7}}.'),
-    click.option("--as-of", metavar="TIME", help="What was known then."),
-    click.option("--valid-at", metavar="TIME", help="What held then."),
+LIMIT = click.option("--limit", "-n", type=int, default=10, show_default=True, help="Maximum number of results.")
+CURSOR = click.option("--cursor", metavar="TEXT", help="Continue where a page ended, as printed on stderr.")
+ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Include every user's memory of the tenant.")
+AS_OF = click.option("--as-of", metavar="TIME", help="What was known at that time.")
+VALID_AT = click.option("--valid-at", metavar="TIME", help="What held at that time.")
+KINDS = click.option(
+    "--kind", "kinds", metavar="KIND", type=KindName(), multiple=True, help="Only this kind; may be repeated."
 )
+FILTERS = click.option("--filters", metavar="JSON", type=JsonValue(), help='As in mem0: {"importance": {"gte": 7}}.')
+REASON = click.option("--reason", metavar="TEXT", help="Recorded in the history.")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
+IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="A repeated call with this key does nothing more.")
+
+with_store = gather_options("store", URL, TENANT, POLICY, JSON, record=Store)
+with_owner = gather_options("scope", USER, NAMESPACE)
+with_session = gather_options("scope", USER, NAMESPACE, SESSION)
+with_scope = gather_options("scope", USER, NAMESPACE, SESSION, AGENT, RUN)
+with_scope_of_context = gather_options("scope", USER, NAMESPACE, SESSION, AGENT)
+with_narrowing = gather_options("narrowing", KINDS, FILTERS, AS_OF, VALID_AT)

@@ -13,6 +13,7 @@ from typing import IO, Any, Final, Self
 
 import click
 
+from phronesis.core.ids import short_id
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
 
@@ -25,9 +26,28 @@ def say(*lines: str) -> None:
         click.echo(line)
 
 
+def say_cut(*lines: str) -> None:
+    """Print lines, each cut to the width of the terminal, if there is one."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    say(*(cut(line, width) for line in lines))
+
+
 def say_json(value: Any) -> None:
     """Print any result as JSON."""
     click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
+
+
+def say_undo(entry_id: str | None, *, pending: bool = False) -> None:
+    """Print how an entry is taken back, or that it waits for its interpretation."""
+    if pending:
+        say(f"recorded as entry {short_id(entry_id or '')}; it will be interpreted later")
+    else:
+        say(f"to take it back: phronesis rollback {short_id(entry_id or '')}")
+
+
+def count_of(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, of which the plural ends in -s unless it is given."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def day(moment: datetime | None) -> str:
@@ -112,6 +132,28 @@ def read_text(file: IO[str]) -> str:
         raise InputError(f"the input is not UTF-8 text ({error.reason})", field="content") from error
 
 
+def parse_objects(text: str, *, field: str = "file", remedy: str = "") -> list[dict[str, Any]]:
+    """Read a JSON object, a list of them, or one a line; InputError names the line, or the place in the list."""
+    try:
+        whole = json.loads(text)
+        rows = [(f"number {n}", one) for n, one in enumerate(whole if isinstance(whole, list) else [whole], start=1)]
+    except ValueError:
+        rows = [(f"line {n}", line) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]
+        rows = [(place, _parse_line(line, f"{field}: {place}", remedy)) for place, line in rows]
+    for place, value in rows:
+        if not isinstance(value, dict):
+            raise InputError(f"{field}: {place} must be a JSON object, not {type(value).__name__}", field=field)
+    return [value for _, value in rows]
+
+
+def _parse_line(line: str, place: str, remedy: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+        raise InputError(f"{place} is not JSON ({reason}){remedy}", field=place.partition(":")[0]) from error
+
+
 def columns(text: str) -> int:
     """Return how many columns a terminal takes for ``text``: two for a wide character, none for a combining one."""
     if text.isascii():
@@ -145,11 +187,6 @@ def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent:
         padded = [pad(cell, size) for cell, size in zip(cells, sizes, strict=False)]
         out.append(indent + "  ".join([*padded, last]).rstrip())
     return out
-
-
-def terminal_columns() -> int | None:
-    """Return the width of the terminal, or None when the output goes elsewhere and is not to be cut."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _columns(character: str) -> int:

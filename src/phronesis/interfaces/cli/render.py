@@ -1,22 +1,22 @@
 """Results as a person reads them: compact, aligned, and as JSON where that was asked for."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import click
 
 from phronesis.core.context import ContextPackage
+from phronesis.core.ids import CITATION_PREFIX, short_id
 from phronesis.core.items import Item, statement
-from phronesis.core.proposals import DUPLICATE
+from phronesis.core.proposals import DUPLICATE, Gated
 from phronesis.core.prospective import in_words
 from phronesis.core.reports import Page
 from phronesis.core.results import (
     AddResult,
     Degraded,
     EditResult,
-    Evidence,
     Explanation,
     HistoryEvent,
     SearchResult,
@@ -26,7 +26,19 @@ from phronesis.core.results import (
 )
 from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import from_micros, parse_moment
-from phronesis.interfaces.cli.output import clean, cut, day, on_one_line, say, say_json, second, table, terminal_columns
+from phronesis.interfaces.cli.output import (
+    clean,
+    count_of,
+    cut,
+    day,
+    on_one_line,
+    say,
+    say_cut,
+    say_json,
+    say_undo,
+    second,
+    table,
+)
 
 if TYPE_CHECKING:
     from phronesis.traits.laws.records import Trait, TraitEvidence
@@ -52,7 +64,7 @@ def words(item: Item) -> str:
 
 
 def about(item: Item) -> str:
-    """Return an item's heading: what it is, who said it, when, where, whose it is, its citation."""
+    """Return an item's heading: what it is, who said it, when, where, whose it is, its id."""
     owner = f"user {item.user_id}" if item.user_id is not None else f"shared {item.namespace}"
     state = item.ended or ("archived" if item.status == "archived" else "")
     stage = item.stage if item.kind == "trait" and item.stage != state else ""
@@ -64,27 +76,27 @@ def about(item: Item) -> str:
         day(item.occurred_at),
         item.session_id or "",
         owner,
-        item.citation,
+        short_id(item.id),
     ]
     return "  ".join(on_one_line(part) for part in parts if part)
 
 
 def say_items(items: Sequence[Item]) -> None:
     """Print items, each its words and under them where they come from."""
-    width = terminal_columns()
     if not items:
         say("nothing is remembered there")
     for item in items:
-        say(cut(words(item), width), f"   {about(item)}")
+        say_cut(words(item))
+        say(f"   {about(item)}")
 
 
 def say_due(items: Sequence[Item], now: datetime) -> None:
     """Print what is due, each its words and under them when, as seen at ``now``."""
-    width = terminal_columns()
     if not items:
         say("nothing is due")
     for item in items:
-        say(cut(on_one_line(statement(item)), width), f"   {in_words(item, now)}  {about(item)}")
+        say_cut(on_one_line(statement(item)))
+        say(f"   {in_words(item, now)}  {about(item)}")
 
 
 def say_more(page: Page[Any]) -> None:
@@ -95,11 +107,16 @@ def say_more(page: Page[Any]) -> None:
 
 def say_found(result: SearchResult) -> None:
     """Print what a search found, best first."""
-    width = terminal_columns()
     if result.abstained:
         say("nothing that is remembered supports an answer" + ("; nearest to it:" if len(result) else ""))
     for rank, evidence in enumerate(result, start=1):
-        say(*_evidence_lines(rank, evidence, width))
+        text = statement(evidence.item)
+        if text == evidence.item.content and evidence.matched:
+            text = evidence.matched[0].snippet
+        say_cut(f"{rank:>2}. {on_one_line(text)}")
+        say(f"    {evidence.score:.2f}  {about(evidence.item)}")
+        if evidence.why is not None:
+            say("    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items()))
     say_degraded(result.degraded)
 
 
@@ -107,16 +124,6 @@ def say_degraded(degraded: Sequence[Degraded]) -> None:
     """Say on stderr which models were away, and what stood in: a result in a pipe stays clean."""
     for one in degraded:
         click.echo(f"{one.role}: {one.instead_of} gave no answer ({one.reason}); {one.by} stood in", err=True)
-
-
-def _evidence_lines(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
-    text = statement(evidence.item)
-    if text == evidence.item.content and evidence.matched:
-        text = evidence.matched[0].snippet
-    yield cut(f"{rank:>2}. {on_one_line(text)}", width)
-    yield f"    {evidence.score:.2f}  {about(evidence.item)}"
-    if evidence.why is not None:
-        yield "    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items())
 
 
 def say_item(item: Item) -> None:
@@ -136,29 +143,55 @@ def say_item(item: Item) -> None:
     say(*table(rows))
 
 
-_USUAL: Final = frozenset({"chit_chat", "assistant"})
-"""Rules of refusals that are no news: most of what is said holds nothing to be learned."""
+_NO_NEWS: Final = frozenset({"assistant"})
+"""Rules of refusals that are not reported: nobody expects to learn of the user from an assistant's words."""
+
+_FEW: Final = 3
+"""Messages that are listed one by one; of more the numbers are printed."""
 
 
 def say_added(result: AddResult) -> None:
-    """Print what an ``add`` stored, and what it did not and why."""
+    """Print what an ``add`` remembered and learned, and what it did not and why."""
     if result.pending:
-        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        say_undo(result.entry_id, pending=True)
         return
-    say(*(f"{item.citation}  {item.kind}  {cut(on_one_line(item.content), 60)}" for item in result.items))
-    told = [text for text in result.gated if text.rule not in _USUAL]
-    for text in told:
-        what = "stored" if text.rule == DUPLICATE or text.place is not None else "learned"
-        say(f"not {what}: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})")
+    messages = [item for item in result.items if item.kind == "message"]
+    learned = [item for item in result.items if item.kind != "message"]
+    if len(messages) > _FEW:
+        say(f"{len(messages)} messages remembered, {count_of(len(learned), 'memory', 'memories')} learned from them")
+        messages = []
+    say(*(f"{short_id(item.id)}  {item.kind}  {cut(words(item), 60)}" for item in (*messages, *learned)))
+    say(*(f"{short_id(item.id)}  {item.ended or item.status}  {cut(words(item), 60)}" for item in result.superseded))
+    say(*_gated_lines([text for text in result.gated if text.rule not in _NO_NEWS]))
+    if not learned and not result.gated and any(item.role == "user" for item in messages):
+        say("nothing learned: no fact, preference, task or the like was recognised")
     say_degraded(result.degraded)
+
+
+def _gated_lines(gated: Sequence[Gated]) -> Iterator[str]:
+    """Return what was not remembered or learned, and why: text by text, or, of many, how often for each reason."""
+    for (what, reason), texts in _by_reason(gated).items():
+        if len(gated) > _FEW:
+            yield f"not {what}: {len(texts)} × {reason}"
+        else:
+            yield from (f"not {what}: {cut(on_one_line(text), 40)} ({reason})" for text in texts)
+
+
+def _by_reason(gated: Sequence[Gated]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in gated:
+        what = "stored" if one.rule == DUPLICATE or one.place is not None else "learned"
+        found.setdefault((what, on_one_line(f"{one.rule}: {one.reason}")), []).append(one.text)
+    return found
 
 
 def say_edited(result: EditResult) -> None:
     """Print what an edit changed, and the entry that takes it back."""
     for item in result.items:
-        say(f"{item.citation}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
-    later = "it will be interpreted later; " if result.pending else ("" if result.items else "nothing changed; ")
-    say(f"{later}to take it back: phronesis rollback {result.entry_id}")
+        say(f"{short_id(item.id)}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
+    if not result.items and not result.pending:
+        say("nothing changed")
+    say_undo(result.entry_id, pending=result.pending)
 
 
 def say_sessions(sessions: Sequence[SessionInfo]) -> None:
@@ -181,7 +214,7 @@ def say_turns(turns: Sequence[Turn]) -> None:
     if not turns:
         say("no such conversation there")
     for turn in turns:
-        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {turn.entry_id}")
+        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}")
         for message in turn.messages:
             say(f"    {_speaker(message)}: {_words(message)}")
         for call in turn.tool_calls:
@@ -202,7 +235,8 @@ def say_context(package: ContextPackage, *, form: Literal["text", "messages"]) -
 def say_budget(package: ContextPackage) -> None:
     """Print on stderr what a context used of its budget, and what it left out."""
     click.echo(f"{package.token_count} of {package.token_budget} tokens", err=True)
-    click.echo(f"citations: {' '.join(f'{alias}={cited}' for alias, cited in package.citations.items())}", err=True)
+    cited = {alias: short_id(one.removeprefix(CITATION_PREFIX)) for alias, one in package.citations.items()}
+    click.echo(f"citations: {' '.join(f'{alias}={one}' for alias, one in cited.items())}", err=True)
     for name in ("budget", "cache", "dropped", "shortened"):
         shown = json.dumps(as_json(package.explain.get(name)), ensure_ascii=False)
         click.echo(f"{name}: {on_one_line(shown)}", err=True)
@@ -210,16 +244,15 @@ def say_budget(package: ContextPackage) -> None:
 
 def say_history(events: Sequence[HistoryEvent]) -> None:
     """Print changes, oldest first, each with the id that takes it back."""
-    width = terminal_columns()
     for event in events:
         reason = f": {event.reason}" if event.reason else ""
         say(on_one_line(f"v{event.version}  {second(event.at)}  {event.event}: {event.verb} by {event.actor}{reason}"))
         for name, (before, after) in event.fields.items():
             change = f"{_value(after)}" if event.op == "create" else _change(before, after)
-            say(cut(f"    {name}: {change}", width))
+            say_cut(f"    {name}: {change}")
         for sign, rows in (("+", event.evidence_added), ("-", event.evidence_removed)):
-            say(*(cut(f"    evidence: {sign} {_evidence(row)}", width) for row in rows))
-        say(f"    delta {event.delta_id}  entry {event.entry_id}")
+            say_cut(*(f"    evidence: {sign} {_evidence(row)}" for row in rows))
+        say(f"    change {short_id(event.delta_id)}  entry {short_id(event.entry_id)}")
 
 
 def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) -> None:
@@ -246,7 +279,7 @@ def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) ->
 
 def source_lines(source: Source) -> list[str]:
     """Return where something comes from: the entry, the place, and the words."""
-    place = [f"entry {source.entry_id}"]
+    place = [f"entry {short_id(source.entry_id)}"]
     for name, value in (("session", source.session_id), ("message", source.message_id), ("ref", source.source_ref)):
         if value is not None:
             place.append(f"{name} {value}")
@@ -269,19 +302,17 @@ def _change(before: Any, after: Any) -> str:
 def _evidence(row: Mapping[str, Any]) -> str:
     """Return a piece of evidence: which way it points, for which part, how good it is, when, and where it is from."""
     item = row.get("source_item_id")
-    source = f"mem:{item}" if item else row.get("source_ref") or row.get("source_key") or ""
+    source = short_id(item) if item else row.get("source_ref") or row.get("source_key") or ""
     told = [row.get("polarity"), row.get("part"), row.get("grade"), _moment(row.get("occurred_at")), source]
     entry = row.get("source_entry_id") or row.get("entry_id")
-    return on_one_line("  ".join(str(one) for one in (*told, f"entry {entry}" if entry else "") if one))
+    return on_one_line("  ".join(str(one) for one in (*told, f"entry {short_id(entry)}" if entry else "") if one))
 
 
 def _edge(row: Mapping[str, Any]) -> str:
     """Return an edge: from where to where, and what it says."""
     ends = [
-        f"mem:{row.get(f'{end}_id')}"
-        if row.get(f"{end}_kind") == "item"
-        else f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}"
-        for end in ("from", "to")
+        "".join(("" if kind == "item" else f"{kind} ", short_id(str(identity))))
+        for kind, identity in ((row.get(f"{end}_kind"), row.get(f"{end}_id")) for end in ("from", "to"))
     ]
     weight = row.get("weight")
     return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}" + (f"  {weight:.2f}" if weight is not None else ""))

@@ -1,21 +1,33 @@
-"""Experience as a person reads it. The records are imported by whoever has one: not for ``--help``."""
+"""Reports, experience and plans as a person reads them. Their records are imported by those who have one."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import click
+
+from phronesis.core.ids import short_id
 from phronesis.core.reports import Jobs
 from phronesis.core.results import (
+    ClaimIndexResult,
     DoctorReport,
     ErasureCertificate,
-    ExportResult,
-    ImportResult,
     RebuildResult,
     RederiveResult,
-    ReembedResult,
 )
-from phronesis.interfaces.cli.output import cut, day, on_one_line, say, say_json, second, table, terminal_columns
+from phronesis.interfaces.cli.output import (
+    count_of,
+    cut,
+    day,
+    on_one_line,
+    say,
+    say_cut,
+    say_json,
+    say_undo,
+    second,
+    table,
+)
 
 if TYPE_CHECKING:
     from phronesis.core.results import Evidence
@@ -30,15 +42,15 @@ if TYPE_CHECKING:
         Pattern,
         Principle,
     )
+    from phronesis.importers import ImportSummary
 
 
-# A retrieval plan as a person reads it. The record is imported by whoever has one: not for ``--help``.
+# A retrieval plan.
 
 
 def say_plan(plan: "RetrievalPlan") -> None:
     """Print a plan: what it is after, when, of whom, and what each retriever is asked."""
-    width = terminal_columns()
-    say(*(cut(line, width) for line in _lines(plan)))
+    say_cut(*_lines(plan))
 
 
 def _lines(plan: "RetrievalPlan") -> Iterator[str]:
@@ -62,7 +74,7 @@ def _sub_lines(sub: "SubPlan") -> Iterator[str]:
         yield f"    {query.weight:.1f} {query.origin}: {on_one_line(query.text)}"
 
 
-# Results of the commands that keep a store in order, as a person reads them.
+# Results of the commands that keep a store in order.
 
 
 def say_rebuilt(result: RebuildResult) -> None:
@@ -77,8 +89,8 @@ def say_rederived(result: RederiveResult) -> None:
     """Print which items changed."""
     for name in ("added", "changed", "vanished"):
         ids = getattr(result, name)
-        say(f"{name}: {len(ids)}", *(f"    mem:{identity}" for identity in ids))
-    say(f"to take it back: phronesis rollback {result.entry_id}")
+        say(f"{name}: {len(ids)}", *(f"    {short_id(identity)}" for identity in ids))
+    say_undo(result.entry_id)
 
 
 def say_erased(certificate: ErasureCertificate) -> None:
@@ -94,18 +106,34 @@ def say_erased(certificate: ErasureCertificate) -> None:
     say(*(f"    not scanned: {on_one_line(place)}" for place in certificate.not_scanned))
 
 
-def say_exported(result: ExportResult) -> None:
-    """Print where the log is now."""
-    say(f"{result.entries} entries of {result.lanes} lanes are in {on_one_line(result.path)}")
+def say_summary(summary: "ImportSummary") -> None:
+    """Print the counts, and why what was skipped was."""
+    told = "would be imported" if summary.dry_run else "imported"
+    count = summary.missing if summary.dry_run else summary.recorded
+    say(
+        f"{count} {told}, {summary.known} known already, {sum(summary.skipped.values())} skipped,"
+        f" {summary.failed} failed"
+    )
+    say(*(f"    skipped: {count} × {on_one_line(reason)}" for reason, count in sorted(summary.skipped.items())))
+    for error in summary.errors:
+        click.echo(on_one_line(f"    {error['ref']}: {error['message']} [{error['code']}]"), err=True)
 
 
-def say_imported(result: ImportResult) -> None:
-    """Print how much was new."""
-    say(f"{result.entries_added} entries taken in, {result.entries_known} known already, {result.lanes} lanes")
+def say_reindexed(result: ClaimIndexResult) -> None:
+    """Print how much there is, and how much was wrong."""
+    say(
+        f"{result.items} items with {result.claims} claims, {result.documents} search documents:"
+        + (f" {result.repaired} repaired" if result.repaired else " nothing was wrong")
+    )
+    if result.repaired_outside is not None:
+        say(f"in the external index {result.repaired_outside} were repaired")
 
 
-def say_report(report: DoctorReport) -> None:
-    """Print every check, and under each that failed what to do; then the policy, a field a line."""
+def say_report(report: DoctorReport, *, fields: bool = False) -> None:
+    """Print every check with what to do where it failed, with ``fields`` the policy, and at last the verdict."""
+    if fields:
+        rows = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
+        say(*table(rows, head=("field", "from", "value")), "")
     for check, line in zip(
         report.checks,
         table(
@@ -121,15 +149,8 @@ def say_report(report: DoctorReport) -> None:
             say(f"         {on_one_line(check.remedy)}")
         if check.command is not None:
             say(f"         $ {on_one_line(check.command)}")
-    if report.policy:
-        say("", "The policy in force:")
-        rows = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
-        say(*table(rows, head=("field", "from", "value")))
-
-
-def say_reembedded(result: ReembedResult) -> None:
-    """Print what searches use now."""
-    say(f"{result.vectors} vectors made; searches use {result.model}, {result.dimension} dimensions")
+    wrong = [check.code or check.name for check in report.checks if not check.ok]
+    say("", f"{count_of(len(wrong), 'problem')}: {', '.join(wrong)}." if wrong else "Healthy.")
 
 
 def say_worked(result: Mapping[str, Any]) -> None:
@@ -146,7 +167,7 @@ def say_jobs(found: Jobs) -> None:
             job.work,
             job.user_id or job.namespace or "",
             "" if job.since is None else second(job.since),
-            job.entry_id or "",
+            short_id(job.entry_id or ""),
             job.message or "",
         )
         for job in found
@@ -156,29 +177,17 @@ def say_jobs(found: Jobs) -> None:
     say(f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet")
 
 
-def say_upgraded(result: Mapping[str, Any]) -> None:
-    """Print the schema."""
-    before = "no schema" if result["before"] is None else f"schema {result['before']}"
-    say(f"{before} before, schema {result['after']} now")
-
-
 def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
     """Print the events of some sources: label, what decided it, what was tried, and where it stands."""
     if not told:
         say("no attempt was found there")
         return
     rows = [
-        (event.label or "", event.family or "", event.attempt, meta.source_ref, event.citation) for event, meta in told
+        (event.label or "", event.family or "", event.attempt, meta.source_ref, short_id(event.id))
+        for event, meta in told
     ]
-    width = terminal_columns()
-    say(
-        *(
-            cut(line, width)
-            for line in table(
-                [tuple(map(_short, row)) for row in rows], head=("label", "family", "attempt", "source", "")
-            )
-        )
-    )
+    head = ("label", "family", "attempt", "source", "")
+    say_cut(*table([tuple(map(_short, row)) for row in rows], head=head))
     counts = Counter(event.label or "unknown" for event, _ in told)
     say("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
 
@@ -195,17 +204,16 @@ def say_principles(found: "Aggregation") -> None:
 
 def _print_groups(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]]) -> None:
     if found.pending:
-        say(f"recorded as entry {found.entry_id}; it will be interpreted later")
+        say_undo(found.entry_id, pending=True)
         return
     groups = (("new", found.new), ("changed", found.changed), ("retired", found.retired))
     if not any(items for _, items in groups):
         say(nothing)
         return
-    width = terminal_columns()
     for title, items in groups:
         for one in sorted(items, key=_weight):
-            say(*(cut(line, width) for line in lines_of(title, one)))
-    say("", f"to take it back: phronesis rollback {found.entry_id}")
+            say_cut(*lines_of(title, one))
+    say_undo(found.entry_id)
 
 
 def _weight(one: Any) -> tuple[int, str]:
@@ -215,7 +223,7 @@ def _weight(one: Any) -> tuple[int, str]:
 def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
     known = f"  {success_rate(pattern)}" if success_rate(pattern) else ""
     alike = f"{len(pattern.members)} events, alike in {pattern.view}"
-    yield f"{title}: {pattern.outcome}, {alike}{known}  {pattern.citation}"
+    yield f"{title}: {pattern.outcome}, {alike}{known}  {short_id(pattern.id)}"
     yield f"    {on_one_line(pattern.summary)}"
     yield from (f"    {on_one_line(line)}" for line in pattern.recommendation.splitlines())
     for one in pattern.counterexamples:
@@ -223,7 +231,7 @@ def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
 
 
 def _principle(title: str, one: "Principle") -> Iterator[str]:
-    yield f"{title}: confidence {one.confidence:.2f}, from {len(one.patterns)} patterns  {one.citation}"
+    yield f"{title}: confidence {one.confidence:.2f}, from {len(one.patterns)} patterns  {short_id(one.id)}"
     yield from (f"    {line}" for line in principle_lines(one))
 
 
@@ -272,18 +280,17 @@ def say_answer(answer: "Answer") -> None:
 
 def _section(title: str, lines: Sequence[str]) -> None:
     if lines:
-        width = terminal_columns()
-        say("", title, *(cut(f"    {line}", width) for line in lines))
+        say_cut("", title, *(f"    {line}" for line in lines))
 
 
 def _event(found: "Evidence") -> str:
     source = found.sources[0].source_ref if found.sources else ""
-    return f"{found.score:.2f}  {found.item.label}  {source}  {_short(found.item.content)}  {found.item.citation}"
+    return f"{found.score:.2f}  {found.item.label}  {source}  {_short(found.item.content)}  {short_id(found.item.id)}"
 
 
 def _learned_lines(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
     mark = "  needs validation" if found.needs_validation else ""
-    yield f"{found.score:.2f}  {on_one_line(told[0])}  {found.item.citation}{mark}"
+    yield f"{found.score:.2f}  {on_one_line(told[0])}  {short_id(found.item.id)}{mark}"
     yield from (f"      {line}" for line in told[1:])
     yield from (f"      from {source.source_ref}" for source in found.sources[:3] if source.source_ref)
 
@@ -303,7 +310,7 @@ def _advice(one: "Advice") -> Iterator[str]:
 
 
 def _refs(found: "Sequence[Reference]") -> str:
-    shown = ", ".join(one.source_ref or f"mem:{one.id}" for one in found[:3])
+    shown = ", ".join(one.source_ref or short_id(one.id) for one in found[:3])
     return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")  # noqa: PLR2004 - as many as a line holds
 
 
@@ -325,13 +332,13 @@ def say_source(found: "EventSource", *, whole: bool = False) -> None:
 def say_feedback(result: "FeedbackResult") -> None:
     """Print what feedback changed, and what waits."""
     if result.pending:
-        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        say_undo(result.entry_id, pending=True)
         return
     for one in result.items:
-        say(f"{one.kind} {one.citation}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
+        say(f"{one.kind} {short_id(one.id)}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
     if result.scheduled:
-        say("the next 'aggregate' carries it out")
-    say(f"to take it back: phronesis rollback {result.entry_id}")
+        say("the next 'learn aggregate' carries it out")
+    say_undo(result.entry_id)
 
 
 def _short(text: str) -> str:

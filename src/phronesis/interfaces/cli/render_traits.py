@@ -5,8 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from phronesis.core.ids import short_id
 from phronesis.core.timestamps import parse_moment
-from phronesis.interfaces.cli.output import cut, day, on_one_line, say, second, table, terminal_columns
+from phronesis.interfaces.cli.output import (
+    count_of,
+    cut,
+    day,
+    on_one_line,
+    say,
+    say_cut,
+    say_undo,
+    second,
+    table,
+)
 
 if TYPE_CHECKING:
     from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence
@@ -57,14 +68,14 @@ def why(reason: str, value: float | None) -> str:
 def figures(found: "ReflectionTrigger") -> str:
     """Return the figures that decide whether a reflection is due."""
     last = "none before" if found.hours is None else f"the last one {found.hours:.1f} of {found.hours_due:g} hours ago"
-    new = _count(found.new_memories, "new memory", "new memories")
+    new = count_of(found.new_memories, "new memory", "new memories")
     return f"{new}, importance {found.importance} of {found.importance_due}; {last}"
 
 
 def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes: Iterable[str] = ()) -> None:
     """Print what a reflection came to, and ``found``: the figures as they were before."""
     if cycle.pending:
-        say(f"recorded as entry {cycle.entry_id}; it will be interpreted later")
+        say_undo(cycle.entry_id, pending=True)
         return
     reason = why(cycle.trigger_type, cycle.trigger_value)
     if cycle.status == "not_due":
@@ -73,7 +84,7 @@ def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes:
     if cycle.status == "failed":
         say(f"the round was skipped ({cycle.error}): nothing changed, and the next one looks at the same memories")
     else:
-        said = _count(cycle.memories_scanned, "new memory", "new memories")
+        said = count_of(cycle.memories_scanned, "new memory", "new memories")
         say(f"reflected on {said} ({reason}): {came_to(cycle)}")
     say(f"    {figures(found)}", *(f"    {line}" for line in _cost_lines(cycle)))
     say(*changes)
@@ -81,7 +92,7 @@ def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes:
         about = f": {cut(on_one_line(one.content), 80)}" if one.content else ""
         say(f"refused ({one.rule}) of {one.operation}{about}; {on_one_line(one.reason)}")
     if cycle.status != "failed":
-        say(f"to take it back: phronesis rollback {cycle.entry_id}")
+        say_undo(cycle.entry_id)
 
 
 def came_to(cycle: "ReflectionCycle") -> str:
@@ -96,16 +107,16 @@ def changed_lines(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterat
     for one in _with_sides(after):
         then = known.get(one.id)
         if then is None:
-            yield f"new: {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
+            yield f"new: {_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
         elif (then.stage, then.reinforcement_count, then.contradiction_count, then.content) != (
             one.stage,
             one.reinforcement_count,
             one.contradiction_count,
             one.content,
         ):
-            yield f"{_stage_of(then)} → {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
+            yield f"{_stage_of(then)} → {_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
     yield from (
-        f"gone: {_stage_of(one)}  {on_one_line(one.content)}  {one.citation}"
+        f"gone: {_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
         for one in known.values()
         if one.id not in left
     )
@@ -118,31 +129,28 @@ def say_traits(found: Sequence["Trait"]) -> None:
         return
     rows = [row for one in found for row in (_row(one, ""), *(_row(side, "└ ") for side in one.sides))]
     head = ("trait", "stage", "confidence", "subtype", "context", "for:against", "")
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows, head=head)))
+    say_cut(*table(rows, head=head))
 
 
 def say_trait(trait: "Trait", family: Family | None = None) -> None:
     """Print all that is known of a trait; ``family`` are the traits around it, where they were read."""
     say(on_one_line(trait.content), "")
-    parents = ", ".join(f"mem:{one}" for one in trait.parent_ids) if family is None else ""
+    parents = ", ".join(map(short_id, trait.parent_ids)) if family is None else ""
     say(*table([(name, value) for name, value in (*_trait_rows(trait), ("part of", parents)) if value]))
     near = Family() if family is None else family
     for title, traits in (("sides", trait.sides), ("part of", near.parents), ("made of", near.children)):
         if traits:
-            rows = [(one.citation, one.stage, _sure(one), one.context, one.content) for one in traits]
+            rows = [(short_id(one.id), one.stage, _sure(one), one.context, one.content) for one in traits]
             say("", title, *table(rows, indent="    "))
     say_evidence(trait.evidence)
 
 
 def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
     """Print the memories for and against a trait, oldest first: quality, day, session, citation and words."""
-    width = terminal_columns()
     for title, kind in (("for it", "supporting"), ("against it", "contradicting")):
         found = sorted((row for row in rows if row.evidence_type == kind), key=_time_of)
         if found:
-            lines = table([_piece(row) for row in found], indent="    ")
-            say("", f"{title}: {len(found)}", *(cut(line, width) for line in lines))
+            say_cut("", f"{title}: {len(found)}", *table([_piece(row) for row in found], indent="    "))
 
 
 def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
@@ -160,19 +168,18 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
             len(one.refused) or "",
             one.made_by,
             _cost(one),
-            one.entry_id,
+            short_id(one.entry_id or ""),
         )
         for one in found
     ]
     head = ("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows, head=head)))
+    say_cut(*table(rows, head=head))
 
 
 def in_short(cycle: "ReflectionCycle") -> str:
     """Return a reflection in one line: what stands for the words of an item that has none."""
     how = f"skipped ({cycle.error})" if cycle.status == "failed" else came_to(cycle)
-    return f"reflection on {_count(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
+    return f"reflection on {count_of(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
 
 
 def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
@@ -194,13 +201,13 @@ def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
     yield "corrected", f"by a person: {said}" if said else ""
     if trait.ended is not None or trait.status != "active":
         yield "ended", f"{trait.ended or trait.status} {day(trait.valid_to)}".strip()
-    yield "version", f"{trait.version}, by entry {trait.entry_id} of {second(trait.recorded_at)}"
+    yield "version", f"{trait.version}, by entry {short_id(trait.entry_id)} of {second(trait.recorded_at)}"
     yield "user", trait.user_id or ""
 
 
 def _row(trait: "Trait", mark: str) -> tuple[str, ...]:
     return (
-        f"{mark}{trait.citation}",
+        f"{mark}{short_id(trait.id)}",
         trait.stage or "",
         _sure(trait),
         trait.subtype,
@@ -217,7 +224,7 @@ def for_against(rows: Sequence["TraitEvidence"]) -> str:
 
 
 def _piece(row: "TraitEvidence") -> tuple[str, ...]:
-    return (row.quality or "", day(_time_of(row)), row.session_id or "", f"mem:{row.memory_id}", row.content or "")
+    return (row.quality or "", day(_time_of(row)), row.session_id or "", short_id(row.memory_id), row.content or "")
 
 
 def _time_of(row: "TraitEvidence") -> datetime:
@@ -239,11 +246,7 @@ def _with_sides(traits: Sequence["Trait"]) -> list["Trait"]:
 
 
 def _times(count: int, last: datetime | None) -> str:
-    return _count(count, "time", "times") + (f", last {day(last)}" if last else "")
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    return count_of(count, "time", "times") + (f", last {day(last)}" if last else "")
 
 
 def _brief(cycle: "ReflectionCycle") -> str:
@@ -263,7 +266,7 @@ def _cost(cycle: "ReflectionCycle") -> str:
     if not cycle.calls:
         return ""
     price = f", cost {cycle.cost:g}" if cycle.cost else ""
-    return f"{_count(cycle.calls, 'call', 'calls')}, {cycle.tokens} tokens{price}"
+    return f"{count_of(cycle.calls, 'call', 'calls')}, {cycle.tokens} tokens{price}"
 
 
 def _date(moment: str) -> str:

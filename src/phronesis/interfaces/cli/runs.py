@@ -1,4 +1,4 @@
-"""Commands of runs: record them, say what they came to, learn from them."""
+"""Commands of runs: record them and their feedback, and learn from them."""
 
 import json
 from collections.abc import Sequence
@@ -6,133 +6,123 @@ from typing import IO
 
 import click
 
+from phronesis.core.ids import short_id
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import CURSOR, LIMIT, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import (
     Progress,
     clean,
     cut,
     on_one_line,
+    parse_objects,
     read_text,
     say,
+    say_cut,
+    say_undo,
     second,
     table,
-    terminal_columns,
 )
-from phronesis.interfaces.cli.reasoning import objects
 from phronesis.interfaces.cli.render import say_edited, say_more
 from phronesis.reasoning.laws.item_records import Judged, LearnResult, RunRecord
 from phronesis.reasoning.laws.records import Review
 
 
-@click.group()
-def runs() -> None:
-    """Record what an agent did, and what came of it.
-
-    A run is what an agent proposed; feedback says what came of it; 'learn' weighs the bank's claims by both.
-    """
-
-
-@runs.command()
+@click.command()
 @click.argument("file", type=click.File(encoding="utf-8"))
 @with_owner
 @with_store
-def add(file: IO[str], *, scope: Scope, store: Store) -> None:
+def add(file: IO[str], *, scope: Options, store: Store) -> None:
     """Record the runs of a file.
 
     FILE ('-': standard input) is JSON, one run or a list of them, or one run a line: {run_id, output, raw, trace,
-    memory_ids}; its member feedback, where there is one, is recorded too. A run that is there already is passed over.
+    memory_ids}; its member feedback, where there is one, is recorded too. A run that is known already is skipped.
     """
-    given = objects(read_text(file))
+    given = parse_objects(read_text(file))
     made: list[str] = []
     with store.open() as memory, Progress() as progress:
         for n, one in enumerate(given):
             progress("recording runs", n, len(given))
             run = {name: value for name, value in one.items() if name != "feedback"}
-            made.append(memory.runs.record(run, **scope.named(), actor="user"))
+            made.append(memory.runs.record(run, **scope, actor="user"))
             if one.get("feedback") is not None:
-                memory.runs.feedback(made[-1], one["feedback"], **scope.named(), actor="user")
+                memory.runs.feedback(made[-1], one["feedback"], **scope, actor="user")
     store.answer(made, lambda ids: say(*map(on_one_line, ids)))
 
 
-@runs.command("list")
+@click.command()
 @with_owner
 @LIMIT
 @CURSOR
 @with_store
-def list_runs(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> None:
+def list_runs(*, scope: Options, limit: int, cursor: str | None, store: Store) -> None:
     """List runs, newest first.
 
     Each with whether it has feedback and was learned from.
     """
     with store.open() as memory:
-        page = memory.runs.list(**scope.named(), limit=limit, cursor=cursor)
+        page = memory.runs.list(**scope, limit=limit, cursor=cursor)
     store.answer(page.items, say_runs)
     say_more(page)
 
 
-@runs.command()
+@click.command()
 @click.argument("run_id", metavar="ID")
 @with_owner
 @with_store
-def show(run_id: str, *, scope: Scope, store: Store) -> None:
+def show(run_id: str, *, scope: Options, store: Store) -> None:
     """Show a run with its FACTS, what it read, its learns.
 
     FACTS are what the run and its feedback state, as the field writes them.
     """
-    with store.open() as memory:
-        found = memory.runs.get(run_id, **scope.named())
-    store.answer(found, say_run)
+    store.run(lambda memory: memory.runs.get(run_id, **scope), say_run)
 
 
-@runs.command()
+@click.command()
 @click.argument("run_id", metavar="ID")
 @click.argument("file", type=click.File(encoding="utf-8"))
 @with_owner
 @with_store
-def feedback(run_id: str, file: IO[str], *, scope: Scope, store: Store) -> None:
-    """Say what a run came to.
+def feedback(run_id: str, file: IO[str], *, scope: Options, store: Store) -> None:
+    """Record the feedback on a run.
 
-    FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It takes the place of
-    what was said before.
+    FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It replaces earlier
+    feedback.
     """
-    given = objects(read_text(file))
+    given = parse_objects(read_text(file))
     if len(given) != 1:
         raise InputError("feedback: the file must hold one object", field="feedback")
-    with store.open() as memory:
-        result = memory.runs.feedback(run_id, given[0], **scope.named(), actor="user")
-    store.answer(result, say_edited)
+    store.run(lambda memory: memory.runs.feedback(run_id, given[0], **scope, actor="user"), say_edited)
 
 
-@runs.command()
+@click.command()
 @click.argument("run_id", metavar="ID")
-@click.option("--refresh", is_flag=True, help="Ask PubChem anew, whatever was answered before.")
+@click.option("--refresh", is_flag=True, help="Ask PubChem again, even if its answer is cached.")
 @with_owner
 @with_store
-def review(run_id: str, *, refresh: bool, scope: Scope, store: Store) -> None:
+def review(run_id: str, *, refresh: bool, scope: Options, store: Store) -> None:
     """Look a run's modifier up at PubChem.
 
     Shows the compound, whether it has a free carboxyl group –COOH, and what to suggest.
     """
-    with store.open() as memory:
-        found = memory.runs.review(run_id, **scope.named(), refresh=refresh)
-    store.answer(found, say_review)
+    store.run(lambda memory: memory.runs.review(run_id, **scope, refresh=refresh), say_review, doing="asking PubChem")
 
 
 @click.command()
 @click.argument("run_id", metavar="RUN_ID")
-@click.option("--model", metavar="NAME", help="Ask this model for once: gateway/model, or rules.")
+@click.option("--model", metavar="NAME", help="Ask this model this time: gateway/model, or rules.")
 @with_owner
 @with_store
-def learn(run_id: str, *, model: str | None, scope: Scope, store: Store) -> None:
-    """Weigh the bank's claims by a run.
+def learn(run_id: str, *, model: str | None, scope: Options, store: Store) -> None:
+    """Weigh the bank's claims by a run and its feedback.
 
-    Of the items that it used or resembles; 'rollback' takes it back.
+    The claims of the items that the run used or resembles; 'rollback' takes it back.
     """
-    with store.open() as memory:
-        result = memory.learn(run_id, model=model, **scope.named(), actor="user")
-        memory.flush()
-    store.answer(result, say_learned)
+    store.run(
+        lambda memory: memory.learn(run_id, model=model, **scope, actor="user"),
+        say_learned,
+        doing="weighing claims",
+        flush=True,
+    )
 
 
 def say_runs(found: Sequence[RunRecord]) -> None:
@@ -141,19 +131,18 @@ def say_runs(found: Sequence[RunRecord]) -> None:
         say("no run is recorded there")
         return
     rows = [(run.run_id, second(run.recorded_at), _state(run), _label(run)) for run in found]
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows, head=("run", "recorded", "state", "output"))))
+    say_cut(*table(rows, head=("run", "recorded", "state", "output")))
 
 
 def say_run(run: RunRecord) -> None:
     """Print all that is known of a run."""
-    say(f"{on_one_line(run.run_id)}  {second(run.recorded_at)}  {_state(run)}  mem:{run.item_id}")
+    say(f"{on_one_line(run.run_id)}  {second(run.recorded_at)}  {_state(run)}  {short_id(run.item_id)}")
     for name, value in run.facts.items():
         say(f"    {on_one_line(name)}: {on_one_line(json.dumps(value, ensure_ascii=False))}")
     for use in run.trace.get("memories", ()):
-        say(f"    read mem:{use.item_id} by {use.via}")
+        say(f"    read {short_id(use.item_id)} by {use.via}")
         say(*(f"        {claim.claim_id}: {on_one_line(claim.snippet)}" for claim in use.matched_claims))
-    say(*(f"    learned in entry {entry_id}" for entry_id in run.learned))
+    say(*(f"    learned in entry {short_id(entry_id)}" for entry_id in run.learned))
     if run.review is not None:
         say(f"    modifier: {_compound(run.review)}")
     if run.raw:
@@ -173,7 +162,7 @@ def say_review(review: Review) -> None:
             (f"CID {one.cid}", _yes_no(one.has_cooh), on_one_line(one.name or ""), on_one_line(one.smiles or ""))
             for one in review.candidates
         ]
-        say(*(cut(line, terminal_columns()) for line in table(rows, head=("candidate", "has_cooh", "name", "SMILES"))))
+        say_cut(*table(rows, head=("candidate", "has_cooh", "name", "SMILES")))
     if review.asked_at is not None:
         say(f"    asked {second(review.asked_at)}")
     if review.suggestion:
@@ -198,11 +187,11 @@ def _yes_no(value: bool | None) -> str:
 def say_learned(result: LearnResult) -> None:
     """Print how the run bears on each claim that it bears on, and what was made or dropped."""
     if result.pending:
-        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        say_undo(result.entry_id, pending=True)
         return
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
     rows = [
-        (f"mem:{one.item_id}", one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _status_change(one))
+        (short_id(one.item_id), one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _status_change(one))
         for one in bearing
     ]
     asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
@@ -212,13 +201,13 @@ def say_learned(result: LearnResult) -> None:
         shown = told.deleted or told.reason or told.quote
         say(*([f"{on_one_line(told.claim_id)}: {on_one_line(shown)}"] if shown else ()))
     for name, listed in (("added", result.added), ("updated", result.updated)):
-        say(*(f"{name}: {item.citation}  {on_one_line(item.topic)}" for item in listed))
+        say(*(f"{name}: {short_id(item.id)}  {on_one_line(item.topic)}" for item in listed))
     for one in result.dropped:
         reasons = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in one.violations))
         say(f"not taken ({reasons}): {cut(on_one_line(one.content), 80)}")
     say(*(f"does not count ({one.rule}): {one.said} of {on_one_line(one.claim_id)}" for one in result.refused))
     say(*(f"{one.instead_of} gave no answer ({one.reason}); {one.by} stood in" for one in result.degraded))
-    say(f"to take it back: phronesis rollback {result.entry_id}")
+    say_undo(result.entry_id)
 
 
 def _status_change(one: Judged) -> str:

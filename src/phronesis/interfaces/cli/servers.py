@@ -1,15 +1,19 @@
-"""The command that serves models."""
+"""Commands that serve: HTTP, MCP, the worker, and the keys of callers."""
 
 import gc
 import json
 import logging
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
-from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import say, say_json
+from phronesis.core.api_keys import ApiKey
+from phronesis.core.ids import short_id
+from phronesis.interfaces.cli import render_reports
+from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
+from phronesis.interfaces.cli.output import say, say_json, table
 
 
 @click.command()
@@ -32,8 +36,8 @@ from phronesis.interfaces.cli.output import say, say_json
 )
 @with_owner
 @with_store
-def mcp(*, store: Store, scope: Scope, http: bool, host: str, port: int, **options: Any) -> None:
-    """Serve this memory to models over the Model Context Protocol.
+def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, **options: Any) -> None:
+    """Serve models over the Model Context Protocol.
 
     Over stdio, for a client that starts this command itself (Claude Desktop, Claude Code, Cursor, VS Code), or with
     --http for clients on this machine. --user and --namespace say whose memory is meant where a call does not. Over
@@ -42,7 +46,7 @@ def mcp(*, store: Store, scope: Scope, http: bool, host: str, port: int, **optio
     gc.disable()  # until tools can be listed: nothing that is imported is garbage
     from phronesis.interfaces.mcp import DeferredMemory, Options, make_mcp  # noqa: PLC0415 - not for --help
 
-    offered = Options(**scope.named(), **options)
+    offered = Options(**scope, **options)
     if http:
         with store.open() as memory:
             _over_http(make_mcp(memory, offered), host, port, as_json=store.as_json)
@@ -78,21 +82,18 @@ def _collect_again() -> None:
     gc.enable()
 
 
-# The server, from the command line.
-
-
 @click.command()
-@click.option("--host", metavar="NAME", help="Where it listens; default 127.0.0.1, this machine alone.")
-@click.option("--port", type=int, metavar="NUMBER", help="The port; default 8765, 0 for one that is free.")
-@click.option("--keys-required/--no-keys-required", default=None, help="Ask everybody for an API key.")
+@click.option("--host", metavar="NAME", help="Where it listens; default: 127.0.0.1, this machine alone.")
+@click.option("--port", type=int, metavar="NUMBER", help="The port; default: 8765, 0 for one that is free.")
+@click.option("--keys-required/--no-keys-required", default=None, help="Ask every caller for an API key.")
 @click.option("--allow-host", "allowed_hosts", metavar="NAME", multiple=True, help="A name it answers to; repeatable.")
 @click.option("--cors-origin", "cors_origins", metavar="URL", multiple=True, help="A site whose pages may call it.")
 @with_store
-def serve(*, store: Store, **options: Any) -> None:
-    """Serve HTTP, until stopped.
+def http(*, store: Store, **options: Any) -> None:
+    """Serve the web pages, an HTTP API and MCP.
 
-    Without API keys only this machine reaches it. 'keys create' makes one; from then on everybody needs one, and
-    --host 0.0.0.0 may be given. Ctrl-C or SIGTERM finishes what runs.
+    Without API keys only this machine reaches it. 'serve keys create' makes one; from then on every caller needs one,
+    and --host 0.0.0.0 may be given. Ctrl-C or SIGTERM finishes the requests that run.
     """
     gc.disable()  # until it listens: nothing that is imported is garbage, and looking through it takes a twelfth
     try:
@@ -110,14 +111,103 @@ def _serve(store: Store, given: dict[str, Any]) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     logging.getLogger("phronesis.access").setLevel(logging.INFO)
     with store.open() as memory:
-        run(memory, serving, say=lambda url: _listens(store, url))
+        run(memory, serving, say=lambda url: _say_address(store, url))
 
 
-def _listens(store: Store, url: str) -> None:
-    gc.freeze()
-    gc.enable()
+def _say_address(store: Store, url: str) -> None:
+    _collect_again()
     if store.as_json:
         say_json({"url": url})
     else:
         say(f"Phronesis listens at {url}", f"    API        {url}/api/v1", f"    documented {url}/docs")
     sys.stdout.flush()
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Do what is to be done now, and stop.")
+@with_store
+@click.pass_context
+def worker(ctx: click.Context, *, once: bool, store: Store) -> None:
+    """Interpret what is pending and make vectors.
+
+    Until it is stopped; for stores that many processes write to, or that are written to with wait=False. It may be
+    stopped at any time, and several may run at once. The exit code of --once is 1 when a lane cannot be brought up to
+    date.
+    """
+    from phronesis.worker import Worker  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    with store.open() as memory:
+        working = Worker(memory)
+        if not once:
+            working.run_until_signalled()
+            return
+        done = 0
+        while more := working.work():
+            done += more
+        faults = {str(lane): fault.code for (_, lane), fault in working.faults.items()}
+    store.answer({"done": done, "faults": faults}, render_reports.say_worked)
+    if faults:
+        ctx.exit(1)
+
+
+# The API keys of callers.
+
+
+@click.command()
+@click.option("--role", type=click.Choice(["read", "write", "admin"]), required=True, help="What the key may do.")
+@click.option("--label", metavar="TEXT", required=True, help="Whose it is, or what for.")
+@click.option("--actor", metavar="NAME", default="agent", show_default=True, help="Whom the history names.")
+@with_store
+def create_key(*, role: str, label: str, actor: str, store: Store) -> None:
+    """Create a key, and print its token this one time.
+
+    read searches and composes, write stores and changes, admin also erases, exports and looks across users. As soon as
+    a tenant has a key, its server asks every caller for one.
+    """
+    with store.open() as memory:
+        token, key = memory.admin.keys.create(role, label=label, actor=actor)
+    store.answer({"token": token, "key": key}, _say_created)
+
+
+@click.command()
+@with_store
+def list_keys(*, store: Store) -> None:
+    """List the keys, revoked ones too.
+
+    Each with its id, role, label and actor; a token cannot be read again.
+    """
+    store.run(lambda memory: memory.admin.keys.list(), _say_keys)
+
+
+@click.command()
+@click.argument("key_id", metavar="ID")
+@with_store
+def revoke_key(key_id: str, *, store: Store) -> None:
+    """Revoke a key: soon no server accepts it any more.
+
+    It stays in the list, with the time, and cannot be restored: create another.
+    """
+    store.run(lambda memory, one: memory.admin.keys.revoke(one), lambda key: _say_keys([key]), key_id)
+
+
+def _say_created(made: Mapping[str, Any]) -> None:
+    key = made["key"]
+    say(
+        made["token"],
+        f"    {key.role.name.lower()} key {short_id(key.id)} of tenant {key.tenant}; it is not kept: copy it now",
+    )
+
+
+def _say_keys(keys: Sequence[ApiKey]) -> None:
+    if not keys:
+        say("there are no keys: the server takes anybody on this machine, and nobody else")
+        return
+    rows = [
+        (short_id(one.id), one.role.name.lower(), one.actor, f"{one.created_at:%Y-%m-%d}", _state(one), one.label)
+        for one in keys
+    ]
+    say(*table(rows, head=("id", "role", "actor", "made", "state", "label")))
+
+
+def _state(key: ApiKey) -> str:
+    return "active" if key.revoked_at is None else f"revoked {key.revoked_at:%Y-%m-%d}"

@@ -9,7 +9,7 @@ import click
 
 from phronesis.errors import NotFound
 from phronesis.interfaces.cli import render_traits
-from phronesis.interfaces.cli.options import LIMIT, Store, with_store
+from phronesis.interfaces.cli.options import AS_OF, LIMIT, REASON, Store, complete_id, with_store
 from phronesis.interfaces.cli.output import show_waiting
 from phronesis.interfaces.cli.render import say_edited
 
@@ -26,21 +26,20 @@ FACETS: Final = ("personality", "value")
 
 PERSON = click.option("--user", "user_id", metavar="ID", required=True, help="Whose traits.")
 _TRAIT = click.argument("trait_id", metavar="ID")
-_REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
 
 
 @click.command()
 @PERSON
 @click.option("--force", is_flag=True, help="Reflect whether it is due or not.")
 @click.option("--session-ended", is_flag=True, help="Reflect because a session has ended.")
-@click.option("--check", is_flag=True, help="Say only whether it is due; nothing is done.")
+@click.option("--check", is_flag=True, help="Print only whether it is due; change nothing.")
 @with_store
 @click.pass_context
 def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: bool, check: bool, store: Store) -> None:
-    """Find what memories of a user show again and again.
+    """Derive traits from what a user says again and again.
 
-    When that is due: enough is new, or the last time is long ago. 'rollback' takes it back. The exit code is 1 when a
-    model gave no answer and the round was skipped.
+    Only when it is due: enough is new, or the last time is long ago. 'rollback' takes it back. The exit code is 1 when
+    a model gave no answer and the round was skipped.
     """
     with store.open() as memory:
         found = memory.should_reflect(user_id)
@@ -57,30 +56,12 @@ def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: boo
         ctx.exit(1)
 
 
-class Traits(click.Group):
-    """A group that lists where no command of its own is named."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put ``list`` before options that stand alone."""
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=Traits)
-def traits() -> None:
-    """Show and correct what a user is like.
-
-    Without a command it lists: 'phronesis traits --user ID' is 'phronesis traits list --user ID'.
-    """
-
-
-@traits.command("list")
+@click.command()
 @PERSON
 @click.option("--min-stage", type=click.Choice(STAGES), default="emerging", show_default=True, help="At least this.")
 @click.option("--subtype", type=click.Choice(SUBTYPES), help="Only these.")
 @click.option("--context", type=click.Choice(CONTEXTS), help="Only what shows there.")
-@click.option("--as-of", metavar="TIME", help="As they were known then.")
+@AS_OF
 @with_store
 def list_traits(
     *, user_id: str, min_stage: str, subtype: str | None, context: str | None, as_of: str | None, store: Store
@@ -89,21 +70,23 @@ def list_traits(
 
     Trends and candidates are guesses, and shown only when --min-stage asks for them.
     """
-    with store.open() as memory:
-        found = memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of)
-    store.answer(found, render_traits.say_traits)
+    store.run(
+        lambda memory: memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of),
+        render_traits.say_traits,
+    )
 
 
-@traits.command()
+@click.command()
 @_TRAIT
-@click.option("--as-of", metavar="TIME", help="As it was known then.")
+@AS_OF
 @with_store
-def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
+def show_trait(trait_id: str, *, as_of: str | None, store: Store) -> None:
     """Show a trait with the memories for and against it.
 
     With its stage and confidence, what it was made of, and what was made of it.
     """
     with store.open() as memory:
+        trait_id = complete_id(memory, trait_id)
         rows = memory.traits.evidence(trait_id, as_of=as_of)
         trait = replace(_read(memory, trait_id, as_of), evidence=tuple(rows))
         family = render_traits.Family(
@@ -113,54 +96,52 @@ def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
     store.answer(trait, lambda one: render_traits.say_trait(one, family))
 
 
-@traits.command()
+@click.command()
 @_TRAIT
 @click.option("--content", metavar="TEXT", help="What is true instead, in one sentence.")
 @click.option("--context", type=click.Choice(CONTEXTS), help="Where it shows.")
 @click.option("--facet", type=click.Choice(FACETS), help="Of a core trait.")
-@_REASON
+@REASON
 @with_store
-def correct(
+def correct_trait(
     trait_id: str, *, content: str | None, context: str | None, facet: str | None, reason: str | None, store: Store
 ) -> None:
     """Correct a trait; no later reflection writes over it.
 
-    What the person says of themself counts: the words, where it shows, or its facet. The history keeps what it was.
+    Correct its words, its context or its facet. The history keeps what it was.
     """
-    with store.open() as memory:
-        result = memory.traits.correct(
-            trait_id, content=content, context=context, facet=facet, reason=reason, actor="user"
-        )
-        memory.flush()
-    store.answer(result, say_edited)
+    store.run(
+        lambda memory, one: memory.traits.correct(
+            one, content=content, context=context, facet=facet, reason=reason, actor="user"
+        ),
+        say_edited,
+        trait_id,
+        flush=True,
+    )
 
 
-@traits.command()
+@click.command()
 @_TRAIT
-@_REASON
+@REASON
 @with_store
-def delete(trait_id: str, *, reason: str | None, store: Store) -> None:
+def delete_trait(trait_id: str, *, reason: str | None, store: Store) -> None:
     """Say that a trait is wrong: it does not come back.
 
-    Neither the same words nor the same memories make it again. Its history stays; 'erase' removes that too.
+    Neither the same words nor the same memories make it again. Its history stays; 'delete --erase' removes it too.
     """
-    with store.open() as memory:
-        result = memory.traits.delete(trait_id, reason=reason, actor="user")
-    store.answer(result, say_edited)
+    store.run(lambda memory, one: memory.traits.delete(one, reason=reason, actor="user"), say_edited, trait_id)
 
 
-@traits.command()
+@click.command()
 @PERSON
 @LIMIT
 @with_store
-def cycles(*, user_id: str, limit: int, store: Store) -> None:
+def list_cycles(*, user_id: str, limit: int, store: Store) -> None:
     """List the reflections on a user, newest first.
 
     Each with what set it off, how many memories it looked at and what came of it.
     """
-    with store.open() as memory:
-        found = memory.traits.reflections(user_id, limit=limit)
-    store.answer(found, render_traits.say_cycles)
+    store.run(lambda memory: memory.traits.reflections(user_id, limit=limit), render_traits.say_cycles)
 
 
 def _read(memory: "Memory", trait_id: str, as_of: str | None) -> "Trait":

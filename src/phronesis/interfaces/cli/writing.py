@@ -1,71 +1,51 @@
-"""Commands that write. Each ends when what it wrote can be found by its meaning too."""
+"""Commands that write single memories: add, update, delete and rollback."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from phronesis.core.items import KINDS, SUSPECT_WORDS, Item
+from phronesis.core.items import KINDS
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.errors import InputError
-from phronesis.interfaces.cli import render
+from phronesis.interfaces.cli import render, render_reports
 from phronesis.interfaces.cli.options import (
-    LIMIT,
-    SESSION,
+    IDEMPOTENCY,
+    REASON,
     JsonValue,
     KindName,
-    Scope,
+    Options,
     Store,
+    complete_id,
     gather_options,
-    with_owner,
     with_scope,
+    with_session,
     with_store,
 )
-from phronesis.interfaces.cli.output import cut, on_one_line, read_text, say, table, terminal_columns
-from phronesis.interfaces.cli.render import about, say_edited
+from phronesis.interfaces.cli.output import count_of, parse_objects, read_text, say, show_waiting
 
 if TYPE_CHECKING:
-    from phronesis.experience.laws.records import ForgetResult, Forgotten
+    from phronesis.engine.erasure import Target
+    from phronesis.memory import Memory
     from phronesis.reasoning.laws import records as reasoning_records
 else:
     reasoning_records = lazy_module("phronesis.reasoning.laws.records")
 
 
-@dataclass(frozen=True, slots=True)
-class StatementOptions:
-    """What the caller says about the text."""
-
-    kind: str | None
-    subject: str | None
-    key: str | None
-    value: Any
-    external_id: str | None
-    importance: int | None
-    occurred_at: str | None
-    due: str | None
-    expires: str | None
-
-    def named(self) -> dict[str, Any]:
-        """Return the arguments of ``add``."""
-        return {name: getattr(self, name) for name in self.__slots__}
+_LISTED: Final = 20
+"""Memories that the dry run of an erasure lists."""
 
 
 _with_statement = gather_options(
     "stated",
-    StatementOptions,
     click.option("--kind", metavar="KIND", type=KindName(), help=f"The text is one item: {', '.join(KINDS[1:9])} …"),
     click.option("--subject", metavar="NAME", help="Whom or what the item is about."),
     click.option("--key", metavar="NAME", help="Which property of the subject, such as employer."),
     click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value: JSON, or plain text."),
-    click.option("--external-id", metavar="NAME", help="Your own name for it: 'get' and --filters find it by that."),
-    click.option("--importance", metavar="1-10", type=int, help="By default that of the kind."),
+    click.option("--external-id", metavar="NAME", help="Your own name for it, by which 'get' and --filters find it."),
+    click.option("--importance", metavar="1-10", type=int, help="Default: that of the kind."),
     click.option("--occurred-at", metavar="TIME", help="When it happened, if not now: 2026-05-01T10:00:00Z."),
-    click.option("--due", metavar="TIME", help="When a task or an intention is due; 'due' lists it then."),
+    click.option("--due", metavar="TIME", help="When a task or an intention is due; 'memory due' lists it."),
     click.option("--expires", metavar="TIME", help="When it is over, done or not."),
 )
-_IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="The same key does the same thing once.")
 
 
 @click.command()
@@ -73,271 +53,168 @@ _IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="The same k
 @click.option("--messages", type=click.File(encoding="utf-8"), help="Messages {role, content, …}: JSON or JSON lines.")
 @_with_statement
 @with_scope
-@_IDEMPOTENCY
+@IDEMPOTENCY
 @click.option("--supersedes", metavar="ID", multiple=True, help="The item that this one replaces; may be repeated.")
 @with_store
 def add(
     text: str | None,
     *,
     messages: IO[str] | None,
-    stated: StatementOptions,
-    scope: Scope,
+    stated: Options,
+    scope: Options,
     idempotency_key: str | None,
     supersedes: tuple[str, ...],
     store: Store,
 ) -> None:
     """Remember a text, or the messages of a file.
 
-    TEXT is '-' when it comes from standard input. With --kind it becomes one item, such as a fact; without, a message.
-    Of kind reasoning it is a block of claims, which 'check-claims' checks.
+    Prints what was remembered and learned, and what was not learned and why. TEXT is '-' when it comes from standard
+    input. With --kind the text is one item, such as a fact; without, it is a message. Text of kind reasoning is a block
+    of claims, which 'learn check-claims' checks.
     """
     if (text is None) == (messages is None):
         raise click.UsageError("give TEXT, or '-' to read it from standard input, or --messages FILE, and only one")
-    content = _messages(messages) if messages is not None else _text(text or "")
-    if stated.kind == reasoning_records.REASONING:
-        _add_reasoning(content, stated, scope, idempotency_key, store)
+    remedy = "; give a list of messages, or one message a line"
+    content: Any = _text(text or "")
+    if messages is not None:
+        content = parse_objects(read_text(messages), field="messages", remedy=remedy)
+    given = {**scope, **stated}
+    if given.get("kind") == reasoning_records.REASONING:
+        _add_reasoning(content, given, idempotency_key, store)
         return
-    with store.open() as memory:
-        replaced = list(supersedes) or None
-        result = memory.add(
-            content, **scope.named(), **stated.named(), supersedes=replaced, idempotency_key=idempotency_key
-        )
-        memory.flush()
-    store.answer(result, render.say_added)
+
+    def verb(memory: "Memory", *replaced: str) -> Any:
+        return memory.add(content, **given, supersedes=list(replaced) or None, idempotency_key=idempotency_key)
+
+    store.run(verb, render.say_added, *supersedes, doing="remembering", flush=True)
 
 
 @click.command()
 @click.argument("item_id", metavar="ID")
 @click.argument("text", required=False)
 @click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value, if TEXT does not plainly say it.")
-@click.option("--metadata", metavar="JSON", type=JsonValue(), help="Merged into what is there; null removes a key.")
+@click.option("--metadata", metavar="JSON", type=JsonValue(), help="Merged into its metadata; null removes a key.")
 @click.option("--valid-to", metavar="TIME", help="Until when it held.")
 @click.option("--external-id", metavar="NAME", help="Your own name for it.")
-@click.option("--expected-version", metavar="N", type=int, help="Refuse if somebody else changed it meanwhile.")
-@click.option("--reason", metavar="TEXT", help="Kept in the history.")
+@click.option("--expected-version", metavar="N", type=int, help="Fail if somebody else changed it meanwhile.")
+@REASON
 @with_store
-def update(item_id: str, *, text: str | None, reason: str | None, store: Store, **changes: Any) -> None:
-    """Return a memory new words, a value, metadata or an end.
+def update(item_id: str, *, text: str | None, store: Store, **changes: Any) -> None:
+    """Change the text, value, metadata or end of a memory.
 
     Its history keeps what it was. TEXT is '-' when it comes from standard input.
     """
     content = None if text is None else _text(text)
-    with store.open() as memory:
-        result = memory.update(item_id, content=content, reason=reason, actor="user", **changes)
-        memory.flush()
-    store.answer(result, render.say_edited)
-
-
-@click.command()
-@click.argument("item_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", help="Kept in the history.")
-@with_store
-def delete(item_id: str, *, reason: str | None, store: Store) -> None:
-    """Take a memory out of use.
-
-    It is archived: its history stays, and the change can be rolled back.
-    """
-    with store.open() as memory:
-        result = memory.delete(item_id, reason=reason, actor="user")
-    store.answer(result, render.say_edited)
+    store.run(
+        lambda memory, one: memory.update(one, content=content, actor="user", **changes),
+        render.say_edited,
+        item_id,
+        flush=True,
+    )
 
 
 @click.command()
 @click.argument("change_id", metavar="ID")
-@click.option("--cascade", is_flag=True, help="Take back later changes that stand on it too.")
+@click.option("--cascade", is_flag=True, help="Take back later changes that depend on it too.")
 @with_store
 def rollback(change_id: str, *, cascade: bool, store: Store) -> None:
     """Take back a change of a memory.
 
-    ID is that of a delta, for one change, or of an entry, for all that it changed; 'history' shows both.
+    ID is that of one change, or of an entry with all its changes; 'memory history' shows both.
     """
-    with store.open() as memory:
-        result = memory.rollback(change_id, cascade=cascade, actor="user")
-        memory.flush()
-    store.answer(result, render.say_edited)
+    store.run(
+        lambda memory, one: memory.rollback(one, cascade=cascade, actor="user"),
+        render.say_edited,
+        change_id,
+        flush=True,
+    )
 
 
-def _add_reasoning(
-    content: Any, stated: StatementOptions, scope: Scope, idempotency_key: str | None, store: Store
+@click.command()
+@click.argument("item_id", metavar="[ID]", required=False)
+@with_session
+@click.option("--erase", is_flag=True, help="Destroy the words for good, in the log too. This cannot be taken back.")
+@click.option("--dry-run", is_flag=True, help="With --erase: show what would be erased; erase nothing.")
+@REASON
+@click.option("--yes", is_flag=True, help="With --erase: do not ask for confirmation.")
+@with_store
+def delete(
+    item_id: str | None, *, scope: Options, erase: bool, dry_run: bool, reason: str | None, yes: bool, store: Store
 ) -> None:
-    given = {**scope.named(), **{name: value for name, value in stated.named().items() if value is not None}}
+    """Archive a memory, or erase words for good.
+
+    An archived memory leaves searches and lists, keeps its history, and comes back by 'rollback'.
+
+    With --erase the words of a memory (ID), of a session (--session, of --user or --namespace) or of a user (--user)
+    are removed from the log and from all that was derived from them. A scan then looks for traces, and a certificate is
+    printed; the exit code is 1 when a trace is left, or when an external index could not be reached.
+    """
+    if erase:
+        _erase(item_id, scope, store, reason=reason, dry_run=dry_run, yes=yes)
+    elif item_id is None or scope or dry_run:
+        raise click.UsageError("give the ID of a memory; --user, --namespace, --session and --dry-run go with --erase")
+    else:
+        store.run(lambda memory, one: memory.delete(one, reason=reason, actor="user"), render.say_edited, item_id)
+
+
+def _erase(item_id: str | None, scope: Options, store: Store, *, reason: str | None, dry_run: bool, yes: bool) -> None:
+    from phronesis.engine.erasure import Target  # noqa: PLC0415 - SQLAlchemy: not for --help
+
+    ctx = click.get_current_context()
+    with store.open() as memory:
+        one = None if item_id is None else complete_id(memory, item_id)
+        target = Target.of(item_id=one, **scope)
+        if dry_run or not yes:
+            planned = _plan_erasure(memory, target)
+        if dry_run:
+            store.answer(planned, _say_plan)
+            return
+        if not yes and not click.confirm(f"{_summary(planned)}. This cannot be taken back. Erase?", err=True):
+            ctx.exit(1)
+        with show_waiting("erasing, and looking for traces"):
+            certificate = memory.erase(id=one, **scope, reason=reason, actor="user")
+    store.answer(certificate, render_reports.say_erased)
+    if not certificate.clean:
+        ctx.exit(1)
+
+
+def _plan_erasure(memory: "Memory", target: "Target") -> dict[str, Any]:
+    plan = memory.admin.components.eraser.plan(memory.admin.tenant, target)
+    return {
+        "dry_run": True,
+        "entries_touched": len(plan.cut),
+        "parts_erased": sum(map(len, plan.cut.values())),
+        "items": [memory.get(one) for one in sorted(plan.items)],
+    }
+
+
+def _summary(planned: dict[str, Any]) -> str:
+    return (
+        f"{count_of(planned['parts_erased'], 'text')} of {count_of(planned['entries_touched'], 'entry', 'entries')}"
+        f" would be erased, with {count_of(len(planned['items']), 'memory', 'memories')}"
+    )
+
+
+def _say_plan(planned: dict[str, Any]) -> None:
+    items = planned["items"]
+    say(f"{_summary(planned)}:")
+    render.say_items(items[:_LISTED])
+    if len(items) > _LISTED:
+        say(f"and {len(items) - _LISTED} more")
+
+
+def _add_reasoning(content: Any, given: dict[str, Any], idempotency_key: str | None, store: Store) -> None:
     others = sorted(given.keys() - {"kind", "user_id", "namespace"})
     if others:
-        raise click.UsageError(
-            f"a block of claims says all of itself: --{others[0].replace('_', '-')} has no place here"
-        )
+        name = others[0].removesuffix("_id").replace("_", "-")
+        raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
     owner = {name: given[name] for name in ("user_id", "namespace") if name in given}
-    with store.open() as memory:
-        made = memory.reasoning.add(content, **owner, actor="user", idempotency_key=idempotency_key)
-        memory.flush()
-    store.answer(made, lambda one: render.say_items([one.item]))
+    store.run(
+        lambda memory: memory.reasoning.add(content, **owner, actor="user", idempotency_key=idempotency_key),
+        lambda made: render.say_items([made.item]),
+        flush=True,
+    )
 
 
 def _text(given: str) -> str:
     return read_text(click.open_file("-", encoding="utf-8")) if given == "-" else given
-
-
-def _messages(file: IO[str]) -> list[Any]:
-    """Read a list of messages, or one message a line."""
-    text = read_text(file)
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
-        return [_message(line, number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    return whole if isinstance(whole, list) else [whole]
-
-
-def _message(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"messages: line {number} is not JSON ({error.msg}); give a list of messages, or one message a line",
-            field="messages",
-        ) from error
-
-
-# The command that forgets: what nobody needs is put away.
-
-MAX_KEPT: Final = 20
-"""Rows of what is kept that are printed; ``--json`` has more."""
-
-
-@click.command()
-@click.option(
-    "--kind",
-    "kinds",
-    metavar="KIND",
-    type=KindName(),
-    multiple=True,
-    help="Only of this kind, such as message, fact, task or l1; may be repeated.",
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and what is kept and why; nothing is written.")
-@SESSION
-@with_owner
-@with_store
-def forget(*, kinds: Sequence[str], dry_run: bool, session_id: str | None, scope: Scope, store: Store) -> None:
-    """Put away what nobody needs.
-
-    First it is archived (experience is downweighted before that), after a long time it ends. 'unarchive' brings back
-    what was archived; what ended can still be read by its id. 'erase' removes words.
-    """
-    with store.open() as memory:
-        result = memory.forget(
-            kinds=list(kinds) or None, session_id=session_id, dry_run=dry_run, actor="user", **scope.named()
-        )
-    store.answer(result, say_forgotten)
-
-
-@click.command()
-@click.argument("item_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", help="Kept in the history.")
-@with_store
-def unarchive(item_id: str, *, reason: str | None, store: Store) -> None:
-    """Bring a memory back that was archived.
-
-    For forgetting that counts as use.
-    """
-    with store.open() as memory:
-        result = memory.items.unarchive(item_id, reason=reason, actor="user")
-        memory.flush()
-    store.answer(result, say_edited)
-
-
-def say_forgotten(result: "ForgetResult") -> None:
-    """Print what was put away, or would be, and what is kept."""
-    if result.pending:
-        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
-        return
-    if not result.rows:
-        say("nothing is to be forgotten")
-    _print_rows(result.rows, "would " if result.dry_run else "")
-    if result.rows:
-        told = ", ".join(f"{count} {action}" for action, count in sorted(result.counts.items()))
-        say("", told + ("; there may be more: call again" if result.more else ""))
-    if result.kept:
-        say("", "faded, and kept:")
-        _print_rows(result.kept[:MAX_KEPT], "")
-        if len(result.kept) > MAX_KEPT:
-            say(f"and {len(result.kept) - MAX_KEPT} more")
-    if result.entry_id is not None and result.rows:
-        say("", f"to take it back: phronesis rollback {result.entry_id}")
-
-
-def _print_rows(rows: "Sequence[Forgotten]", would: str) -> None:
-    width = terminal_columns()
-    told = [(f"{would}{row.action}", row.kind, f"mem:{row.id}", row.why, _reason(row)) for row in rows]
-    say(*(cut(line, width) for line in table(told)))
-
-
-def _reason(row: "Forgotten") -> str:
-    """Return a row's reason without the action, which stands before it."""
-    return on_one_line(row.reason.partition(": ")[2] or row.reason)
-
-
-# What reads like an order to a model: see it, let it go, end it.
-
-_ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Look into every user's memory of the tenant.")
-_REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
-
-
-@click.group()
-def quarantine() -> None:
-    """Decide on texts that read like orders to a model.
-
-    They were said by a tool or an assistant, and are neither found nor shown until a person lets them go.
-    """
-
-
-@quarantine.command("list")
-@with_scope
-@LIMIT
-@_ACROSS
-@with_store
-def list_held(*, store: Store, scope: Scope, limit: int, across: str | None) -> None:
-    """List what is in quarantine, newest first.
-
-    Each with the rule that found it, and the words.
-    """
-    with store.open() as memory:
-        items = memory.quarantine.list(**scope.named(), limit=limit, across=across)
-    store.answer(items, say_held)
-
-
-@quarantine.command()
-@click.argument("item_id", metavar="ID")
-@_REASON
-@with_store
-def release(item_id: str, *, store: Store, reason: str | None) -> None:
-    """Let a memory go: it is found and shown again, as data.
-
-    Nothing is learned from it by that, and 'rollback' takes it back.
-    """
-    with store.open() as memory:
-        result = memory.quarantine.release(item_id, reason=reason, actor="user")
-        memory.flush()
-    store.answer(result, say_edited)
-
-
-@quarantine.command()
-@click.argument("item_id", metavar="ID")
-@_REASON
-@with_store
-def reject(item_id: str, *, store: Store, reason: str | None) -> None:
-    """End a memory: it is archived as retracted.
-
-    To remove its words for good, 'erase' it.
-    """
-    with store.open() as memory:
-        result = memory.quarantine.reject(item_id, reason=reason, actor="user")
-    store.answer(result, say_edited)
-
-
-def say_held(items: Sequence[Item]) -> None:
-    """Print what is held: the words, the rule, and where they come from."""
-    width = terminal_columns()
-    if not items:
-        say("nothing is in quarantine there")
-    for item in items:
-        words = on_one_line(str(item.data.get(SUSPECT_WORDS) or item.content))
-        say(cut(f"{item.quarantine}: {words}", width), f"   {about(item)}")

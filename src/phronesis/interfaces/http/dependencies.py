@@ -17,7 +17,7 @@ from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http import PREFIX
 
 BEARER: Final = HTTPBearer(
-    auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis keys create` prints it."
+    auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis serve keys create` prints it."
 )
 """Documents the authentication in OpenAPI; the header itself is parsed here, with our own errors."""
 

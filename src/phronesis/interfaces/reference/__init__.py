@@ -14,7 +14,7 @@ from phronesis import errors
 from phronesis.config import effective_policy
 from phronesis.config.policy_errors import Origin
 from phronesis.core import results
-from phronesis.interfaces.cli.commands import SECTIONS, cli, every_command, lines_of
+from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
@@ -65,20 +65,28 @@ def first_line(value: Any) -> str:
 
 # The page of the command line, made from the click tree.
 
-_WIDTH = 400
-"""Columns of a usage line: it is not to be broken."""
+_OWNER: Final = ("--user", "--namespace")
+_COMMON: Final = (*_OWNER, "--url", "--tenant", "--policy", "--json")
+"""Options that most commands have, which the page explains once."""
 
 
 def commands_page() -> str:
-    """Return ``docs/cli.md``: every command under its heading, with its options and examples."""
+    """Return ``docs/reference/cli.md``: every command under its heading, with its options and examples."""
     lines = [
         MADE,
         "",
         "# The command line",
         "",
-        "`phronesis --help` lists the commands, `phronesis COMMAND --help` says what one does. A store is named by",
-        "`--url`, else by `PHRONESIS_URL`, else it is a file in your data folder. Errors are one line on stderr; the",
-        "exit code is 0, 1 (it failed, or found something wrong), 2 (it was called wrongly) or 130 (interrupted).",
+        "`phronesis --help` lists the commands, `phronesis COMMAND --help` says what one does. Errors are one line on",
+        "stderr; the exit code is 0, 1 (it failed, or found something wrong), 2 (it was called wrongly) or 130",
+        "(interrupted). Results go to stdout, everything else to stderr.",
+        "",
+        "An ID may be shortened to any beginning or end of it, from four digits on, that no other id has; commands",
+        "print the last eight. If several ids have it, the error lists them.",
+        "",
+        "These options mean the same for every command that has them; all commands on a store have the last four:",
+        "",
+        *table(("option", "what it does"), _options(find_command(["get"])[0], common=True)),
         "",
     ]
     for title, commands in SECTIONS.items():
@@ -86,24 +94,31 @@ def commands_page() -> str:
         for path, command in every_command(cli):
             if path.split()[0] in commands:
                 lines += _command(path, command)
+    former = [(f"`{name}`", f"`{' '.join(now)}`") for name, now in FORMER.items()]
+    lines += ["## Former names", "", "They still run.", "", *table(("former name", "now"), former)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _command(path: str, command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name=f"phronesis {path}", max_content_width=_WIDTH, terminal_width=_WIDTH)
-    yield from (f"### phronesis {path}", "")
-    yield from (inspect.cleandoc(command.help or ""), "")
+    yield from (f"### phronesis {path}", "", inspect.cleandoc(command.help or ""), "")
     if isinstance(command, click.Group):
         if command.commands:
             yield from ("Commands: " + ", ".join(f"`{name}`" for name in command.commands) + ".", "")
         return
-    usage = command.get_usage(context).removeprefix("Usage: ")
-    yield from ("```text", usage, "```", "")
-    records = (param.get_help_record(context) for param in command.params if isinstance(param, click.Option))
-    options = [(f"`{record[0]}`", record[1].strip()) for record in records if record is not None]
-    if options:
-        yield from (*table(("option", "what it says"), options), "")
+    if rows := list(_options(command, common=False)):
+        yield from (*table(("option", "what it does"), rows), "")
+    if owner := [f"`{name}`" for parameter in command.params for name in parameter.opts if name in _OWNER]:
+        yield from (f"{'Also' if rows else 'Options:'} {', '.join(owner)}.", "")
     yield from ("```sh", *lines_of(path), "```", "")
+
+
+def _options(command: click.Command, *, common: bool) -> Iterator[tuple[str, str]]:
+    """Yield a command's own options, or those in common with other commands, each with its help."""
+    context = click.Context(command)
+    for parameter in command.params:
+        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+        if record is not None and (parameter.opts[0] in _COMMON) is common:
+            yield f"`{record[0]}`", record[1].strip()
 
 
 _MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
@@ -283,7 +298,7 @@ def _default(field: "dataclasses.Field[Any]") -> str:
 # The pages of reference, made from the code: ``python -m phronesis.interfaces.reference docs`` writes them.
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
-    "cli.md": commands_page,
+    "reference/cli.md": commands_page,
     "reference/memory.md": memory_page,
     "reference/records.md": records_page,
     "reference/errors.md": errors_page,

@@ -1,55 +1,35 @@
-"""The command that rewrites old memories in free text as claims."""
+"""Commands of claims: check a block, and rewrite free text as claims."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, Final
 
 import click
 
-from phronesis.core.results import ClaimIndexResult
-from phronesis.errors import InputError, Violation
-from phronesis.interfaces.cli.options import JSON, JsonValue, KindName, Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, clean, cut, on_one_line, read_text, say, say_json, show_waiting
+from phronesis.core.ids import short_id
+from phronesis.errors import Violation
+from phronesis.interfaces.cli.options import (
+    DRY_RUN,
+    FILTERS,
+    JSON,
+    KINDS,
+    Options,
+    Store,
+    complete_id,
+    with_owner,
+    with_store,
+)
+from phronesis.interfaces.cli.output import Progress, clean, cut, on_one_line, parse_objects, read_text, say, say_json
 from phronesis.interfaces.cli.render import say_degraded
 from phronesis.reasoning.laws.records import MigratedSource, MigrationResult
 
-# Files of JSON objects, as commands take them: one object, a list of them, or one a line.
 
-
-def objects(text: str) -> list[dict[str, Any]]:
-    """Read a JSON object, a list of them, or one a line; InputError names the place that is none."""
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-        return [_object(_parse_line(line, number), f"line {number}") for number, line in lines]
-    listed = whole if isinstance(whole, list) else [whole]
-    return [_object(one, f"number {number}") for number, one in enumerate(listed, start=1)]
-
-
-def _parse_line(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"file: line {number} is not JSON ({error.msg})", field="file") from error
-
-
-def _object(value: Any, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"file: {place} must be a JSON object, not {type(value).__name__}", field="file")
-    return value
-
-
-# Commands of the reasoning bank.
-
-
-@click.command("check-claims")
+@click.command()
 @click.argument("file", type=click.File(encoding="utf-8"), default="-")
-@click.option("--status", default="active", show_default=True, help="Of the item: active or archived.")
+@click.option("--status", default="active", show_default=True, help="Status of the item: active or archived.")
 @JSON
 @click.pass_context
 def check_claims(ctx: click.Context, *, file: IO[str], status: str, as_json: bool) -> None:
-    """Say what a block of claims breaks, before it is stored.
+    """Check a block of claims against the rules of the bank.
 
     FILE is a text of RBMEM_CLAIMS_V1, by default standard input. The exit code is 1 when it would be refused.
     """
@@ -59,21 +39,6 @@ def check_claims(ctx: click.Context, *, file: IO[str], status: str, as_json: boo
     (say_json if as_json else say_violations)(violations)
     if violations:
         ctx.exit(1)
-
-
-@click.command("rebuild-claim-index")
-@with_store
-def rebuild_claim_index(*, store: Store) -> None:
-    """Make the search documents of reasoning anew.
-
-    From the items, where the index differs from them; an index outside the database is filled anew. Tells how many were
-    wrong.
-    """
-    with store.open() as memory:
-        with show_waiting("looking at every claim"):
-            result = memory.reasoning.rebuild_index()
-        memory.flush()
-    store.answer(result, say_reindexed)
 
 
 def say_violations(violations: Sequence[Violation]) -> None:
@@ -90,16 +55,6 @@ def violation_line(violation: Violation) -> str:
     return on_one_line(" ".join(str(name) for name in named if name is not None) + f": {violation.message}")
 
 
-def say_reindexed(result: ClaimIndexResult) -> None:
-    """Print how much there is, and how much was wrong."""
-    say(
-        f"{result.items} items with {result.claims} claims, {result.documents} search documents:"
-        + (f" {result.repaired} put right" if result.repaired else " nothing was wrong")
-    )
-    if result.repaired_outside is not None:
-        say(f"in the index outside the database {result.repaired_outside} were put right")
-
-
 _SAID: Final = {
     "migrated": "rewritten",
     "would_migrate": "would be rewritten",
@@ -112,29 +67,30 @@ _QUOTED: Final = 100
 """Characters that are shown of a statement that was taken out."""
 
 
-@click.command("migrate-memories")
+@click.command()
 @click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @with_owner
 @click.option("--id", "ids", metavar="ID", multiple=True, help="This item; may be repeated.")
-@click.option(
-    "--kind", "kinds", metavar="KIND", type=KindName(), multiple=True, help="Items of this kind; may be repeated."
-)
-@click.option("--filters", metavar="JSON", type=JsonValue(), help='Items that match: {"metadata.kind": "reasoning"}.')
-@click.option("--scope", "scope_line", metavar="NAME", help="The SCOPE line of what is made.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@KINDS
+@FILTERS
+@click.option("--scope", "scope_line", metavar="NAME", help="The SCOPE line of the new blocks.")
+@DRY_RUN
 @with_store
 @click.pass_context
-def migrate_memories(ctx: click.Context, /, *, file: IO[str] | None, scope: Scope, store: Store, **given: Any) -> None:
+def migrate_memories(
+    ctx: click.Context, /, *, file: IO[str] | None, scope: Options, store: Store, **given: Any
+) -> None:
     """Rewrite free-text memories as claims.
 
     FILE ('-': standard input) is JSON, one memory or a list of them, or one a line: {content, id, title, metadata,
     created_at, run_ids}. Without it, items of the store are rewritten: by default those whose metadata say
     kind: reasoning. The old texts stay, archived. The exit code is 1 when some were left as they were.
     """
-    memories = None if file is None else objects(read_text(file))
+    memories = None if file is None else parse_objects(read_text(file))
     with store.open() as memory:
         with Progress() as progress:
-            result = memory.admin.migrate(memories, **scope.named(), **_call_arguments(given), on_progress=progress)
+            given["ids"] = [complete_id(memory, one) for one in given["ids"]]
+            result = memory.admin.migrate(memories, **scope, **_call_arguments(given), on_progress=progress)
         if not result.dry_run:
             memory.flush()
     store.answer(result, say_migrated)
@@ -165,4 +121,4 @@ def _lines(source: MigratedSource, *, shown: bool) -> list[str]:
 
 
 def _line(source: MigratedSource) -> str:
-    return " ".join([f"{source.source}: {_SAID[source.status]}", *(f"mem:{item_id}" for item_id in source.item_ids)])
+    return " ".join([f"{source.source}: {_SAID[source.status]}", *map(short_id, source.item_ids)])

