@@ -3,20 +3,18 @@
 import re
 from pathlib import Path
 
-import click
 import pytest
 
-from phronesis.interfaces.cli.commands import cli
+from shown_commands import shown_commands, unknown_words
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-COMMANDS = re.findall(r"^phronesis (.+?)(?: +#.*)?$", README, re.MULTILINE)
 
 
 def test_there_is_something_to_run() -> None:
     assert BLOCKS
-    assert COMMANDS
+    assert list(shown_commands(README))
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
@@ -26,19 +24,7 @@ def test_python_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_commands_exist_with_their_options() -> None:
-    for line in COMMANDS:
-        name, *arguments = line.split()
-        command = cli.commands[name]
-        if isinstance(command, click.Group):
-            inner = arguments.pop(0) if arguments and not arguments[0].startswith("-") else "list"
-            command = command.commands[inner]
-        known = {option for parameter in command.params for option in parameter.opts}
-        assert [word for word in arguments if word.startswith("--") and word not in known] == [], line
-
-
-def test_commands_that_are_named_in_the_text_exist() -> None:
-    named = set(re.findall(r"`phronesis (\w[\w-]*)", README))
-    assert named <= set(cli.commands)
+    assert [word for line in shown_commands(README) for word in unknown_words(line)] == []
 
 
 def test_make_targets_exist() -> None:
