@@ -1,4 +1,4 @@
-"""docs/how-to/mcp.md tells the truth: its Python runs, its tables are the server's, its configurations start a command."""
+"""docs/how-to/mcp.md tells the truth: its tables are the server's, and its configurations start a command."""
 
 import json
 import re

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from phronesis.config import ROLES
+from phronesis.core import confidence
 from phronesis.core.context import SLOTS, Budget
 from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.experience.sources.port import SOURCES
@@ -17,7 +18,6 @@ from phronesis.interfaces.reference.__main__ import write_pages
 from phronesis.reasoning.claim_gate import RULES, gate
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.records import MEMBERS
-from phronesis.core import confidence
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
 from phronesis.wiring.engines import find_engines, read_settings
 

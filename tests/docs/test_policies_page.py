@@ -1,4 +1,4 @@
-"""docs/how-to/policies.md and its Chinese twin tell the truth: each file on them is a policy, and what is said is so."""
+"""docs/how-to/policies.md and its Chinese twin tell the truth: each file is a policy, and what is said is so."""
 
 import re
 from pathlib import Path
@@ -19,9 +19,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", NAMES)
-def test_its_python_runs_against_the_file_before_it(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_python_runs_against_the_file_before_it(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("PHRONESIS_POLICY", "PHRONESIS_EMBEDDER"):
         monkeypatch.delenv(name, raising=False)
