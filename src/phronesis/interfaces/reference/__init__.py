@@ -73,7 +73,7 @@ _WIDTH = 400
 
 
 def commands_page() -> str:
-    """Return ``docs/cli.md``: every command under its heading, with its options and examples."""
+    """Return ``docs/reference/cli.md``: every command under its heading, with its options and examples."""
     lines = [
         MADE,
         "",
@@ -317,7 +317,7 @@ def _default(field: "dataclasses.Field[Any]") -> str:
 # The pages of reference, made from the code: ``python -m phronesis.interfaces.reference docs`` writes them.
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
-    "cli.md": commands_page,
+    "reference/cli.md": commands_page,
     "reference/memory.md": memory_page,
     "reference/records.md": records_page,
     "reference/errors.md": errors_page,
