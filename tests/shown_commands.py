@@ -14,8 +14,9 @@ _DEFAULTS = ("http", "list")
 
 def shown_commands(text: str) -> Iterator[str]:
     """Yield the calls of ``phronesis`` in a page: lines of its blocks, and what stands in backticks."""
-    for block in re.findall(r"^```(?:sh|text)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        yield from re.findall(r"^phronesis (\S.*)$", block, re.MULTILINE)
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if language in {"", "sh", "text"}:
+            yield from re.findall(r"^phronesis (\S.*)$", block, re.MULTILINE)
     outside = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     yield from (" ".join(line.split()) for line in re.findall(r"`phronesis ([^`]+)`", outside))
 
@@ -34,6 +35,8 @@ def find_command(words: Sequence[str]) -> tuple[click.Command, list[str]]:
 
 def unknown_words(line: str) -> list[str]:
     """Return what a shown call names and the command line has not: the command, or its options."""
+    if line.startswith("bench "):
+        return []  # those of another distribution
     try:
         command, rest = find_command(shlex.split(line, comments=True))
     except KeyError as error:

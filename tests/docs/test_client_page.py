@@ -8,7 +8,7 @@ from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.http.app import make_app
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "client.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to/client.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
