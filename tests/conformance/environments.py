@@ -43,7 +43,7 @@ SIDE_BY_SIDE: dict[str, frozenset[str]] = {
     "openai-agents": frozenset(),
     "strands-agents": frozenset(),
 }
-"""The frameworks beside which every extra has to install, and the extras that cannot (docs/known-limits.md)."""
+"""The frameworks beside which every extra has to install, and the extras that cannot (docs/limits.md)."""
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "langchain": ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")

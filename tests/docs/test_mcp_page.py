@@ -1,4 +1,4 @@
-"""docs/mcp.md tells the truth: its Python runs, its tables are the server's, its configurations start a command."""
+"""docs/how-to/mcp.md tells the truth: its tables are the server's, and its configurations start a command."""
 
 import json
 import re
@@ -8,10 +8,10 @@ import pytest
 
 from mcp_talk import Talk
 from phronesis import Memory
-from phronesis.interfaces.cli.commands import find_command
 from phronesis.interfaces.mcp import Options, make_mcp
+from shown_commands import find_command
 
-PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "mcp.md").read_text("utf-8")
 
 
 def section(title: str) -> str:
@@ -72,7 +72,7 @@ def test_the_options_are_those_of_the_command() -> None:
 
 def test_the_configurations_are_json_that_starts_the_command() -> None:
     blocks = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 5
+    assert len(blocks) == 4
     for block in blocks:
         (servers,) = json.loads(block).values()
         server = servers["phronesis"]

@@ -13,6 +13,7 @@ import yaml
 from model_server import ModelServer
 from phronesis.interfaces.cli.exit_codes import run
 from pug_server import Pug
+from shown_commands import shown_commands, unknown_words
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -22,27 +23,35 @@ EXAMPLES = [
     "start.md",
     "concepts.md",
     "message-to-memory.md",
-    "faq.md",
+    "how-to/chats.md",
+    "how-to/langmem.md",
     "zh/start.md",
-    "how-to/chatgpt.md",
-    "how-to/claude.md",
-    "how-to/from-mem0.md",
-    "how-to/from-langmem.md",
 ]
 """Pages whose examples run here, in their order: Python, commands and files."""
 PYTHON = [
-    "context-package.md",
-    "design.md",
-    "entities.md",
-    "experience.md",
-    "forgetting.md",
-    "http.md",
-    "mcp.md",
-    "reasoning-bank.md",
-    "reasoning-claims.md",
-    "resources.md",
-    "retrieval-plan.md",
-    "traits.md",
+    "how-to/claims.md",
+    "how-to/context.md",
+    "how-to/documents.md",
+    "how-to/entities.md",
+    "how-to/experience.md",
+    "how-to/forgetting.md",
+    "how-to/http.md",
+    "how-to/mcp.md",
+    "how-to/models.md",
+    "how-to/reasoning.md",
+    "how-to/traits.md",
+    "operations.md",
+    "zh/concepts.md",
+    "zh/context.md",
+    "zh/documents.md",
+    "zh/experience.md",
+    "zh/forgetting.md",
+    "zh/frameworks.md",
+    "zh/mcp.md",
+    "zh/models.md",
+    "zh/reasoning.md",
+    "zh/server.md",
+    "zh/traits.md",
 ]
 """Pages of whose examples the Python runs; that of the policies and of the client has tests beside this one."""
 
@@ -128,7 +137,7 @@ def test_its_examples_run_in_order(page: str, tmp_path: Path, monkeypatch: pytes
             ran += 1
         elif language == "sh":
             for line in block.splitlines():
-                if not line.startswith(NOT_RUN):
+                if line.strip() and not line.startswith(NOT_RUN):
                     program, *arguments = shlex.split(line, comments=True)
                     assert program == "phronesis", line
                     assert run(arguments) == 0, line
@@ -147,9 +156,17 @@ def test_its_python_runs_in_order(page: str, tmp_path: Path, monkeypatch: pytest
         monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", pubchem.base_url)
         for block in blocks:
             exec(compile(block, page, "exec"), names)  # noqa: S102 - our own words
-    assert bool(pubchem.requests) == (page == "reasoning-bank.md")
+    assert bool(pubchem.requests) == (page == "how-to/reasoning.md")
     if "memory" in names:
         names["memory"].close()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith(("decisions/", "reference/"))])
+def test_the_commands_that_a_page_shows_exist_with_their_options(page: str) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    assert [word for line in shown_commands(text) for word in unknown_words(line)] == []
+    for block in re.findall(r"^```py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        compile(block, page, "exec")  # what needs a key or another package is not run
 
 
 def test_every_page_with_examples_is_run_by_some_test() -> None:

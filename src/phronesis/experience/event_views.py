@@ -138,7 +138,7 @@ def item_edge(
 
 BY_MEANING: Final = 5.5
 BY_WORDS: Final = 9.0
-"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words (docs/benchmarks.md)."""
+"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words (docs/decisions/13)."""
 
 ALONE: Final = ("situation", "attempt", "result", "reflection")
 """The views by which a pattern may be made alone; a shared goal says nothing about a lesson."""

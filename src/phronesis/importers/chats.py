@@ -74,7 +74,7 @@ LATEST: Final = 253_402_300_800
 
 
 def read_chatgpt(path: Path) -> Iterator[Step]:
-    """Yield each conversation's turns, and what is skipped; see ``docs/how-to/chatgpt.md``."""
+    """Yield each conversation's turns, and what is skipped; see ``docs/how-to/chats.md``."""
     for member in read_members(path, inside=CHATGPT_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):

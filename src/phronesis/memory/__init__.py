@@ -76,7 +76,7 @@ class Memory(
             url: ``sqlite:///path`` or ``postgresql://…``; default ``PHRONESIS_URL``, else SQLite in the user's data
                 folder.
             policy: the path of a ``brain.yml``, or its fields as a mapping: embedder, token_counter, budgets, gateways,
-                roles, limits, prices (docs/models.md); default: the file that ``PHRONESIS_POLICY`` names, else none.
+                roles, limits, prices (docs/how-to/models.md); default: the file of ``PHRONESIS_POLICY``, else none.
             tenant: the tenant's name, default "default"; tenants never see each other's data.
             clock: a function that returns the time, for tests and simulations.
             embedder: an object of the ``Embedder`` port, instead of the policy's.

@@ -82,7 +82,7 @@ class Reasoning(Verbs):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> "item_records.ReasoningItem":
-        """Store a block of claims (``RBMEM_CLAIMS_V1``, docs/reasoning-bank.md) in a user's lane or a namespace.
+        """Store a block of claims (``RBMEM_CLAIMS_V1``, docs/how-to/claims.md) in a user's lane or a namespace.
 
         Facts, support and contra are kept as written. ``update`` replaces the block. ClaimsRefused, with every
         violation, if it breaks a rule: nothing is stored then.

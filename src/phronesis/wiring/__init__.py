@@ -226,5 +226,5 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
 
 
 def _mistake_check(line: str) -> Check:
-    remedy = "correct it there; what a policy may say is in docs/policies.md"
+    remedy = "correct it there; what a policy may say is in docs/how-to/policies.md"
     return Check("policy", ok=False, detail=line, remedy=remedy, level="error", code="policy.invalid")

@@ -3,7 +3,7 @@
 score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
 
 Relevance is a sum of non-negative shares; the other signals scale it. The weights of words, meaning and views were
-tuned (docs/benchmarks.md); the others are our choice.
+tuned (``phronesis bench lessons``); the others are our choice.
 """
 
 from collections import Counter

@@ -64,7 +64,7 @@ PROBLEM: Final = {
 }
 
 EVERYWHERE: Final = (400, 401, 403, 413, 422, 429, 500, 501, 503)
-"""Statuses that any route may return; see docs/http.md."""
+"""Statuses that any route may return; see docs/reference/errors.md."""
 
 
 def problems(*statuses: int) -> Responses:

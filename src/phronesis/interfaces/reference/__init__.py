@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
+import pydantic
 
 import phronesis
 from phronesis import errors
 from phronesis.config import effective_policy
+from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
 from phronesis.config.policy_errors import Origin
-from phronesis.core import results
+from phronesis.core import results, retrieval_plan
 from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
+from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
@@ -188,7 +191,7 @@ def memory_page() -> str:
 def records_page() -> str:
     """Return ``docs/reference/records.md``: the fields of every record that a verb gives."""
     named = {getattr(phronesis, name) for name in phronesis.__all__}
-    named |= {one for one in vars(results).values() if isinstance(one, type)}
+    named |= {one for module in (results, retrieval_plan) for one in vars(module).values() if isinstance(one, type)}
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
     lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
     for name, record in sorted(records.items()):
@@ -204,39 +207,70 @@ def records_page() -> str:
 def errors_page() -> str:
     """Return ``docs/reference/errors.md``: every error with its code."""
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
-    rows = [(f"`{one.__name__}`", f"`{one.code}`", f"`{one.__bases__[0].__name__}`", first_line(one)) for one in found]
+    rows = [
+        (
+            f"`{one.__name__}`",
+            f"`{one.code}`",
+            str(int(status_of(one("")))),
+            f"`{one.__bases__[0].__name__}`",
+            first_line(one),
+        )
+        for one in found
+    ]
     lines = [
         MADE,
         "",
         "# Errors",
         "",
         "A message names the field and the remedy; `code` is for programs and does not change. `details` and `field`",
-        "are of the error too, and `to_dict()` gives all of it.",
+        "are of the error too, and `to_dict()` gives all of it. HTTP is the status with which a server answers.",
         "",
-        *table(("error", "code", "is a", "when"), rows),
+        *table(("error", "code", "HTTP", "is a", "when"), rows),
         "",
     ]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def policy_page() -> str:
-    """Return ``docs/reference/policy.md``: every field of a policy with its default."""
-    rows = [
-        (f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
-        for one in effective_policy(find_engines().policy(), Origin())
-    ]
+    """Return ``docs/reference/policy.md``: every field of a policy with its default and what it says."""
+    policy = find_engines().policy
+    rows: list[tuple[str, str, str]] = []
+    before = ""
+    for one in effective_policy(policy(), Origin()):
+        text = _field_description(policy, one.path)
+        value = json.dumps(one.value, ensure_ascii=False)
+        rows.append((f"`{one.path}`", f"`{value}`", "" if text == before else text))
+        before = text
     lines = [
         MADE,
         "",
         "# Fields of a policy",
         "",
-        "What stands in force when a `brain.yml` says nothing. What each means is in [policies](../policies.md) and",
-        "[models](../models.md); `phronesis doctor` prints the same table for your own.",
+        "What stands in force when a `brain.yml` says nothing. [The policy file](../how-to/policies.md) explains the",
+        "choices, [models](../how-to/models.md) the roles; `phronesis doctor` prints this table for your own file.",
         "",
-        *table(("field", "default"), rows),
+        *table(("field", "default", "what it says"), rows),
         "",
     ]
+    for title, part in (("A gateway", Gateway), ("A role", ExtractRole), ("The role embed", EmbedRole)):
+        members = [(f"`{name}`", field.description or "") for name, field in part.model_fields.items()]
+        lines += [f"## {title}", "", first_line(part), "", *table(("member", "what it says"), members), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _field_description(policy: type[pydantic.BaseModel], path: str) -> str:
+    """Return what a field says of itself: of the innermost model on its path that is a part of the policy."""
+    part, text = policy, ""
+    for name in path.split("."):
+        if name not in part.model_fields:
+            break
+        field = part.model_fields[name]
+        text = field.description or text
+        inner = field.annotation
+        if not (isinstance(inner, type) and issubclass(inner, pydantic.BaseModel)):
+            break
+        part = inner
+    return " ".join(prose(text).split())
 
 
 def policy_schema() -> str:

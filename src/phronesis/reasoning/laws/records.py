@@ -170,7 +170,7 @@ ReviewReason = Literal[
     "unreadable_answer",
     "unreadable_modifier",
 ]
-"""Why a review is not resolved; empty when it is. docs/reasoning-bank.md explains each value."""
+"""Why a review is not resolved; empty when it is. docs/how-to/reasoning.md says what a review is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ CROWDING: Final = 0.05
 
 On the three labelled sets .02 and .05 found as much among the first 10 and .000 to .004 more among the first 20; .2 and
 more found less, and so did a limit of five results a session. With an encoder .05 cost .003 to .010 among the first 10:
-B12 has none (docs/benchmarks.md).
+B12 has none.
 """
 
 

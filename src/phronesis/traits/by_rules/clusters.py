@@ -36,7 +36,7 @@ MOST_OF: Final = 2 / 3
 MISFIT: Final = 0.4
 """How alike what shows a trait must be to `MOST_OF` the rest, not to be free for another: of a trait that was begun
 with two memories of one behaviour and one of another, both may go on. On the readable labelled users recall rose by
-.02, and by as much with `MOST_OF`, with precision as it was (docs/benchmarks.md)."""
+.02, and by as much with `MOST_OF`, with precision as it was."""
 
 _NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -142,7 +142,7 @@ BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
 BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
 BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
 """Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
-readable labelled users (``phronesis bench traits``, docs/benchmarks.md)."""
+readable labelled users (``phronesis bench traits``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ SHARED_BY_CHANCE: Final = 0.2
 """Nearest memories of each, what it counts itself beside them, and by how many deviations two that share them all are
 more alike, less what two share by chance (Jarvis & Patrick 1973, shared near neighbours): what an encoder takes for
 neighbours by mistake it takes for common neighbours too. On the readable labelled users recall rose by
-.10 with precision as it was, in a wide range of all four (docs/benchmarks.md); .8 and 1.3 are as good as 1."""
+.10 with precision as it was, in a wide range of all four; .8 and 1.3 are as good as 1."""
 
 ROOM: Final = 40
 RISE: Final = 0.5
