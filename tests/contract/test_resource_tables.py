@@ -13,10 +13,9 @@ from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, RESOURCES, chunks, documents
+from phronesis.store.document_tables import HOMES, RESOURCES, chunks, documents, documents_at, sections_of
 from phronesis.store.document_tables import sections as section_rows
 from phronesis.store.lanes import Lane, find_lane
-from phronesis.store.resources import documents_at, sections_of
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 

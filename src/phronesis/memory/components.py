@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.migration import Migrator
-    from phronesis.reasoning.run_reader import RunReader
-    from phronesis.reasoning.run_reviews import RunReviews
+    from phronesis.reasoning.run_reader import RunReader, RunReviews
     from phronesis.recall.browse import Browser
     from phronesis.recall.entities import EntityBook
     from phronesis.recall.planning.planner import Planner

@@ -10,10 +10,9 @@ from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold, Patch
 from phronesis.core.confidence import JUDGEMENTS
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
 from phronesis.core.ids import derived_id, item_id, parse_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.relations import EvidenceRow, Polarity
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import dumps

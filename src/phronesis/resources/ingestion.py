@@ -12,8 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from phronesis.core.documents import ReadDocument
-from phronesis.core.entries import Entry, Outcome
-from phronesis.core.payloads import payload_of
+from phronesis.core.entries import Entry, Outcome, payload_of
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.untrusted_content import suspicions
 from phronesis.errors import InputError, PhronesisError

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, ChildEntry
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role

@@ -10,7 +10,7 @@ from phronesis.interfaces.cli.output import cut, on_one_line, say, table, termin
 from phronesis.interfaces.cli.render import say_edited
 
 if TYPE_CHECKING:
-    from phronesis.core.entity_records import EntityRecord
+    from phronesis.core.reports import EntityRecord
 
 _REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
 
