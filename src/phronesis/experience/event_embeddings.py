@@ -2,10 +2,10 @@
 
 The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added
 (docs/decisions/13-experience-patterns.md). Encoders place texts of one domain close together, whatever lesson they
-hold: a linear map takes the vectors of an event's whole and of its lesson's parts, by one encoder or two, to 128 numbers
-in which events with one lesson are close. It was trained on labelled events by supervised contrastive learning (Khosla
-et al. 2020; docs/decisions/14-lesson-encoders.md) and is valid only for its encoders; ``phronesis bench lesson-map``
-fits it.
+hold: a linear map takes the vectors of an event's whole and of its lesson's parts, by one encoder or two, to 128
+numbers in which events with one lesson are close. It was trained on labelled events by supervised contrastive learning
+(Khosla et al. 2020; docs/decisions/14-lesson-encoders.md) and is valid only for its encoders; ``phronesis bench
+lesson-map`` fits it.
 """
 
 import io

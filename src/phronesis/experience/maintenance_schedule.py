@@ -1,4 +1,4 @@
-"""Handlers of principles, what learns from experience, and the schedule of the worker: when to aggregate and abstract."""
+"""Handlers of principles, what learns from experience, and the schedule: when to aggregate and when to abstract."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

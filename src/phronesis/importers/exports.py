@@ -1,7 +1,7 @@
-"""Importers for exports of ChatGPT and Claude (``conversations.json``), mem0's ``get_all`` and items of a LangGraph store.
+"""Importers for exports of ChatGPT and Claude (``conversations.json``), of mem0 and of a LangGraph store.
 
 A ChatGPT conversation is a tree of messages. Only the branch that ends in ``current_node`` is imported: the user
-abandoned the others by editing or regenerating. LangMem uses a LangGraph store.
+abandoned the others by editing or regenerating. Of mem0 it is ``get_all``'s output; LangMem uses a LangGraph store.
 """
 
 import json

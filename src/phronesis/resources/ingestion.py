@@ -25,7 +25,6 @@ REFUSED: Final = "refused"
 """The role of the outcome that says why a reference of a turn became no document: ``{"code", "reason"}``."""
 
 SUMMARY: Final = "summary"
-SNAPSHOT: Final = "snapshot"
 COPY: Final = "copy"
 
 _KEPT: Final = 4

@@ -15,7 +15,7 @@ from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
 from phronesis.errors import Conflict, EntryFailed, Erased, StorageError
 from phronesis.memory import Memory
-from phronesis.store.log import read_failures
+from phronesis.store.log import find_failure
 
 TEXT = {"kind": "fact", "content": "tea is hot"}
 
@@ -89,10 +89,12 @@ def test_after_three_tries_the_caller_is_told_and_the_lane_moves_on(memory: Memo
 
 def test_the_log_of_failures_quotes_nothing(memory: Memory, fault: Fault) -> None:
     fault.fails = bad
-    with pytest.raises(EntryFailed):
+    with pytest.raises(EntryFailed) as raised:
         memory.add("bad tea", user_id="alice", kind="fact")
     with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
-        assert "bad tea" not in str(read_failures(unit))
+        failure = find_failure(unit, raised.value.details["entry_id"])
+    assert failure is not None
+    assert "bad tea" not in str(failure)
 
 
 def test_a_failed_turn_leaves_nothing_half_written(memory: Memory, fault: Fault) -> None:

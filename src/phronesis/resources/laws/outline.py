@@ -1,4 +1,4 @@
-"""Split a text into overlapping chunks and into sections by its headings, and quote a summary. Pure, linear in the text.
+"""Split a text into overlapping chunks and into sections by its headings, and quote a summary. Pure and linear.
 
 A chunk ends at the best border in the second half of its allowed size: a paragraph's, then a list entry's or a
 sentence's, then a line's, then a word's. Fenced code and table rows are cut only if there is no other border, and then
