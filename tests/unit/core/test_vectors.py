@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from phronesis.core.vectors import BLOCK_ROWS, Floats, VectorScope, normalise_rows, quantise, rescore
+from phronesis.core.vectors import Floats, VectorScope, normalise_rows, quantise, rescore
 from phronesis.errors import InputError
 
 MATRICES = arrays.arrays(
@@ -52,18 +52,6 @@ def test_recall_at_ten_is_that_of_float32_and_whole_after_rescoring_fifty() -> N
     assert rescored / 1000 == 1.0
 
 
-def test_rows_may_come_in_any_order_and_be_missing() -> None:
-    rows = random_rows(3)
-    scope = VectorScope(64)
-    scope.put([5], rows[:1])
-    scope.put([BLOCK_ROWS + 1, 2], rows[1:])
-    scores, present = scope.cosines(rows[1])
-    assert scope.row_count == len(scores) == BLOCK_ROWS + 2
-    assert np.flatnonzero(present).tolist() == [2, 5, BLOCK_ROWS + 1]
-    assert scores[BLOCK_ROWS + 1] == pytest.approx(1.0, abs=0.01)
-    assert not scores[~present].any()
-
-
 def test_put_replaces_and_remove_leaves_nothing_behind() -> None:
     rows = random_rows(2)
     scope = VectorScope(64)
@@ -75,24 +63,6 @@ def test_put_replaces_and_remove_leaves_nothing_behind() -> None:
     assert (scores[0], present.tolist()) == (0.0, [False, True])
     assert not scope._codes[0].any()
     scope.remove([])
-
-
-def test_growth_keeps_what_is_there() -> None:
-    rows = random_rows(300)
-    scope = VectorScope(64)
-    for number, row in enumerate(rows):
-        scope.put([number], row[None, :])
-    assert scope.nbytes < 300 * 70 * 2
-    assert scope.cosines(rows[17])[0].argmax() == 17
-
-
-def test_stored_codes_go_in_as_they_came_out() -> None:
-    rows = random_rows(4)
-    first, second = VectorScope(64), VectorScope(64)
-    first.put(range(4), rows)
-    codes, scales = quantise(rows)
-    second.put_quantised(range(4), codes, scales=scales)
-    assert (first.cosines(rows[0])[0] == second.cosines(rows[0])[0]).all()
 
 
 def test_a_wrong_put_is_refused_and_changes_nothing() -> None:
