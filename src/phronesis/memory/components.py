@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from phronesis.experience.query_answer import ExperienceBook
     from phronesis.experience.sources.port import Sources
     from phronesis.forgetting.handler import Forgetter
-    from phronesis.index.reindexing import Reindexer
+    from phronesis.index.projections import Reindexer
     from phronesis.index.vectorizer import Vectorizer
     from phronesis.memory.overview import OverviewBook
     from phronesis.models.model_registry import ModelRegistry
