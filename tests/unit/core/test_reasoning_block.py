@@ -24,7 +24,7 @@ def violations(text: str) -> tuple[Violation, ...]:
 
 
 @given(BLOCKS)
-@settings(max_examples=40)  # a block is large
+@settings(max_examples=15)  # a block is large
 def test_what_is_written_is_read_again(lawful: ReasoningBlock) -> None:
     text = render(lawful)
     assert parse(text) == lawful

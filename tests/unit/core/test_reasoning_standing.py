@@ -48,7 +48,7 @@ ROWS = st.lists(
 
 
 @given(BLOCKS)
-@settings(max_examples=40)  # a block is large
+@settings(max_examples=15)  # a block is large
 def test_a_block_is_kept_and_the_content_says_it(block: ReasoningBlock) -> None:
     item = written(block)
     assert parse(item.content) == block

@@ -102,7 +102,7 @@ LEARNED = st.lists(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(start=STARTS, learned=LEARNED, data=st.data())
 def test_the_laws_of_the_fold(start: ClaimState, learned: list[RunVerdict], data: st.DataObject) -> None:
     end = claim_state(learned, start=start)

@@ -66,7 +66,7 @@ def test_a_proof_gives_its_tactics_and_lemmas() -> None:
     assert without_comments("a /- b") == "a "
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300) | st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=30).map("".join))
 def test_no_text_is_too_strange(text: str) -> None:
     drafts = read(SOURCE, text)
@@ -86,7 +86,7 @@ JSONS = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(JSONS, max_size=4))
 def test_no_json_is_too_strange(values: list[Any]) -> None:
     text = "\n".join(json.dumps(value) for value in values)
