@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from phronesis.core.items import STATUSES
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.pattern_tables import parse_folded
+from phronesis.core.serialization import parse_folded
 from phronesis.errors import Violation
 from phronesis.models.reader.reader import load_reader
 from phronesis.models.reader.sentences import sentences

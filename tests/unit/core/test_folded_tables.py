@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.pattern_tables import parse_folded
+from phronesis.core.serialization import parse_folded
 from phronesis.errors import PhronesisError
 
 
