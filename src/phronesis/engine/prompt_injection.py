@@ -66,8 +66,6 @@ _LATIN_WORD: Final = re.compile(r"[a-z\u00df-\u024f']+")
 _MOST_FOREIGN: Final = 0.2
 """Maximum share of letters of other scripts in a text of the supported languages."""
 _LEAST_FOREIGN: Final = 6
-_ENGLISH: Final = frozenset(word for word in ENGLISH_STOP_WORDS if len(word) > 2) | {"is", "of", "to"}  # noqa: PLR2004
-"""English function words that no other language has: "a", "me" and "no" are ambiguous."""
 _LEAST_WORDS: Final = 6
 """Minimum number of words for language detection; a shorter text may be a list of names."""
 

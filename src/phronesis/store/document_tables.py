@@ -155,9 +155,9 @@ def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
     return any(fetch(unit, _ANY_DOCUMENT, {"t": unit.tenant, "l": lane_id}) for lane_id in lane_ids)
 
 
-def documents_at(unit: Unit, lane_id: int, uri: str, *, as_of: int | None = None) -> list[DocumentRow]:
-    """Return the versions of the document at a uri, oldest first; ``as_of`` (microseconds) leaves out later ones."""
-    return _versions(unit, lane_id, documents.c.uri == uri, as_of=as_of)
+def documents_at(unit: Unit, lane_id: int, uri: str) -> list[DocumentRow]:
+    """Return the versions of the document at a uri, oldest first."""
+    return _versions(unit, lane_id, documents.c.uri == uri)
 
 
 def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None = None) -> list[DocumentRow]:
@@ -165,7 +165,9 @@ def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None
     return _versions(unit, lane_id, documents.c.document_id == document_id, as_of=as_of)
 
 
-def _versions(unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None) -> list[DocumentRow]:
+def _versions(
+    unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
+) -> list[DocumentRow]:
     query = sa.select(*(documents.c[name] for name in _DOCUMENT)).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, condition
     )
