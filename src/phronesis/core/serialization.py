@@ -186,6 +186,11 @@ def parse_folded(file: str, source: str) -> dict[str, Any]:
     return unfolded
 
 
+def split_words(given: str) -> list[str]:
+    """Return the words of a table's entry, which commas separate; any spaces within a word become one."""
+    return [word for part in given.split(",") if (word := " ".join(part.split()))]
+
+
 def _unfold_lines(value: Any) -> Any:
     if isinstance(value, str):
         return _FOLD.sub("", value)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -171,11 +172,7 @@ def _attachments(metadata: Mapping[str, Any]) -> list[str]:
     return [str(one["name"]) for one in objects(metadata.get("attachments")) if one.get("name")]
 
 
-def _total(path: Path) -> int:
-    return bytes_of(path, inside=CHATGPT_FILE)
-
-
-CHATGPT: Final = Format(read_chatgpt, _total)
+CHATGPT: Final = Format(read_chatgpt, partial(bytes_of, inside=CHATGPT_FILE))
 
 
 # Claude's export: ``conversations.json``, a list of conversations with ``chat_messages`` in order.
@@ -246,7 +243,7 @@ def _text(said: Mapping[str, Any]) -> str:
     return "\n\n".join(one for one in (*words, *pasted) if one.strip())
 
 
-CLAUDE: Final = Format(read_claude, _total)
+CLAUDE: Final = Format(read_claude, partial(bytes_of, inside=CHATGPT_FILE))
 
 INSIDE: Final = r".*\.jsonl?"
 _MEM0_KEPT: Final = ("id", "hash", "updated_at", "categories", "actor_id", "role", "app_id")
@@ -341,9 +338,5 @@ def _given_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _total_of(path: Path) -> int:
-    return bytes_of(path, inside=INSIDE)
-
-
-MEM0: Final = Format(read_mem0, _total_of)
-LANGGRAPH: Final = Format(read_langgraph, _total_of)
+MEM0: Final = Format(read_mem0, partial(bytes_of, inside=INSIDE))
+LANGGRAPH: Final = Format(read_langgraph, partial(bytes_of, inside=INSIDE))
