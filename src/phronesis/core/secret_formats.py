@@ -10,87 +10,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-NUMBERS: Final = (
-    "aadhaar_number",
-    "card_code",
-    "card_number",
-    "codice_fiscale",
-    "cpf_number",
-    "hong_kong_id",
-    "iban",
-    "identity_number",
-    "licence_number",
-    "passport_number",
-    "resident_id",
-    "social_security_number",
+NUMBERS: Final = tuple(
+    """
+    aadhaar_number card_code card_number codice_fiscale cpf_number hong_kong_id iban identity_number licence_number
+    passport_number resident_id social_security_number
+    """.split()
 )
 """Kinds of personal numbers: cards, accounts and papers."""
-SECRETS: Final = (
-    "access_token",
-    "adobe_key",
-    "age_key",
-    "alibaba_key",
-    "anthropic_key",
-    "api_key",
-    "artifactory_token",
-    "atlassian_token",
-    "aws_key",
-    "azure_key",
-    "databricks_token",
-    "digitalocean_token",
-    "docker_token",
-    "doppler_token",
-    "dynatrace_token",
-    "easypost_key",
-    "figma_token",
-    "fly_token",
-    "github_token",
-    "gitlab_token",
-    "google_key",
-    "grafana_token",
-    "groq_key",
-    "harness_token",
-    "heroku_key",
-    "huggingface_token",
-    "json_web_token",
-    "linear_key",
-    "mapbox_token",
-    "newrelic_key",
-    "notion_token",
-    "npm_token",
-    "nuget_key",
-    "onepassword_token",
-    "openai_key",
-    "openshift_token",
-    "password",
-    "perplexity_key",
-    "pin",
-    "planetscale_token",
-    "postman_key",
-    "prefect_key",
-    "private_key",
-    "pulumi_token",
-    "pypi_token",
-    "readme_key",
-    "replicate_token",
-    "rubygems_key",
-    "secret",
-    "sendgrid_key",
-    "sentry_token",
-    "shopify_token",
-    "slack_token",
-    "slack_webhook",
-    "sourcegraph_token",
-    "square_token",
-    "stripe_key",
-    "supabase_token",
-    "tailscale_key",
-    "telegram_token",
-    "tencent_key",
-    "terraform_token",
-    "twilio_key",
-    "vault_token",
-    "xai_key",
+SECRETS: Final = tuple(
+    """
+    access_token adobe_key age_key alibaba_key anthropic_key api_key artifactory_token atlassian_token aws_key azure_key
+    databricks_token digitalocean_token docker_token doppler_token dynatrace_token easypost_key figma_token fly_token
+    github_token gitlab_token google_key grafana_token groq_key harness_token heroku_key huggingface_token
+    json_web_token linear_key mapbox_token newrelic_key notion_token npm_token nuget_key onepassword_token openai_key
+    openshift_token password perplexity_key pin planetscale_token postman_key prefect_key private_key pulumi_token
+    pypi_token readme_key replicate_token rubygems_key secret sendgrid_key sentry_token shopify_token slack_token
+    slack_webhook sourcegraph_token square_token stripe_key supabase_token tailscale_key telegram_token tencent_key
+    terraform_token twilio_key vault_token xai_key
+    """.split()
 )
 """Kinds of secrets: keys, tokens, passwords."""
 

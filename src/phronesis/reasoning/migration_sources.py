@@ -32,20 +32,7 @@ _REASONS: Final = (
     " because | since | due to | otherwise |, or else | so that |, which |因为|由于|否则|以免|因其"
 ).split("|")
 _FIRST_VERBS: Final = ("using ", "use ", "adding ", "add ", "the use of ", "使用", "采用", "选用", "加入", "添加")
-_HEDGES: Final = (
-    "may",
-    "might",
-    "probably",
-    "likely",
-    "perhaps",
-    "possibly",
-    "可能",
-    "也许",
-    "推测",
-    "或许",
-    "大概",
-    "似乎",
-)
+_HEDGES: Final = tuple("may might probably likely perhaps possibly 可能 也许 推测 或许 大概 似乎".split())
 _DIGIT: Final = re.compile(r"\d")
 _WORD: Final = re.compile(r"[a-z]+")
 _ID = r"[A-Za-z]{0,16}[-_#.]?\d[A-Za-z0-9_.-]{0,40}"
@@ -134,17 +121,8 @@ def _contains_id(run_id: str, text: str) -> bool:
     return False
 
 
-MIGRATED_KINDS: Final = (
-    "message",
-    "fact",
-    "episodic",
-    "profile",
-    "preference",
-    "task",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
+MIGRATED_KINDS: Final = tuple(
+    "message fact episodic profile preference task decision event intention procedure".split()
 )
 """Kinds whose content is free text. The others are created by engines in their own formats."""
 MARKED: Final[Mapping[str, Any]] = {"metadata.kind": "reasoning"}
