@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Fold, Patch, field_patch
+from phronesis.core.changes import Changes, CurrentState, Fold, Patch, field_patch, settle
 from phronesis.errors import PhronesisError
-from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count, edge, item_of, piece
+from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count, edge, item_of, moment, piece
 
 HISTORIES = st.lists(CHANGES, max_size=6)
 
@@ -67,6 +67,37 @@ def test_settling_what_was_settled_changes_nothing(history: list[Changes], chang
     assert lane.state() == before
 
 
+def test_creations_come_first_and_then_the_order_of_the_wishes() -> None:
+    existing = CurrentState(items={name: item_of(name) for name in ("z", "a", "m")})
+    changes = Changes(
+        items=[item_of("new")],
+        patches=[Patch("m", {"value": 1}, "second"), Patch("new", {"value": 2}, "made and marked")],
+        evidence=[piece("z"), piece("new")],
+        edges=[edge("a"), edge("m")],
+    )
+    settled = settle(changes, existing, entry_id="e", actor="me", at=moment(1))
+    assert [(delta.item_id, delta.op, delta.n, delta.reason) for delta in settled.deltas] == [
+        ("new", "create", 0, "made and marked"),
+        ("m", "update", 1, "second"),
+        ("z", "update", 2, "evidence"),
+        ("a", "update", 3, "evidence"),
+    ]
+    assert [item.value for item in settled.created] == [2]
+    assert settled.deltas[0].evidence_added == (piece("new").to_row(),)
+
+
+def test_an_item_that_is_there_is_not_created_again() -> None:
+    held = item_of("i1", value="held")
+    settled = settle(
+        Changes(items=[item_of("i1", value="again")]),
+        CurrentState(items={"i1": held}),
+        entry_id="e",
+        actor="me",
+        at=moment(1),
+    )
+    assert (settled.created, settled.updated, settled.deltas) == ((), (), ())
+
+
 def test_a_fold_is_computed_at_creation_and_whenever_its_item_is_touched() -> None:
     lane = KeptLane()
     lane.apply(Changes(items=[item_of("i1", kind=COUNTED, importance=3)]))
@@ -83,6 +114,13 @@ def test_a_fold_gives_what_it_says() -> None:
     fold = Fold(frozenset({"stage", "label"}), lambda _item, _evidence: {"stage": "core"})
     with pytest.raises(PhronesisError, match="kind 'fact' gave"):
         fold(item_of("i1"), ())
+
+
+def test_members_of_data_are_fields_of_their_own() -> None:
+    before = item_of("i1", data={"a": 1, "b": {"c": 2}, "empty": None})
+    after = before.with_fields({"data": {"b": {"c": 2}, "d": 4}})
+    assert field_patch(before, after) == {"data.a": [1, None], "data.d": [None, 4]}
+    assert field_patch(before, before.with_fields({"data.empty": None})) == {}
 
 
 @pytest.mark.parametrize("there", [True, False])
