@@ -71,6 +71,20 @@ def test_the_creating_cycle_gives_the_first_confidence_and_no_more() -> None:
     }
 
 
+@pytest.mark.parametrize(("grade", "share"), [("A", 0.25), ("B", 0.2), ("C", 0.15), ("D", 0.05), (None, 0.15)])
+def test_a_later_cycle_reinforces_what_time_left(grade: str | None, share: float) -> None:
+    found = trait(day(30, grade=grade))
+    faded = 0.4 * exp(-0.005 * 30)
+    assert found.confidence == pytest.approx(faded + (1 - faded) * share, abs=1e-9)
+    assert kept(found, "last_reinforced") == isoformat(moment(30))
+
+
+def test_what_one_cycle_finds_counts_once_by_the_best_of_its_grades() -> None:
+    many = trait(day(5, "a", grade="D"), day(5, "b", grade="B"), day(5, "c", grade=None))
+    assert kept(many, "reinforcements") == 1
+    assert many.confidence == trait(day(5, grade="B")).confidence
+
+
 def test_a_contradiction_weakens_and_other_evidence_does_neither() -> None:
     assert trait(day(0), against(10)).confidence == pytest.approx(0.8 * 0.4 * exp(-0.05), abs=1e-9)
     assert trait(day(10, polarity="useful")) == trait()
@@ -99,6 +113,13 @@ def test_the_stage_is_that_of_the_time_when_a_border_was_crossed() -> None:
 
 
 # --- trends -------------------------------------------------------------------------------------------------------
+
+
+def test_a_trend_has_no_confidence() -> None:
+    found = trend(day(0, "a"), against(3, "b"))
+    assert (found.confidence, found.stage, strength_of(found)) == (0.0, "trend", None)
+    assert (confidence_at(found, moment(5)), stage_at(found, moment(5))) == (None, "trend")
+    assert (kept(found, "contradictions"), kept(found, "trend")) == (1, True)
 
 
 def test_two_later_cycles_within_the_window_make_a_candidate() -> None:
