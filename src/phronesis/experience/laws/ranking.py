@@ -192,7 +192,7 @@ LONG: Final = 48
 less, linearly in between."""
 MEMBERS: Final = 0.8
 """Share of its best member's relevance that a pattern has at least, and of its best pattern's that a principle has: a
-question is asked in the words of the members (`graph_traversal.CROSS`)."""
+question is asked in the words of the members (`CROSS`)."""
 EPISODE: Final = 0.3
 """Weight of the relevance of the best other event of the same episode: if one attempt of an episode answers, the others
 are more likely to."""
