@@ -1,12 +1,13 @@
 """Blocks of claims, a lane to keep them in, and what tests ask of both."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phronesis import Item, Memory
 from phronesis.core.scope import LaneName
 from phronesis.engine.edits import Call
-from phronesis.reasoning.handlers import record_verdict
+from phronesis.engine.writer import Writer, WriteResult
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.store.documents import DocumentRow, documents_of_items
 from phronesis.store.lanes import find_lane
@@ -50,9 +51,16 @@ def added(memory: Memory, *claims: Any, **given: Any) -> Item:
 def judge(memory: Memory, run_id: str, item_id: str, **judgements: str) -> str:
     rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
     call = Call("acme", "tester")
-    return record_verdict(
-        memory.admin.components.writer, call, LaneName("user", USER), run_id=run_id, judgements=rows
-    ).entry.id
+    writer = memory.admin.components.writer
+    return record_verdict(writer, call, LaneName("user", USER), run_id=run_id, judgements=rows).entry.id
+
+
+def record_verdict(
+    writer: Writer, call: Call, lane: LaneName | int, *, run_id: str, judgements: Sequence[Mapping[str, Any]]
+) -> WriteResult:
+    """Write an entry of the verb ``verdict``, as logs of older versions hold."""
+    payload = {"run_id": run_id, "judgements": list(judgements)}
+    return writer.write(call.tenant, lane, verb="verdict", payload=payload, actor=call.actor)
 
 
 def shown(memory: Memory, item_id: str, claim_id: str = "c1") -> tuple[Any, ...]:

@@ -14,9 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.experience.event_embeddings import LESSON, WHOLE, unrelated_vectors, whole_text
+from phronesis.experience.event_embeddings import (
+    LESSON,
+    PARTS,
+    SHIPPED,
+    WHOLE,
+    LessonMap,
+    laid_out,
+    map_for,
+    model_of,
+    unrelated_vectors,
+    whole_text,
+)
 from phronesis.experience.laws.similarity import Floats
-from phronesis.experience.lesson_map import PARTS, SHIPPED, LessonMap, laid_out, map_for, model_of
 from phronesis.models.embedder import Embedder
 from phronesis.models.local_embedders import AUTO, load_beside, load_local_embedder
 from phronesis_benchmarks.experience_clusters import load_events

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.vectors import normalise_rows
-from phronesis.experience.lesson_map import map_for
+from phronesis.experience.event_embeddings import map_for
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Floats
 from phronesis.models.embedders import Embedders

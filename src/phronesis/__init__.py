@@ -6,9 +6,8 @@ if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
     from phronesis.client import Client
     from phronesis.core.context import ContextPackage
-    from phronesis.core.entity_records import EntityRecord
     from phronesis.core.items import Item, Trust
-    from phronesis.core.reports import Page
+    from phronesis.core.reports import EntityRecord, Page
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
     from phronesis.errors import ClaimsRefused, PhronesisError, Violation
     from phronesis.experience.laws.input import NEI
@@ -29,7 +28,7 @@ _HOMES = {
     "CommitResult": "phronesis.core.results",
     "ContextPackage": "phronesis.core.context",
     "EditResult": "phronesis.core.results",
-    "EntityRecord": "phronesis.core.entity_records",
+    "EntityRecord": "phronesis.core.reports",
     "Evidence": "phronesis.core.results",
     "Item": "phronesis.core.items",
     "L1Event": "phronesis.experience.laws.records",

@@ -80,17 +80,6 @@ def test_no_more_than_a_few_are_shown_and_none_beyond_the_budget(memory: Memory)
     assert 0 < len(small.system_blocks) < 8
 
 
-def test_what_is_long_overdue_is_listed_and_no_longer_shown(memory: Memory, clock: Clock) -> None:
-    state(memory, "Renew the passport", "2026-04-02")
-    clock.pass_hours(1)
-    state(memory, "Send the form", "2026-04-02", expires="2027-01-01")
-    clock.pass_hours(14 * 24 + 14)
-    assert shown(memory) == ["Renew the passport", "Send the form"]
-    clock.pass_hours(1)
-    assert shown(memory) == ["Send the form"]
-    assert listed(memory) == ["Renew the passport", "Send the form"]
-
-
 def test_what_is_over_in_any_way_is_not_due(memory: Memory) -> None:
     names = ["archived", "retracted", "ended", "somebody else's", "hers", "held"]
     made = {name: state(memory, f"It is {name}", START) for name in names if name not in {"somebody else's", "hers"}}

@@ -164,13 +164,6 @@ def test_what_a_bare_name_left_open_is_told_by_a_split(memory: Memory) -> None:
     assert replays(memory)
 
 
-def test_what_is_not_sure_enough_parts_nobody(memory: Memory) -> None:
-    say(memory, OSLO, "my colleague Anna hates fish")
-    assert known(memory, "Anna") == {"home_city": "Oslo"}
-    assert entity(memory, "Anna").namesakes == ()
-    assert replays(memory)
-
-
 def test_she_is_who_was_named_before(memory: Memory) -> None:
     say(memory, OSLO, "I had lunch with my colleague Anna; she works at IBM.")
     assert known(memory, "sister Anna") == {"home_city": "Oslo"}
@@ -206,15 +199,6 @@ def test_kinds_follow_from_what_is_known(memory: Memory) -> None:
     assert known(memory, "Apollo") == {"attribute.kind": "project", "launch pad": "39A"}
     assert kinds["the press"] == "thing"
     assert [one.name for one in memory.entities.list("OM", user_id="lin", kind="person")] == ["Tom"]
-
-
-def test_what_is_erased_is_no_entity(memory: Memory) -> None:
-    say(memory, ROME, OSLO)
-    messages = [item.id for item in memory.get_all(user_id="lin") if item.kind == "message" and "Rome" in item.content]
-    memory.erase(id=messages[0])
-    assert "colleague Anna" not in {one.name for one in memory.entities.list(user_id="lin")}
-    assert known(memory, "Anna") == {"home_city": "Oslo"}
-    assert replays(memory)
 
 
 def _refused(memory: Memory) -> Sequence[tuple[str, dict[str, object]]]:

@@ -223,17 +223,6 @@ def test_times_trust_and_truth_values(store: tuple[Database, Lane]) -> None:
 
 
 @pytest.mark.both_databases
-def test_combinations(store: tuple[Database, Lane]) -> None:
-    assert _found(store, {"OR": [{"subject": "Ada"}, {"subject": "ada"}], "importance": {"gte": 2}}) == {"0101"}
-    assert _found(store, {"AND": [{"x": {"gte": 1}}, {"x": {"lt": 1.5}}]}) == {"0005", "0006"}
-    assert _found(store, {"x": {"gte": 1, "lt": 1.5}}) == {"0005", "0006"}
-    everything = {item.id for item in ITEMS}
-    assert _found(store, {"NOT": [{"x": "apple"}]}) == everything - {"0017"}
-    assert _found(store, {"NOT": {"OR": [{"x": "apple"}, {"missing": 1}]}}) == everything - {"0017"}
-    assert _found(store, {}) == _found(store, {"x": {}}) == _found(store, {"AND": []}) == everything
-
-
-@pytest.mark.both_databases
 def test_empty_and_or_not_are_what_logic_says(store: tuple[Database, Lane]) -> None:
     everything = {item.id for item in ITEMS}
     every: tuple[dict[str, Any], ...] = (

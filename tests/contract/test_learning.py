@@ -75,22 +75,6 @@ def test_it_is_explained_and_taken_back(memory: Memory) -> None:
     assert memory.admin.rebuild(verify=True).equal
 
 
-def test_learning_again_changes_nothing(memory: Memory) -> None:
-    item = reason(memory, HOLDS)
-    first = memory.learn(run(memory, "r1", 0.7, item.id), user_id="lin")
-    version, length = memory.get(item.id).version, len(memory.history(item.id))
-    again = memory.learn("r1", user_id="lin")
-    assert again.entry_id == first.entry_id
-    assert [one.counted for one in again.judged] == ["support"]
-    assert (memory.get(item.id).version, len(memory.history(item.id))) == (version, length)
-    memory.runs.feedback("r1", {"products": [{"name": "formate", "value": 1, "fraction": 0.1}]}, user_id="lin")
-    corrected = memory.learn("r1", user_id="lin")
-    assert [(one.verdict, one.counted) for one in corrected.judged] == [("contra", "support")]
-    memory.rollback(first.entry_id)
-    assert [one.counted for one in memory.learn("r1", user_id="lin").judged] == ["contra"]
-    assert memory.admin.rebuild(verify=True).equal
-
-
 def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> None:
     named, cited, read = (reason(memory, f"{HOLDS} Sample {n}.") for n in range(3))
     found = reason(memory, "Imidazole on Cu–Zn keeps formate above a fraction of 0.5.")

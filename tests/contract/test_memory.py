@@ -120,16 +120,6 @@ def test_a_turn_that_was_taken_back_can_be_committed_again(memory: Memory) -> No
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize("how", ["delete", "items.retract"])
-def test_a_message_that_was_put_away_is_not_stored_again(memory: Memory, how: str) -> None:
-    turn = {"messages": [{"role": "user", "content": "I like tea", "id": "m1"}]}
-    said = memory.commit_turn("s", turn, user_id="ada").stored[0]
-    attrgetter(how)(memory)(said.id)
-    again = memory.commit_turn("s", turn, user_id="ada")
-    assert ([gated.rule for gated in again.gated], again.stored) == (["duplicate_message"], ())
-    assert said.id in again.gated[0].reason
-
-
 def test_search_finds_words_in_both_languages_and_names(memory: Memory) -> None:
     memory.add([{"role": "user", "content": "Grace Hopper drinks green tea", "name": "Ada"}], user_id="ada")
     memory.add("我喜欢绿茶和咖啡", user_id="ada")

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from phronesis.core.reports import ModelCall, ModelUsage, day_of
 from phronesis.core.timestamps import to_micros
-from phronesis.memory import Memory
 from phronesis.store.database import Database, connect
 from phronesis.store.model_calls import StoredLedger
 from phronesis.store.schema import model_calls
@@ -116,27 +115,3 @@ def test_calls_wait_for_no_other_writer(database: Database) -> None:
         writer.join()
     assert ledger.settle()
     assert StoredLedger(database).spent("acme", since=NOON) == ModelUsage(1, 1_010, 0.25)
-
-
-@pytest.mark.parametrize("how", ["thread", "flush", "close"])
-def test_a_memory_writes_its_calls(database_url: str, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    written = threading.Event()
-    settled = StoredLedger.settle
-
-    def settle(ledger: StoredLedger, *, patient: bool = True) -> bool:
-        done = settled(ledger, patient=patient)
-        written.set()
-        return done
-
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as memory:
-        if how != "thread":
-            monkeypatch.setattr(memory.admin.components.ledger, "wake", None)
-        monkeypatch.setattr(StoredLedger, "settle", settle)
-        memory.admin.components.ledger.record("acme", CALL)
-        if how == "flush":
-            memory.flush()
-        if how != "close":
-            assert written.wait(20)
-            assert StoredLedger(memory.admin.components.database).spent("acme", since=NOON).calls == 1
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
-        assert again.admin.components.ledger.spent("acme", since=NOON).calls == 1

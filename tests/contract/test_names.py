@@ -65,14 +65,6 @@ def test_what_was_said_under_the_other_name_goes_back_to_it(memory: Memory) -> N
     assert families(memory) == {frozenset({"robert", "bob"})}
 
 
-def test_after_they_part_one_no_longer_replaces_what_the_other_is(memory: Memory) -> None:
-    wrong = joined(memory, "Bob", "Robert")
-    bob = told(memory, "My brother Bob lives in Paris.")
-    memory.items.retract(wrong.id)
-    told(memory, "My brother Robert lives in Lyon.")
-    assert memory.get(bob.id).live
-
-
 NAMES = ("Ann", "Ben", "Cy", "Di", "user")
 _STEPS = st.lists(
     st.one_of(

@@ -22,18 +22,6 @@ def turns(memory: Memory, **times: Any) -> list[tuple[str, bool, list[str]]]:
     return [(block.text, block.fenced, list(block.citations)) for block in package.recent_turns]
 
 
-def test_a_repeat_of_what_is_held_is_data_too(memory: Memory) -> None:
-    held = {"role": "assistant", "content": ORDER, "id": "m2"}
-    commit(memory, ASKED, held)
-    assert commit(memory, held, {"role": "user", "content": "Thanks.", "id": "m3"}) != []
-    assert [fenced for text, fenced, _ in turns(memory) if text == ORDER] == [True, True]
-    [item] = memory.quarantine.list(user_id="lin")
-    memory.quarantine.release(item.id)
-    assert [one for one in turns(memory) if one[0] == ORDER] == [(ORDER, False, [f"mem:{item.id}"])] * 2
-    memory.delete(item.id)
-    assert ORDER not in [text for text, _, _ in turns(memory)]
-
-
 def test_what_was_rejected_stays_data_in_reads_of_the_past(memory: Memory) -> None:
     held = {"role": "assistant", "content": ORDER, "id": "m2"}
     commit(memory, ASKED, held)

@@ -13,20 +13,14 @@ from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, RESOURCES, chunks, documents
+from phronesis.store.document_tables import HOMES, RESOURCES, documents, documents_at, sections_of
 from phronesis.store.document_tables import sections as section_rows
 from phronesis.store.lanes import Lane, find_lane
-from phronesis.store.resources import documents_at, sections_of
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 
 URI = "file:///kettle.md"
 FIRST = {"Descaling": "Fill the kettle with vinegar and boil it twice.", "Safety": "Never open the lid while it boils."}
-SECOND = {
-    "Descaling": "Use citric acid, never vinegar.",
-    "Safety": FIRST["Safety"],
-    "水垢": "每月用柠檬酸清洗水壶一次。",
-}
 
 
 @pytest.fixture
@@ -65,26 +59,6 @@ def found(memory: Memory, query: str, **given: Any) -> list[str]:
 
 
 @pytest.mark.both_databases
-def test_a_replay_makes_the_same_rows_and_mends_what_drifted(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    shelve(memory, URI, "Kettle", SECOND)
-    memory.flush()
-    assert memory.admin.rebuild(verify=True).equal
-    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
-        for table, drift in ((chunks, {"text": "x"}), (documents, {"title": "x"}), (section_rows, {"start": 7})):
-            unit.run(sa.update(table).where(table.c.tenant_id == memory.admin.tenant).values(drift))
-    result = memory.admin.rebuild(verify=True)
-    differing = {one.partition(": ")[2].partition("/")[0] for one in result.differences}
-    assert differing == {"chunks", "documents", "sections"}
-    memory.admin.rebuild()
-    assert memory.admin.rebuild(verify=True).equal
-    assert rows(memory, RESOURCES.vectors) == 0  # other words: they are encoded anew
-    memory.flush()
-    assert rows(memory, RESOURCES.vectors) == 3
-    assert found(memory, "citric acid")[0] == SECOND["Descaling"]
-
-
-@pytest.mark.both_databases
 def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
     memory.add("unrelated", user_id="alice")
     shelve(memory, URI, "Kettle of the lighthouse", FIRST)
@@ -104,15 +78,6 @@ def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
         assert [row.entry_id for row in own] == [kept.entry.id]
         assert len(sections_of(unit, lane_of(unit).lane_id, own[0].document_id, 1)) == 1
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_erasing_a_person_empties_both_homes(memory: Memory) -> None:
-    memory.add("the kettle is new", user_id="alice")
-    shelve(memory, URI, "Kettle", FIRST)
-    memory.flush()
-    assert memory.erase(user_id="alice").clean
-    tables = [documents, section_rows, *(table for home in HOMES for table in (home.documents, home.vectors))]
-    assert [rows(memory, table) for table in tables] == [0] * 6
 
 
 def test_another_encoder_takes_both_homes_along(memory: Memory) -> None:

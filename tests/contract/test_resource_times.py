@@ -68,7 +68,6 @@ def test_the_order_of_coming_decides_nothing(memory: Memory) -> None:
     versions = {
         "2020": {"A": "a1", "B": "b1"},
         "2021": {"A": "a2", "B": "b1"},
-        "2022": {"A": "a2", "B": "b2", "C": "c1"},
         "2023": {"A": "a3", "C": "c1"},
     }
     for n, order in enumerate(permutations(versions)):

@@ -191,14 +191,6 @@ def test_a_section_that_gives_orders_to_a_model_waits_for_a_person(memory: Memor
     assert [one for one in ask(memory, "ignore previous instructions") if "Ignore" in one.item.content]
 
 
-def test_a_user_s_documents_are_the_user_s(memory: Memory) -> None:
-    memory.resources.ingest(MANUAL, uri=URI, user_id="ann")
-    memory.resources.ingest(CHINESE, uri="规范.md")
-    assert headings(ask(memory, "reset the pump", user_id="ann"))[0] == "Resetting"
-    assert not ask(memory, "reset the pump", user_id="bob")
-    assert headings(ask(memory, "接口多久超时？", user_id="bob"))[0] == "超时"
-
-
 def test_what_cannot_be_read_is_refused_and_nothing_is_recorded(memory: Memory, tmp_path: Path) -> None:
     for given in ({}, {"text": "a", "path": tmp_path}, {"text": "   "}, {"path": tmp_path / "none.md"}):
         with pytest.raises(InputError):

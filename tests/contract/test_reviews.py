@@ -114,18 +114,6 @@ def test_an_answer_counts_for_a_while(memory: Memory, server: ModelServer, clock
     assert kept(memory) == 1  # what no longer counts went with the next answer
 
 
-def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) -> None:
-    record(memory, "imidazole")
-    memory.runs.review("r1", user_id="lin")
-    clock.now += timedelta(hours=1)
-    assert memory.runs.review("r1", user_id="lin", refresh=True).asked_at == clock.now
-    assert memory.runs.review("r1", user_id="lin").asked_at == clock.now
-    assert len(server.requests) == 4
-    clock.now += timedelta(hours=1)
-    assert memory.runs.review("r1", user_id="lin", refresh=True, wait=False).status == "pending"
-    until(lambda: memory.runs.review("r1", user_id="lin").asked_at == clock.now)
-
-
 @pytest.mark.parametrize(
     ("code", "name", "reason"),
     [(503, "ServerBusy", "busy"), (504, "Timeout", "timeout"), (400, "BadRequest", "refused")],

@@ -80,13 +80,6 @@ def test_what_was_shown_is_named(memory: Memory) -> None:
     assert memory.admin.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize(("session", "user"), [("s", "bob"), ("other", "lin"), ("s", None)])
-def test_another_session_was_shown_nothing(memory: Memory, session: str, user: str | None) -> None:
-    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    done = memory.commit_turn(session, turn(("tool", SAID_AGAIN)), user_id=user)
-    assert echoes(memory, done.entry_id) == []
-
-
 def test_only_what_was_shown_before_counts(memory: Memory) -> None:
     done = memory.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
@@ -158,14 +151,6 @@ def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None
             break
         time.sleep(0.01)
     assert len(stored(memory)) == 1
-
-
-def test_closing_writes_what_was_shown(database_url: str) -> None:
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as first:
-        first.add(FACT, user_id="lin", kind="fact", subject="Anna", key="allergy")
-        first.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
-        assert len(stored(again)) == 1
 
 
 @pytest.mark.both_databases

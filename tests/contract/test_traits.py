@@ -72,20 +72,6 @@ def test_a_trend_rises_by_two_later_cycles_within_its_window(told: Told) -> None
     assert told.trait("runs").confidence == pytest.approx(0.15 + 0.85 * 0.3 * exp(-0.1), abs=1e-4)
 
 
-@pytest.mark.parametrize("days", [14, 30])
-def test_a_trend_that_one_cycle_confirmed_ends_with_its_window(told: Told, days: int) -> None:
-    told.remember("a")
-    told.reflect(new_trends=[trend("runs", "a", window_days=days)])
-    told.remember("b", days=days - 1)
-    told.reflect(reinforcements=[again("runs", "b")])
-    assert told.shown() == ["runs"]
-    cycle = told.reflect(days=1.01)  # nothing new: time alone
-    assert cycle.traits_dissolved == 1
-    found = told.trait("runs")
-    assert (found.stage, found.ended, found.expired_at) == ("dissolved", "dissolved", cycle.started_at)
-    assert told.shown() == []
-
-
 # --- NM-05, NM-06: behaviours and their evidence ---------------------------------------------------------------------
 
 

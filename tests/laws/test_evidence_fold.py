@@ -17,6 +17,7 @@ from phronesis.experience.laws.feedback_weights import (
     echoes,
     heard,
     link_events,
+    origin_of,
     separate_parts,
     usefulness,
 )
@@ -35,6 +36,8 @@ def folded(kind: str, *rows: EvidenceRow, **given: Any) -> Item:
 
 
 def test_without_a_trial_there_is_no_rate() -> None:
+    wilson = success_rate(8, 10)
+    assert (wilson["rate"], round(wilson["low"], 4), round(wilson["high"], 4)) == (0.8, 0.4902, 0.9433)
     assert success_rate(0, 0) == {"rate": None, "low": 0.0, "high": 1.0, "successes": 0, "trials": 0}
 
 
@@ -173,3 +176,31 @@ def test_a_person_confirms_a_principle_of_a_single_machine() -> None:
     withdrawn = row("incorrect", "anna", at=2, origin="human")
     assert principle(person, withdrawn, unconfirmed=True).data.get("confirmed") is None
     assert principle(row("useful", "anna", at=1, origin="human"), unconfirmed=True).data.get("confirmed") is None
+
+
+@given(
+    base=st.floats(0, 1),
+    said=st.tuples(st.floats(0, 1e6, allow_nan=False), st.floats(0, 1e6, allow_nan=False)),
+    more=st.floats(0.1, 1e3),
+)
+def test_a_judged_confidence_stays_in_range_and_moves_the_way_it_is_pushed(
+    base: float, said: tuple[float, float], more: float
+) -> None:
+    correct, incorrect = said
+    now = confidence_after_feedback(base, FeedbackWeights(correct=correct, incorrect=incorrect))
+    assert 0.0 <= now <= 1.0 + 1e-12
+    assert confidence_after_feedback(base, FeedbackWeights(correct=correct + more, incorrect=incorrect)) >= now - 1e-12
+    assert confidence_after_feedback(base, FeedbackWeights(correct=correct, incorrect=incorrect + more)) <= now + 1e-12
+    assert confidence_after_feedback(base, FeedbackWeights()) == base
+
+
+def test_who_is_a_machine_says_so_in_the_first_word() -> None:
+    cases: list[tuple[str, str]] = [
+        ("agent", "model"),
+        ("worker", "model"),
+        ("alice", "human"),
+        ("agentha", "human"),
+        ("小明", "human"),
+    ]
+    for actor, origin in cases:
+        assert origin_of(actor) == origin, actor

@@ -14,7 +14,20 @@ from hypothesis import strategies as st
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
 from phronesis.experience.laws import ranking
-from phronesis.experience.laws.answers import Advice, Answer, Excluded, Reference, fit_answer
+from phronesis.experience.laws.answers import (
+    Advice,
+    Answer,
+    Excluded,
+    RankedRecord,
+    Reference,
+    advise,
+    contrary_conflict,
+    counter_conflict,
+    fit_answer,
+    opposed_events,
+    outcome_conflicts,
+    sides,
+)
 from phronesis.experience.laws.constraints import (
     Ban,
     as_texts,
@@ -22,8 +35,10 @@ from phronesis.experience.laws.constraints import (
     clauses_of,
     preference_score,
 )
-from phronesis.experience.laws.graph_traversal import LEAST, Link, Node, walk
 from phronesis.experience.laws.ranking import (
+    LEAST,
+    Link,
+    Node,
     Signals,
     length_of,
     relevance_of,
@@ -31,16 +46,8 @@ from phronesis.experience.laws.ranking import (
     shares_of,
     standardise_cosines,
     usual,
+    walk,
     weights,
-)
-from phronesis.experience.laws.recommendations import (
-    RankedRecord,
-    advise,
-    contrary_conflict,
-    counter_conflict,
-    opposed_events,
-    outcome_conflicts,
-    sides,
 )
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.index.tokens import tokenize

@@ -18,10 +18,10 @@ from phronesis.resources.laws.outline import (
     has_words,
     plain_title,
     sections_of,
+    summary_of,
     told_title,
 )
 from phronesis.resources.laws.records import Difference, SectionText, difference
-from phronesis.resources.laws.summary import summary_of
 
 TEXTS = st.text(st.sampled_from("ab .\n|`一。-"), max_size=200)
 

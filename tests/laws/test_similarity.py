@@ -120,6 +120,14 @@ def test_vectors_side_by_side_add_their_weighted_products(count: int, width: int
     assert metric.size == Cosine(vectors).size == count
 
 
+def test_a_few_among_many_are_compared_as_all_are() -> None:
+    vectors = np.random.default_rng(3).standard_normal((400, 5)).astype(np.float32)
+    metric = SideBySide(vectors, np.array([1, 2, 3, -1, 0.5], np.float32))
+    asked = np.arange(300)
+    for others in (rows(7, 399), np.arange(0, 400, 2), np.arange(3, 399), rows(5)):
+        np.testing.assert_allclose(metric.matrix(asked, others), metric.matrix(asked)[:, others], atol=1e-4)
+
+
 def test_a_weighted_sum_counts_each_metric_from_its_offset() -> None:
     one, two = Given([[1, 0.5], [0.5, 1]]), Given([[0.2, 0.4], [0.6, 0.8]])
     total = WeightedSum([Term(one, 2.0, 0.5), Term(two, 10.0, 0.1)])
@@ -350,6 +358,7 @@ def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
     assert cohesion(floats([[1]])) is None
     assert view_of({"situation": 1.5, "attempt": 1.6, "goal": 1.49}) == "situation+attempt"
     assert view_of({"goal": 0.2, "result": 0.3}) == "result"
+    assert view_of({"result": 0.9, "situation": 0.9}) == "situation"
     assert view_of({"goal": 0.0}) == view_of({}) == "attempt+result"
     assert intersect_groups([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
     assert intersect_groups([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
+from claim_blocks import record_verdict
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
@@ -14,7 +15,6 @@ from phronesis.engine.edits import Call
 from phronesis.engine.writer import WriteResult
 from phronesis.experience.laws.records import L1Event
 from phronesis.memory import Memory
-from phronesis.reasoning import handlers
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane
 from plain_mind import install
@@ -64,7 +64,7 @@ class EngineStore:
     def judge(self, run_id: str, item: Item | str, **judgements: str) -> WriteResult:
         item_id = item if isinstance(item, str) else item.id
         rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
-        return handlers.record_verdict(self.writer, self.call, self.lane, run_id=run_id, judgements=rows)
+        return record_verdict(self.writer, self.call, self.lane, run_id=run_id, judgements=rows)
 
     def state(self, value: str = "tea", *, times: int = 1, key: str = "drink") -> list[Item]:
         return [

@@ -8,8 +8,8 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis.experience import event_embeddings
+from phronesis.experience.event_embeddings import PARTS
 from phronesis.experience.laws.records import Pattern
-from phronesis.experience.lesson_map import PARTS
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders

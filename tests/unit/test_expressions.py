@@ -22,8 +22,8 @@ NOT_YET: Final = ("phronesis.experience.sources",)
 """Readers of logs, which are given single lines."""
 
 BOUNDED: Final[Mapping[str, int]] = {
-    "core.credential_fields": 512,  # _LONGEST: a value; what stands before a name is given in less
-    "core.phone_numbers": 48,  # _REACH: the words before a number
+    "core.redaction": 512,  # _LONGEST: a value; what stands before a name is given in less
+    "core.personal_numbers": 48,  # _REACH: the words before a number
     "reasoning.comparison": 2_000,  # MAX_READ: one sentence of an inference
     "recall.planning": 4_000,  # MAX_READ
 }

@@ -34,9 +34,9 @@ from phronesis.recall.retrievers import MEMORY
 from phronesis.recall.search import Query
 from phronesis.recall.search_options import Encodings, SearchOptions
 from phronesis.store.database import Unit
+from phronesis.store.document_tables import has_documents
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
-from phronesis.store.resources import has_documents
 from phronesis.uuid7 import new_id
 
 # The arguments of ``compose_context``, validated.

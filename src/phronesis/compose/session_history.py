@@ -19,10 +19,9 @@ from phronesis.compose.item_wording import days_of_items, said_at, told_days, wo
 from phronesis.compose.snippets import first_sentence
 from phronesis.core.context import Block
 from phronesis.core.data_delimiters import own_text
-from phronesis.core.entries import Entry, SummaryRow, is_erased
+from phronesis.core.entries import Entry, SummaryRow, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.results import Turn
 from phronesis.core.statements import plain_form
 from phronesis.core.timestamps import to_micros

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from phronesis.config.model_roles import Part
 from phronesis.core.items import KINDS
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.private_kinds import NUMBERS, SECRETS
+from phronesis.core.secret_formats import NUMBERS, SECRETS
 from phronesis.recall.scoring.feature_names import FEATURE_NAMES
 from phronesis.recall.scoring.fusion_rules import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAIN, FusionRules
 

@@ -30,9 +30,8 @@ from phronesis.conversation.statement_matching import (
     words_of,
 )
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, TurnPayload, payload_of
 from phronesis.core.items import UTC_OFFSET, Item, Trust
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name

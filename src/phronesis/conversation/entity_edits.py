@@ -12,10 +12,9 @@ from phronesis.conversation.consolidation import consolidate_all
 from phronesis.conversation.entity_resolution import ALIAS_KEY, NAMED, NAMING, NameFamilies, joined_by
 from phronesis.conversation.typed_items import place_stated
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, MEMBER_PREFIX, Item, Trust
-from phronesis.core.payloads import payload_of
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, PERSON, Entity, normal_name
 from phronesis.core.statements import STATED

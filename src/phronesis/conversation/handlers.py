@@ -27,13 +27,14 @@ from phronesis.core.entries import (
     RefRow,
     SessionRow,
     ToolCallRow,
+    TurnPayload,
     TurnRow,
     is_erased,
+    payload_of,
 )
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import PROPOSALS
 from phronesis.core.relations import Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone

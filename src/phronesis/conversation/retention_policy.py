@@ -12,7 +12,7 @@ from typing import Final
 from phronesis.conversation.extraction.gate import MAX_EXCERPT, MAX_REFUSALS
 from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.core.entries import Outcome
-from phronesis.core.phone_numbers import is_phone
+from phronesis.core.personal_numbers import is_phone
 from phronesis.core.proposals import Conflict, Outcomes, Proposal, Refusal, Retention
 from phronesis.core.redaction import markers
 from phronesis.core.values import names_of, rule_for

@@ -16,9 +16,17 @@ from typing import Annotated, Any, Final
 import pydantic
 
 from phronesis.core.data_delimiters import choose_boundary
-from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
+from phronesis.core.entries import (
+    ConversationRows,
+    Entry,
+    Outcome,
+    SummaryLine,
+    SummaryRow,
+    TurnPayload,
+    is_erased,
+    payload_of,
+)
 from phronesis.core.ids import item_id
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.log.reader import fit, load_listed, message_text

@@ -17,11 +17,10 @@ from phronesis.conversation.extraction.memory_types import MemoryTypes, comparab
 from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
 from phronesis.core.changes import Changes
 from phronesis.core.data_delimiters import has_context
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, ItemPayload, Outcome, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.payloads import ItemPayload, payload_of
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Occurrence, form_of

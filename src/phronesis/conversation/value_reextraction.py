@@ -15,10 +15,9 @@ from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.memory_types import MemoryTypes, comparable_value
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import EditPayload, Entry, Outcome, is_erased, payload_of
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.proposals import Proposal
 from phronesis.core.statements import COMPARED, STATED
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext

@@ -4,7 +4,7 @@ Ambiguous expressions take the simplest reading. A date without a year, a weekda
 nearest ones to that day; ``lean`` chooses the previous or the next instead, for a text known to be about the past or
 the future. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
 下周三 are those of the last and next week. "5/4/2023" is ambiguous and gives no date. Clock times and times of day
-("in the morning") give no dates; ``names_time`` detects them.
+("in the morning") give no dates; ``read_times`` detects them.
 """
 
 import re
@@ -73,13 +73,11 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
     return _times(_Prefiltered.at(text), Reference(at.date(), lean))
 
 
-def names_time(text: str) -> bool:
-    """Return whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
-    return _names(_Prefiltered.at(text))
-
-
 def read_times(text: str, at: datetime) -> tuple[list[TimeSpan], bool]:
-    """Return the results of ``find_times`` and ``names_time`` at little more than the cost of one."""
+    """Return the times of ``find_times``, and whether the text names any time.
+
+    Clock times, "in the morning", "once" and 最近 are such names too.
+    """
     looked = _Prefiltered.at(text)
     times = _times(looked, Reference(at.date()))
     return times, bool(times) or _names(looked)

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Final, Literal
 
 Precision = Literal["day", "week", "month", "season", "year"]
-Season = Literal["spring", "summer", "autumn", "winter"]
 Unit = Literal["day", "week", "month", "year"]
 
 FEW: Final = (2, 5)

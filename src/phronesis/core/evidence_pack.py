@@ -208,24 +208,11 @@ def _members(value: object, field: str) -> Mapping[str, Any]:
 
 
 _NEEDED: Final = ("id", "kind", "content", "entry_id", "recorded_at", "updated_at")
-_NAMES: Final = (
-    "subject",
-    "key",
-    "ended_by",
-    "quarantine",
-    "stage",
-    "label",
-    "source_type",
-    "source_ref",
-    "external_id",
-    "agent_id",
-    "session_id",
-    "run_id",
-    "message_id",
-    "role",
-    "name",
-    "user_id",
-    "namespace",
+_NAMES: Final = tuple(
+    """
+    subject key ended_by quarantine stage label source_type source_ref external_id agent_id session_id run_id message_id
+    role name user_id namespace
+    """.split()
 )
 _FIELDS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("id", "entry_id"), _id),

@@ -41,27 +41,11 @@ def statement(item: "Item") -> str:
     )
 
 
-KINDS: Final = (
-    "message",
-    "fact",
-    "episodic",
-    "profile",
-    "preference",
-    "task",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
-    "trait",
-    "l1",
-    "pattern",
-    "principle",
-    "reasoning",
-    "section",
-    "run",
-    "cycle",
-    "mark",
-    "document",
+KINDS: Final = tuple(
+    """
+    message fact episodic profile preference task decision event intention procedure trait l1 pattern principle
+    reasoning section run cycle mark document
+    """.split()
 )
 """Every kind of item, in the contract's order."""
 

@@ -1,7 +1,7 @@
-"""Find numbers of cards, accounts and identity documents by structure and check digits.
+"""Find numbers of cards, accounts and identity documents by structure and check digits, and recognise phone numbers.
 
 Sources: ISO/IEC 7812 (cards, Luhn), ISO 13616 (IBAN, mod 97-10), GB 11643-1999 (resident identity, mod 11-2), SSA POMS
-RM 10201.035 (areas of social security numbers), and the issuers' pages of the others.
+RM 10201.035 (areas of social security numbers), ITU-T E.164 (phones), and the issuers' pages of the others.
 """
 
 import re
@@ -14,10 +14,8 @@ from phronesis.core.secret_formats import Span
 
 _BEFORE: Final = r"(?<![A-Za-z0-9_.\-])"
 _AFTER: Final = r"(?![A-Za-z0-9_]|[.\-][A-Za-z0-9])"
-
 _FIGURES: Final = re.compile(r"\d{3}")
 """A digit, which all these numbers contain."""
-
 _IBAN_LENGTH: Final = {
     "AD": 24,
     "AE": 23,
@@ -94,28 +92,23 @@ _IBAN_LENGTH: Final = {
     "XK": 20,
 }
 """Characters of an IBAN by country (SWIFT's registry)."""
-
 _IBAN: Final = re.compile(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,31}")
 _JOINED: Final = re.compile(r"[A-Za-z0-9]")
-
 _PROVINCES: Final = re.compile("1[1-5]|2[1-3]|3[1-7]|4[1-6]|5[0-4]|6[1-5]|71|8[1-3]")
 _RESIDENT_WEIGHTS: Final = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _FIRST_YEAR: Final = 1880
 _LAST_YEAR: Final = 2100
-
 _ISSUERS: Final = re.compile(
     r"4(?:\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}"
     r"|35(?:2[89]|[3-8]\d)\d{12}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}"
 )
 """Visa, Mastercard, American Express, Diners Club, JCB, Discover, UnionPay: first figures and lengths."""
-
 _IS_AN_ID: Final = re.compile(
     r"(?:(?:(?<![A-Za-z])|_)(?:id|ids|uid|uuid|sku|isbn|ean|imei|seed|(?:order|invoice|trace|tracking|ticket|serial)"
     r"(?:[ _-]?(?:no\.?|num|number|id))?)|单号|編號|编号|流水号)[\"'\])]{0,2}\s{0,2}[:=#：]?\s{0,2}[\"']?$",
     re.IGNORECASE,
 )
 """Words before a number that mark it as a record's identifier."""
-
 _NAME_REACH: Final = 24
 
 
@@ -220,7 +213,6 @@ _CARD: Final = (
     r"|\d{4}(?P<t>[ -])\d{6}(?P=t)\d{4,5}|\d{14,19})(?! [0-9A-Fa-f]{4,6}(?![0-9A-Za-z]))"
 )
 """A card number as printed or without spaces; not within further groups of four, as in a table of codes."""
-
 _CHECKS: Final[tuple[tuple[str, str, Callable[[re.Match[str], str], int]], ...]] = (
     ("card_number", _CARD, _is_card),
     ("resident_id", r"[1-8]\d{16}[\dXx]", _is_resident),
@@ -230,7 +222,6 @@ _CHECKS: Final[tuple[tuple[str, str, Callable[[re.Match[str], str], int]], ...]]
     ("hong_kong_id", r"(?P<letters>[A-Z]{1,2})(?P<figures>\d{6})\((?P<mark>[0-9A])\)", _is_hong_kong),
     ("codice_fiscale", r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]", _is_codice_fiscale),
 )
-
 KINDS: Final = (*(kind for kind, _, _ in _CHECKS), "iban")
 """Kinds of numbers that are recognised by check digits or structure."""
 
@@ -250,3 +241,56 @@ def find_numbers(text: str) -> Iterator[Span]:
             length = check(found, text)
             if length:
                 yield Span(found.start(), found.start() + length, kind)
+
+
+_LEAST: Final = 5
+_MOST: Final = 15
+"""Maximum number of digits (ITU-T E.164); short local numbers have five."""
+_REACH: Final = 48
+"""Characters before a number that may name its kind."""
+_SEPARATED: Final = re.compile(r"\+?\(?\d{1,5}\)?(?:[ .\-/]{1,2}\(?\d{1,8}\)?){1,6}")
+_SHAPES_OF_OTHERS: Final = re.compile(
+    r"\d{3}-\d{2}-\d{4}|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,3}(?:\.\d{1,3}){3}"
+)
+"""Shapes of a social security number, a date, and a network address."""
+_PHONE: Final = re.compile(
+    r"phone|mobile|\bcell|\btel\b|landline|line\b|\bsim\b|whatsapp|telegram|signal\b|\bfax\b|contact|\bext\b|extension"
+    r"|\bcall|\btext\b|\breach|\bring\b|\bdial|手机|手機|电话|電話|座机|热线|传真|微信|分机|联系|聯繫|拨|打给",
+    re.IGNORECASE,
+)
+"""Words that mark a number as a phone number."""
+_CALLED: Final = re.compile(
+    r"(?P<name>[^\s,.;:!?，。；：！？]{1,24}?)[ ]?(?:numbers?|num|no\.?|nr\.?|#|id|ids|code|码|号码?|编号|單號|单号"
+    r"|帳號|账号)(?:[ ]?(?:is|are|was|是|为|為|[:：=#]))?[ ]{0,2}[\"“'(]?$",
+    re.IGNORECASE,
+)
+"""The kind that the words directly before a number give it: ``order number is``, ``订单号是``."""
+_OWN: Final = re.compile(
+    r"my|our|your|his|her|their|its|the|a|new|old|other|main|same|work|home|office|personal|private|business|direct|best"
+    r"|\w+['’]s|.*(?:[的我你他她新旧老]|[这那]个)|是",
+    re.IGNORECASE,
+)
+"""Possessives, which say nothing about the kind."""
+
+
+def is_phone(value: str, before: str) -> bool:
+    """Return whether a number may be a phone number; ``before`` are the words before it.
+
+    It is not if it has the digits of a card or an identity document, the shape of a date or another non-phone number,
+    or a name of another kind (an order, an account). Digits without separator or country code count only if they are
+    called a phone number, or form a Chinese mobile number.
+    """
+    text, digits = value.strip(), "".join(one for one in value if one.isdigit())
+    if not digits or re.match(r"(?i)ext", text):
+        return True  # words, or an extension: nothing to judge by
+    if not _LEAST <= len(digits.removeprefix("00")) <= _MOST or _SHAPES_OF_OTHERS.fullmatch(text):
+        return False
+    near = before[-_REACH:]
+    called = _CALLED.search(near)
+    if called is not None and _PHONE.search(called[0]) is None and _OWN.fullmatch(called["name"]) is None:
+        return False
+    if text.startswith(("+", "00")) or _SEPARATED.fullmatch(text):
+        return next(find_numbers(text), None) is None
+    if re.fullmatch(r"1[3-9]\d{9}", digits):
+        return True
+    return _PHONE.search(near) is not None or called is not None

@@ -9,26 +9,12 @@ from typing import Any, Final, Literal
 
 from phronesis.core.timestamps import from_micros, isoformat, optional_micros, optional_moment, to_micros
 
-EDGE_TYPES: Final = (
-    "derived_from",
-    "member_of",
-    "supports",
-    "contradicts",
-    "refines",
-    "about",
-    "similar",
-    "supersedes",
-    "outdated_by",
-    "parent_of",
-)
-
 OUTDATED_BY: Final = "outdated_by"
 """From a held item to a later item or message that may have replaced or ended it, where nothing decides it."""
 
 NodeKind = Literal["item", "entry", "entity", "artifact"]
 Origin = Literal["human", "model", "rule"]
 Polarity = Literal["source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label"]
-POLARITIES: Final = ("source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label")
 """The polarities of evidence. The last five are feedback on the item, or on a part of it."""
 
 

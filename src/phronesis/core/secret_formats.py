@@ -1,4 +1,4 @@
-"""Find credentials by the formats that their issuers publish.
+"""The kinds of secrets and personal numbers that policies name, and the formats of credentials that issuers publish.
 
 Each format has a literal that every instance contains. The pattern is tried only where the literal occurs, over a
 bounded number of characters, so the time is linear in the text.
@@ -10,11 +10,31 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+NUMBERS: Final = tuple(
+    """
+    aadhaar_number card_code card_number codice_fiscale cpf_number hong_kong_id iban identity_number licence_number
+    passport_number resident_id social_security_number
+    """.split()
+)
+"""Kinds of personal numbers: cards, accounts and papers."""
+SECRETS: Final = tuple(
+    """
+    access_token adobe_key age_key alibaba_key anthropic_key api_key artifactory_token atlassian_token aws_key azure_key
+    databricks_token digitalocean_token docker_token doppler_token dynatrace_token easypost_key figma_token fly_token
+    github_token gitlab_token google_key grafana_token groq_key harness_token heroku_key huggingface_token
+    json_web_token linear_key mapbox_token newrelic_key notion_token npm_token nuget_key onepassword_token openai_key
+    openshift_token password perplexity_key pin planetscale_token postman_key prefect_key private_key pulumi_token
+    pypi_token readme_key replicate_token rubygems_key secret sendgrid_key sentry_token shopify_token slack_token
+    slack_webhook sourcegraph_token square_token stripe_key supabase_token tailscale_key telegram_token tencent_key
+    terraform_token twilio_key vault_token xai_key
+    """.split()
+)
+"""Kinds of secrets: keys, tokens, passwords."""
+
 _ALNUM: Final = "A-Za-z0-9"
 _NAME: Final = "A-Za-z0-9_"
 _URLSAFE: Final = "A-Za-z0-9_-"
 _HEX: Final = "0-9a-f"
-
 MAX_TOKEN: Final = 2048
 """Maximum length of a token in characters; each part of a JSON Web Token may have twice as many."""
 
@@ -92,7 +112,6 @@ _PREFIXED: Final = (
     ("sourcegraph_token", "sgp_", _NAME, 40),
 )
 """Tokens with an issuer's prefix (its documentation, and GitHub's list of secrets it scans for)."""
-
 _AUTHORIZATION: Final = (
     rf"(?i:authorization)\\?[\"']?\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?(?i:basic|token|digest|apikey)[ ]{{1,4}}"
     rf"(?P<secret>[{_ALNUM}._~+/-]{{8,{MAX_TOKEN}}}={{0,2}})"
@@ -102,7 +121,6 @@ _LOGIN: Final = (
     r"[^\s\"'$<>{}]{6,200})"
 )
 """What curl and its kin are given: a user and a password with more than letters; ``-u 1000:1000`` names two users."""
-
 _SHAPED: Final = (
     # kind, literal, pattern from the literal on; the group "secret" is what is taken out, else all of it
     ("json_web_token", "eyj", rf"eyJ[{_URLSAFE}]{{8,4096}}\.eyJ[{_URLSAFE}]{{8,4096}}(?:\.[{_URLSAFE}]{{0,4096}})?"),
@@ -119,18 +137,15 @@ _SHAPED: Final = (
     ("password", "--user ", _LOGIN),
     ("password", " -u ", _LOGIN),
 )
-
 _PRIVATE_KEY: Final = "-----begin "
 _PEM_HEAD: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_TAIL: Final = "-----END "
 _PEM_LINE: Final = re.compile(r"(?:\\r|\\n|[\s\"'+,]){0,64}+[A-Za-z0-9+/=:, -]{16,}+")
 """A line of the body of a key whose end is missing."""
-
 _UNREAL: Final = re.compile(
     r"[$%<{]|\*\*\*|\.\.\.|(?i:^(?:x+|pass(?:word|wd)?|pwd|secret|token|your[-_].*|redacted|hidden|masked)$)"
 )
 """Placeholders of credentials: a variable, a mask, or a name."""
-
 _TURN: Final = re.compile(r"[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _TURNS: Final = 5
 _WORD: Final = re.compile(r"[A-Z]?[a-z]{3,}")

@@ -1,8 +1,13 @@
-"""Canonical JSON, equal on every machine so that hashes can be compared, and records as JSON values."""
+"""Canonical JSON, equal on every machine so that hashes can be compared, records as JSON values, and folded TOML.
+
+TOML cannot break a literal string, so a line that begins with a space continues the previous one: the line break and
+the spaces after it are removed from every string. A word list starts its lines at the margin and is unchanged.
+"""
 
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -13,7 +18,7 @@ from typing import Any, Final
 
 from phronesis.core.record_display import record_html, record_line
 from phronesis.core.timestamps import isoformat
-from phronesis.errors import InputError, TooLarge
+from phronesis.errors import InputError, PhronesisError, TooLarge
 
 # Records as plain JSON values.
 
@@ -85,10 +90,8 @@ def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]
 FLOAT_DIGITS: Final = 9
 """Decimal places kept of a float that is stored: well above what any law distinguishes, well below where two
 machines' libm differ (the last units of a double's 15–17 digits)."""
-
 MAX_DEPTH: Final = 64
 """Nesting that a payload may have; Python's own JSON encoder recurses."""
-
 MAX_KEYS: Final = 10_000
 """Maximum number of members of one object; a larger one is a table and belongs in a file."""
 
@@ -167,3 +170,32 @@ def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
     if isinstance(value, (list, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
         return [plain(inner, field=f"{field}[{n}]", _depth=_depth + 1) for n, inner in enumerate(value)]
     raise InputError(f"{field} must be JSON data, not {type(value).__name__}; convert it first", field=field)
+
+
+_FOLD: Final = re.compile(r"\n +")
+
+
+def parse_folded(file: str, source: str) -> dict[str, Any]:
+    """Return the tables of a TOML text, with strings unfolded. PhronesisError names an invalid file."""
+    import tomllib  # noqa: PLC0415 - canonical JSON is needed at every start, tables are not
+
+    try:
+        unfolded: dict[str, Any] = _unfold_lines(tomllib.loads(source))
+    except tomllib.TOMLDecodeError as error:
+        raise PhronesisError(f"{file} is no TOML: {error}") from error
+    return unfolded
+
+
+def split_words(given: str) -> list[str]:
+    """Return the words of a table's entry, which commas separate; any spaces within a word become one."""
+    return [word for part in given.split(",") if (word := " ".join(part.split()))]
+
+
+def _unfold_lines(value: Any) -> Any:
+    if isinstance(value, str):
+        return _FOLD.sub("", value)
+    if isinstance(value, list):
+        return [_unfold_lines(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _unfold_lines(one) for name, one in value.items()}
+    return value

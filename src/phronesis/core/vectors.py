@@ -1,7 +1,7 @@
 """Exact cosine search in one scope with int8-quantised vectors in numpy, and deterministic clustering by similarity.
 
 Each int8 row has its own scale and takes a quarter of float32's memory. Symmetric int8 quantisation per row keeps
-recall@10 of the exact scan at .99; :func:`rescore` of the best 50 with the stored float32 vectors restores it to 1.0.
+recall@10 of the exact scan at .99; exact cosines of the best 50 with the stored float32 vectors restore it to 1.0.
 An exact scan of a scope beats an approximate index up to about 100,000 rows, above all under a filter, where graph
 indexes lose recall.
 """
@@ -70,16 +70,6 @@ def quantise(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     scales = np.abs(unit).max(axis=1, initial=0.0).astype(np.float32) / np.float32(INT8_LIMIT)
     codes = np.divide(unit, scales[:, None], out=np.zeros_like(unit), where=scales[:, None] > 0.0)
     return np.rint(codes).astype(np.int8), scales
-
-
-def rescore(query: Floats, candidates: Floats) -> Floats:
-    """Return the exact cosines, float32 (n,), of a query (d,) with float32 candidates (n, d).
-
-    0 where either is zero.
-    """
-    rows = _matrix(candidates, dimension=None, field="candidates")
-    unit = normalise_rows(_matrix(np.atleast_2d(query), dimension=rows.shape[1], field="query"))
-    return np.asarray(normalise_rows(rows) @ unit[0], dtype=np.float32)
 
 
 class VectorScope:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Delta, Fold, Patch
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import ArchiveAllPayload, EditPayload, Entry, is_erased, payload_of
 from phronesis.core.items import Item
-from phronesis.core.payloads import ArchiveAllPayload, EditPayload, payload_of
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, ChildEntry
-from phronesis.core.entries import Entry, Outcome, is_erased
-from phronesis.core.payloads import ErasePayload, payload_of
+from phronesis.core.entries import Entry, ErasePayload, Outcome, is_erased, payload_of
 from phronesis.engine.edits import DECIDED_ROLE
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
 from phronesis.engine.handler import FAILED_ROLE, Effect, Handler, Outcomes, PrepareContext
@@ -28,7 +27,7 @@ from phronesis.store.lane_state import clear_lane
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane, mark_documents, next_epoch
 from phronesis.store.log import put_outcomes, read_parts
-from phronesis.store.lookups import forget_lookups
+from phronesis.store.model_calls import forget_lookups
 
 MADE_BY: Final = "erasure/1"
 

@@ -17,6 +17,7 @@ from importlib import resources
 from typing import Any, Final
 
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.serialization import split_words
 from phronesis.core.text import clean, label, latin_letter, name_of
 from phronesis.engine.text_decoding import apart, decode_parts, letter_variants
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
@@ -66,8 +67,6 @@ _LATIN_WORD: Final = re.compile(r"[a-z\u00df-\u024f']+")
 _MOST_FOREIGN: Final = 0.2
 """Maximum share of letters of other scripts in a text of the supported languages."""
 _LEAST_FOREIGN: Final = 6
-_ENGLISH: Final = frozenset(word for word in ENGLISH_STOP_WORDS if len(word) > 2) | {"is", "of", "to"}  # noqa: PLR2004
-"""English function words that no other language has: "a", "me" and "no" are ambiguous."""
 _LEAST_WORDS: Final = 6
 """Minimum number of words for language detection; a shorter text may be a list of names."""
 
@@ -202,7 +201,7 @@ def load_rules() -> Rules:
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
-    marks = [_mark(name, _split_words(given)) for name, given in table["marks"].items()]
+    marks = [_mark(name, split_words(given)) for name, given in table["marks"].items()]
     rules = (*marks, *map(_rule, table["rule"]))
     return Rules(
         version=table["version"],
@@ -210,26 +209,22 @@ def load_rules() -> Rules:
         rules=rules,
         ascii_rules=tuple(rule for rule in rules if not all(map(_HAS_HAN.search, rule.groups[0]))),
         mentioned=re.compile(
-            rf"{_any_of(_split_words(table['words']['mentioned']))}[^.!?\"'`\n]{{0,60}}[\"'「『`][^\"」』`\n]{{0,40}}$"
+            rf"{_any_of(split_words(table['words']['mentioned']))}[^.!?\"'`\n]{{0,60}}[\"'「『`][^\"」』`\n]{{0,40}}$"
         ),
-        denied=re.compile(rf"{_any_of(_split_words(table['words']['denied']))}\s*$"),
+        denied=re.compile(rf"{_any_of(split_words(table['words']['denied']))}\s*$"),
     )
 
 
 def _rule(row: Mapping[str, Any]) -> Rule:
-    listed = [_split_words(group) for group in row["near"]]
+    listed = [split_words(group) for group in row["near"]]
     unless = row.get("unless")
     pattern = re.compile(_GAP.join(map(_any_of, listed)), re.MULTILINE)
     groups = [[word.strip("^*") for word in group] for group in listed]
-    return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any_of(_split_words(unless))))
+    return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any_of(split_words(unless))))
 
 
 def _mark(name: str, marks: Sequence[str]) -> Rule:
     return Rule(name, [marks], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, marks))})"), None)
-
-
-def _split_words(given: str) -> list[str]:
-    return [word for part in given.split(",") if (word := " ".join(part.split()))]
 
 
 def _any_of(words: Iterable[str]) -> str:

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from phronesis.core.changes import Changes, Delta, Fold, Patch, Undo, plan_undo, restored_fields
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, RollbackPayload, is_erased, payload_of
 from phronesis.core.items import Item
-from phronesis.core.payloads import RollbackPayload, payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
 from phronesis.engine.handler import FAILED_ROLE, Apply, Handler, Outcomes, PrepareContext, Registry

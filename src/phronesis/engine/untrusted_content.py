@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
 from phronesis.core.items import SUSPECT_WORDS, Item
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
 from phronesis.core.scope import LaneName
 from phronesis.core.shingles import ComparedTexts, echoes

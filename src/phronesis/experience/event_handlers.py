@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, Origin
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.entry_applier import is_taken

@@ -11,13 +11,19 @@ import numpy.typing as npt
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
 from phronesis.errors import ModelError
-from phronesis.experience.event_embeddings import LEARNED, WHOLE, EventVectors, read_vectors_of, unrelated_vectors
+from phronesis.experience.event_embeddings import (
+    LEARNED,
+    TEXTS,
+    WHOLE,
+    EventVectors,
+    read_vectors_of,
+    unrelated_vectors,
+)
 from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import DisjointSets, Floats, Rows, Term, WeightedSum
-from phronesis.experience.lesson_map import TEXTS
 from phronesis.experience.watermarks import spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, is_erased, payload_of
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError

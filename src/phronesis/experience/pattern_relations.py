@@ -18,7 +18,7 @@ from phronesis.core.relations import Edge
 from phronesis.core.vectors import similar_pairs
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
-from phronesis.experience.event_embeddings import unrelated_vectors, vectors_of
+from phronesis.experience.event_embeddings import TEXTS, unrelated_vectors, vectors_of
 from phronesis.experience.event_matrix import Bag, EventTable
 from phronesis.experience.event_views import SIMILAR, item_edge
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
@@ -27,7 +27,6 @@ from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, L1Event, event_of
 from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows
 from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies, group_topics
-from phronesis.experience.lesson_map import TEXTS
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import term_hash, tokenize, unpack_terms
 from phronesis.models.embedders import Embedders

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, is_erased, payload_of
 from phronesis.core.ids import CITATION_PREFIX, is_id, item_id
 from phronesis.core.items import Item
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
 from phronesis.core.scope import Scope

@@ -12,8 +12,7 @@ from phronesis.core.timestamps import to_micros
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import view_part
 from phronesis.experience.laws.answers import Answer
-from phronesis.experience.laws.graph_traversal import CROSS, DEPTH, SAME, THROUGH, WIDTH
-from phronesis.experience.laws.ranking import standardise_cosines, weights
+from phronesis.experience.laws.ranking import CROSS, DEPTH, SAME, THROUGH, WIDTH, standardise_cosines, weights
 from phronesis.experience.provenance import EvidenceChains
 from phronesis.experience.query_answer import best_per_layer
 from phronesis.experience.query_candidates import CandidatePool

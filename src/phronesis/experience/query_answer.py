@@ -9,14 +9,13 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Evidence, Match
 from phronesis.core.scope import Scope
-from phronesis.experience.laws.answers import Answer, Conflict, LearnedEvidence, Reference
-from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.evidence_fold import members_of
-from phronesis.experience.laws.principle_text import first_sentences
-from phronesis.experience.laws.ranking import score_of
-from phronesis.experience.laws.recommendations import (
+from phronesis.experience.laws.answers import (
+    Answer,
+    Conflict,
+    LearnedEvidence,
     RankedRecord,
     Recommendations,
+    Reference,
     advise,
     contrary_conflict,
     counter_conflict,
@@ -24,6 +23,10 @@ from phronesis.experience.laws.recommendations import (
     outcome_conflicts,
     sides,
 )
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.evidence_fold import members_of
+from phronesis.experience.laws.principle_text import first_sentences
+from phronesis.experience.laws.ranking import score_of
 from phronesis.experience.laws.records import (
     L1,
     PATTERN,

@@ -7,8 +7,16 @@ from typing import Any, Final
 from phronesis.core.items import Item, Trust
 from phronesis.core.timestamps import to_micros
 from phronesis.experience.laws.constraints import clauses_of
-from phronesis.experience.laws.graph_traversal import ARTIFACT, ReachedNode, walk
-from phronesis.experience.laws.ranking import Signals, length_of, relevance_of, score_of, shares_of
+from phronesis.experience.laws.ranking import (
+    ARTIFACT,
+    ReachedNode,
+    Signals,
+    length_of,
+    relevance_of,
+    score_of,
+    shares_of,
+    walk,
+)
 from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
 from phronesis.experience.provenance import EvidenceChain, EvidenceChains
 from phronesis.experience.query_graph import LAYERS, ExperienceQuestion, LaneGraph, usefulness_of, weight_of

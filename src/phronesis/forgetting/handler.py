@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, is_erased, payload_of
 from phronesis.core.items import Item
-from phronesis.core.payloads import payload_of
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes

@@ -16,7 +16,7 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.prospective import DUE, PROSPECTIVE
 from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import isoformat, parse_moment
-from phronesis.experience.laws.kinds import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND
+from phronesis.experience.laws.records import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND
 
 FORGETTING: Final = "forgetting"
 """The member of an item's ``data`` with the last action of forgetting: ``{action, at, why, …figures}``."""

@@ -11,10 +11,9 @@ from phronesis.core.serialization import Record, digest
 from phronesis.core.text import check_id
 from phronesis.engine.entry_applier import SUPERSEDES
 from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused
-from phronesis.importers.chats import CHATGPT, CLAUDE
+from phronesis.importers.exports import CHATGPT, CLAUDE, LANGGRAPH, MEM0
 from phronesis.importers.git_history import GIT
 from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, name_of
-from phronesis.importers.stores import LANGGRAPH, MEM0
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems

@@ -1,33 +1,42 @@
-"""Projections from items to search documents, and how a change of an item updates its documents."""
+"""Projections from items to search documents, their update after a change of an item, and their rebuilding."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
-from phronesis.core.changes import ResolvedChanges
+from phronesis.core.changes import Delta, ResolvedChanges, as_of
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.index.packed_features import lifted_by, marks_of
 from phronesis.index.tokens import pack_terms, search_terms, tokenize
 from phronesis.recall.scoring.packed_features import WHOLE_TERMS, Marks
-from phronesis.store.documents import DocumentRow
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_items
+from phronesis.store.document_tables import home_of
+from phronesis.store.documents import (
+    DocumentRow,
+    delete_documents,
+    documents_of_items,
+    insert_documents,
+    stray_documents,
+)
+from phronesis.store.items import each_item, ids_of_kind
+from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
+from phronesis.store.log import seqs_of_entries
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
 PROSE: Final = "prose"
 """The part that states a non-prose item in words."""
-
 ALIKE: Final = "alike"
 """The part that is compared with others of its kind. It is encoded like a query, since encoders with separate query
 and passage modes measure similarity between queries (E5, Wang et al. 2022)."""
-
 ASIDE: Final = "~"
 """The prefix of parts that have a vector and no terms: they are compared, not searched."""
-
 CHUNK_CHARACTERS: Final = 4_000
 """Length above which a text is also searched in chunks: about a thousand tokens, more than the encoders read."""
-
 CHUNK_OVERLAP: Final = 200
 """Characters that consecutive chunks share, so that every sentence is whole in one of them."""
 
@@ -46,7 +55,6 @@ class Part:
 
 _HELD_ONCE: Final = frozenset({"superseded", "retired"})
 """Ways of ending that apply to items that were valid until then."""
-
 Projection = Callable[[Item], Sequence[Part]]
 
 
@@ -208,3 +216,111 @@ def _indexed_text(item: Item, part: Part) -> str:
 def no_parts(_item: Item) -> list[Part]:
     """Return no parts: attempts and reflections are not searched, so that they do not crowd out memories."""
     return []
+
+
+BATCH: Final = 500
+"""Items of one transaction, so that writers wait for a fraction of a second."""
+
+
+@dataclass(slots=True)
+class ReindexResult:
+    """Counts of examined and repaired documents; ``counted`` are current documents of the requested part."""
+
+    items: int = 0
+    counted: int = 0
+    documents: int = 0
+    repaired: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexer:
+    """Repairs the search documents of a kind, lane by lane."""
+
+    database: Database
+    projector: Projector
+
+    def run(self, tenant: str, kind: str, *, counted: str) -> ReindexResult:
+        """Repair the documents of a tenant's items of ``kind``; ``counted`` names the part that is counted."""
+        done = ReindexResult()
+        with self.database.transaction(tenant, "read") as unit:
+            lane_ids = [lane.lane_id for lane in list_lanes(unit)]
+        for lane_id in lane_ids:
+            before, after = done.repaired, ""
+            while True:
+                with self.database.transaction(tenant, "derive") as unit:
+                    lane = lock_lane(unit, lane_id)
+                    batch = ids_of_kind(unit, lane, kind, after=after, limit=BATCH)
+                    held = documents_of_items(unit, lane.lane_id, list(batch), home=home_of(kind))
+                    self._repair(unit, lane, batch, held, counted=counted, done=done)
+                    if len(batch) < BATCH:
+                        self._finish(unit, lane, kind, done, before)
+                        break
+                    after = next(reversed(batch))
+        return done
+
+    def _repair(
+        self,
+        unit: Unit,
+        lane: Lane,
+        made_by: Mapping[str, str],
+        held: Sequence[DocumentRow],
+        *,
+        counted: str,
+        done: ReindexResult,
+    ) -> None:
+        """Repair the documents of some items, given with their entries; ``held`` are the existing ones."""
+        stored = {row.id: row for row in held}
+        missing: list[DocumentRow] = []
+        wrong = []
+        # What is right is not kept: collecting garbage would go through all of it, again and again.
+        for row in self._documents(unit, lane, made_by):
+            done.documents += 1
+            done.counted += row.current_to is None and part_name(row.part) == counted
+            found = stored.pop(row.id, None)
+            if found != row:
+                missing.append(row)
+                wrong += [] if found is None else [found]
+        done.repaired += len(missing) + len(stored)
+        wrong += stored.values()
+        delete_documents(unit, lane.lane_id, wrong)
+        insert_documents(unit, lane.lane_id, missing)
+        done.items += len(made_by)
+
+    def _finish(self, unit: Unit, lane: Lane, kind: str, done: ReindexResult, before: int) -> None:
+        """Remove documents without an item, and make every process reload the lane's documents."""
+        strays = stray_documents(unit, lane.lane_id, kind)
+        delete_documents(unit, lane.lane_id, strays)
+        done.repaired += len(strays)
+        if done.repaired > before:
+            mark_documents(unit, lane.lane_id, seq=lane.applied_seq)
+            next_epoch(unit, lane.lane_id)
+
+    def _documents(self, unit: Unit, lane: Lane, made_by: Mapping[str, str]) -> Iterator[DocumentRow]:
+        deltas = deltas_of_items(unit, lane.lane_id, list(made_by))
+        entries = {*made_by.values(), *(delta.entry_id for found in deltas.values() for delta in found)}
+        seqs = seqs_of_entries(unit, sorted(entries))
+        for item in each_item(unit, lane, made_by):
+            yield from self._of_item(item, deltas.get(item.id, ()), seqs)
+
+    def _of_item(self, item: Item, deltas: Sequence[Delta], seqs: Mapping[str, int]) -> list[DocumentRow]:
+        first, later = (deltas[0].entry_id if deltas else item.entry_id), deltas[1:]
+        version = _item_before(item, later, item.recorded_at)
+        rows, _ = self.projector.project(ResolvedChanges(created=(version,)), {}, seq=seqs[first])
+        for n, delta in enumerate(later):
+            older, version = version, _item_before(item, later[n + 1 :], delta.recorded_at)
+            fresh, closed = self.projector.project(
+                ResolvedChanges(updated=(version,)), {item.id: older}, seq=seqs[delta.entry_id]
+            )
+            if closed:
+                at, seq = to_micros(delta.recorded_at), seqs[delta.entry_id]
+                rows = [
+                    row if row.current_to is not None else row._replace(current_to=at, changed_seq=seq) for row in rows
+                ]
+            rows += fresh
+        return rows
+
+
+def _item_before(item: Item, later: Sequence[Delta], at: datetime) -> Item:
+    """Return an item as it was before some of its changes, last changed ``at``."""
+    before = as_of(item, list(later)[::-1])
+    return before if before.updated_at == at else replace(before, updated_at=at)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.errors import ModelError
-from phronesis.experience.laws.kinds import EVENT_KIND
+from phronesis.experience.laws.records import EVENT_KIND
 from phronesis.index.projections import is_compared
 from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.embedders import Embedders

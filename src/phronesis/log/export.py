@@ -35,17 +35,8 @@ PAGE: Final = 200
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Operating system errors of a full disk, for which another path of the same disk would not help."""
 
-ENTRY_FIELDS: Final = (
-    "seq",
-    "entry_id",
-    "verb",
-    "handler_version",
-    "actor",
-    "recorded_at",
-    "parent_id",
-    "idempotency",
-    "paths",
-    "hash",
+ENTRY_FIELDS: Final = tuple(
+    "seq entry_id verb handler_version actor recorded_at parent_id idempotency paths hash".split()
 )
 """Columns of an entry that are exported unchanged; the commitments are bytes."""
 

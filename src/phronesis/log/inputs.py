@@ -24,19 +24,9 @@ MAX_MESSAGES: Final = 10_000
 MAX_REFS: Final = 1_000
 """Maximum number of references in one turn: each becomes an entry of its own."""
 
-STATED_KINDS: Final = frozenset(KINDS) - {
-    "message",
-    "trait",
-    "l1",
-    "pattern",
-    "principle",
-    "reasoning",
-    "section",
-    "run",
-    "cycle",
-    "mark",
-    "document",
-}
+STATED_KINDS: Final = frozenset(KINDS) - set(
+    "message trait l1 pattern principle reasoning section run cycle mark document".split()
+)
 """Kinds that a caller may state directly; the others are made by their own verbs."""
 
 MAX_HOURS: Final = 876_600

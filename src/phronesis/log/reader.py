@@ -73,10 +73,10 @@ def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, E
     return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
 
 
-def iterate(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Entry]:
+def iterate(unit: Unit, lane: Lane) -> Iterator[Entry]:
     """Return all of a lane's entries in order, a page at a time."""
-    after, end = 0, lane.head_seq if until is None else until
-    while page := load_entries(unit, lane, after=after, until=end):
+    after = 0
+    while page := load_entries(unit, lane, after=after, until=lane.head_seq):
         yield from page
         after = page[-1].seq
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from phronesis.core.documents import ReadDocument, Section
-from phronesis.core.private_kinds import NUMBERS
 from phronesis.core.proposals import Gated
 from phronesis.core.redaction import find_private, marker, redact_value
-from phronesis.core.secret_formats import Span
+from phronesis.core.secret_formats import NUMBERS, Span
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID
 

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from phronesis.experience.query_answer import ExperienceBook
     from phronesis.experience.sources.port import Sources
     from phronesis.forgetting.handler import Forgetter
-    from phronesis.index.reindexing import Reindexer
+    from phronesis.index.projections import Reindexer
     from phronesis.index.vectorizer import Vectorizer
     from phronesis.memory.overview import OverviewBook
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.migration import Migrator
-    from phronesis.reasoning.run_reader import RunReader
-    from phronesis.reasoning.run_reviews import RunReviews
+    from phronesis.reasoning.run_reader import RunReader, RunReviews
     from phronesis.recall.browse import Browser
     from phronesis.recall.entities import EntityBook
     from phronesis.recall.planning.planner import Planner

@@ -18,12 +18,12 @@ from phronesis.store.lane_view import LaneView
 
 if TYPE_CHECKING:
     from phronesis.conversation import entity_edits
-    from phronesis.core import entity_records
+    from phronesis.core import reports
     from phronesis.engine.edits import Call
     from phronesis.store.lanes import Lane
 else:
     entity_edits = lazy_module("phronesis.conversation.entity_edits")
-    entity_records = lazy_module("phronesis.core.entity_records")
+    reports = lazy_module("phronesis.core.reports")
 
 MAX_LISTED: Final = 10_000
 """Maximum number of entities in one answer."""
@@ -35,7 +35,7 @@ MAX_CHOSEN: Final = 1_000
 class Entities(Verbs):
     """The group ``memory.entities``: list, get, merge and split."""
 
-    def get(self, id: str, *, user_id: str | None = None) -> "entity_records.EntityRecord":  # noqa: A002 - as of items
+    def get(self, id: str, *, user_id: str | None = None) -> "reports.EntityRecord":  # noqa: A002 - as of items
         """Return an entity, also by the id of one of its names, with what is known of it, when and by whom it was said.
 
         NotFound if there is none.
@@ -114,14 +114,14 @@ class Entities(Verbs):
         namespace: str | None = None,
         kind: str | None = None,
         limit: int = 100,
-    ) -> "list[entity_records.EntityRecord]":
+    ) -> "list[reports.EntityRecord]":
         """Return the entities that the scope sees, the most mentioned first.
 
         ``query`` is a part of one of their names; ``kind`` person, place, organisation, project, thing or unknown.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
-        if kind is not None and kind not in entity_records.ENTITY_KINDS:
-            raise InputError(f"kind must be one of {', '.join(entity_records.ENTITY_KINDS)}", field="kind")
+        if kind is not None and kind not in reports.ENTITY_KINDS:
+            raise InputError(f"kind must be one of {', '.join(reports.ENTITY_KINDS)}", field="kind")
         wanted = normal_name(query or "")
         found = self._runtime.components.entities.list_entities(self._runtime.tenant, scope)
         named = [
@@ -131,7 +131,7 @@ class Entities(Verbs):
         ]
         return Records(named[: inputs.limit(limit, most=MAX_LISTED)])
 
-    def _found(self, given: str, user_id: str | None) -> "tuple[Lane, entity_records.EntityRecord]":
+    def _found(self, given: str, user_id: str | None) -> "tuple[Lane, reports.EntityRecord]":
         owner = None if user_id is None else check_id(user_id, field="user_id")
         return self._runtime.components.entities.get(self._runtime.tenant, parse_id(given, field="id"), owner=owner)
 
@@ -151,7 +151,7 @@ def _ids(given: Sequence[str], field: str) -> Sequence[str]:
     return list(dict.fromkeys(parse_id(one, field=field) for one in given))
 
 
-def _name(view: LaneView, record: "entity_records.EntityRecord", given: str | None) -> str:
+def _name(view: LaneView, record: "reports.EntityRecord", given: str | None) -> str:
     """Return the subject of the items that leave an entity: the given one, or the first that is free."""
     if given is None:
         numbered = (f"{record.name} ({n})" for n in count(2))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from phronesis.reasoning.laws import claim_status
     from phronesis.recall import browse
     from phronesis.recall.search import Query
-    from phronesis.resources import references
+    from phronesis.resources import ingestion
     from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.lanes import Lane
 else:
@@ -45,7 +45,7 @@ else:
     documents = lazy_module("phronesis.reasoning.documents")
     edits = lazy_module("phronesis.engine.edits")
     reader = lazy_module("phronesis.log.reader")
-    references = lazy_module("phronesis.resources.references")
+    ingestion = lazy_module("phronesis.resources.ingestion")
 
 
 class Runtime:
@@ -236,7 +236,7 @@ class Runtime:
 
     def referred(self, written: "WriteResult") -> "tuple[ReferenceResult, ...]":
         """Return what became of each reference of a turn."""
-        return () if written.pending else references.referred_in(self._components.database, self.tenant, written.entry)
+        return () if written.pending else ingestion.referred_in(self._components.database, self.tenant, written.entry)
 
     def zone(self, name: str | None) -> tzinfo:
         """Return the time zone of a call: the one it names, else the policy's."""

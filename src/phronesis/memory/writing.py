@@ -19,14 +19,14 @@ from phronesis.store.lanes import find_lane
 if TYPE_CHECKING:
     from phronesis.engine import edits, entry_applier
     from phronesis.memory import external_ids
-    from phronesis.resources import references
+    from phronesis.resources import ingestion
     from phronesis.store import items as item_rows
 else:
     edits = lazy_module("phronesis.engine.edits")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     external_ids = lazy_module("phronesis.memory.external_ids")
     item_rows = lazy_module("phronesis.store.items")
-    references = lazy_module("phronesis.resources.references")
+    ingestion = lazy_module("phronesis.resources.ingestion")
 
 MAX_REPLACED: Final = 100
 """Maximum number of items that one call may supersede."""
@@ -178,7 +178,7 @@ class WriteVerbs(Verbs):
         if call.idempotency_key is None:
             external_ids.Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload).held()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
-        if call.wait and written.applied is not None and references.at_hand(written.applied.children):
+        if call.wait and written.applied is not None and ingestion.at_hand(written.applied.children):
             self._runtime.components.writer.follow(self._runtime.tenant, written)
         made, ended = self._runtime.learned(written)
         return CommitResult(

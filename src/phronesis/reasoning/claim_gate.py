@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from phronesis.core.items import STATUSES
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.pattern_tables import parse_folded
+from phronesis.core.serialization import parse_folded, split_words
 from phronesis.errors import Violation
 from phronesis.models.reader.reader import load_reader
 from phronesis.models.reader.sentences import sentences
@@ -93,7 +93,7 @@ def load_wording() -> Wording:
     folds: dict[int, str] = {}
     for given, meant in table["folds"].items():
         folds.update(zip(map(ord, given), meant, strict=True))
-    alias, words = table["alias"], {name: _split_words(given) for name, given in table["words"].items()}
+    alias, words = table["alias"], {name: split_words(given) for name, given in table["words"].items()}
     return Wording(
         version=table["version"],
         alias=re.compile(alias["pattern"]),
@@ -105,10 +105,6 @@ def load_wording() -> Wording:
         quoted=re.compile(table["quoted"]["pattern"]),
         folds=folds,
     )
-
-
-def _split_words(given: str) -> list[str]:
-    return [word for part in given.split(",") if (word := " ".join(part.split()))]
 
 
 def _whole_word(word: str) -> str:

@@ -5,13 +5,14 @@ A part of a sentence that is none of these leaves it without terms: no verdict i
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Final
 
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.serialization import split_words
 from phronesis.reasoning.laws.facts import Operator
 
 _TURNED: Final[Mapping[str, Operator]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
@@ -92,7 +93,7 @@ def load_words() -> Words:
     meanings: dict[str, dict[Kind, Any]] = {}
 
     def put(kind: Kind, given: str, value: Any = None) -> None:
-        for word in _split_words(given):
+        for word in split_words(given):
             meanings.setdefault(word.lower(), {}).setdefault(kind, word if value is None else value)
 
     for op, given in table["operators"].items():
@@ -102,7 +103,7 @@ def load_words() -> Words:
             put(kind, given, op)
     for metric, given in table["metrics"].items():
         put("metric", given, metric)
-    for pair in _split_words(table["numbers"]["words"]):
+    for pair in split_words(table["numbers"]["words"]):
         word, _, amount = pair.partition("=")
         put("number", word, Number(float(amount)))
     put("product", table["names"]["products"])
@@ -117,10 +118,6 @@ def load_words() -> Words:
         role=re.compile(rf"M([12]) ?(?:=|:|is|was|为|是)? ?{metal}{end}", re.ASCII),
         pair=re.compile(rf"{metal}{amount} ?([-/:]|)(?(3)|(?!)) ?{metal}{amount}{end}", re.ASCII),
     )
-
-
-def _split_words(given: str) -> Iterator[str]:
-    return (word for part in given.split(",") if (word := " ".join(part.split())))
 
 
 def _whole_word(word: str) -> str:

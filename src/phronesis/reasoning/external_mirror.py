@@ -1,7 +1,7 @@
 """Keep an external index in step with the database: send changes before each search, and repair the whole on request.
 
 The index lies outside every transaction and is never authoritative. Pending changes are recorded in the database
-(``store.index_marks``) and sent by the next search, flush, background pass or worker.
+(``store.deltas``) and sent by the next search, flush, background pass or worker.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.store.database import Database, Unit
-from phronesis.store.index_marks import (
+from phronesis.store.deltas import (
     Mark,
     changed_items,
     drop_marks,

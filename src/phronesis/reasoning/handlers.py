@@ -4,23 +4,18 @@ Input is checked before it is recorded, and the parsed form is recorded, so a ru
 breaks a replay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold, Patch
-from phronesis.core.confidence import JUDGEMENTS
-from phronesis.core.entries import Entry, is_erased
-from phronesis.core.ids import derived_id, item_id, parse_id
+from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
+from phronesis.core.ids import derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.relations import EvidenceRow, Polarity
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import dumps
-from phronesis.core.text import check_id
-from phronesis.engine.edits import Call, Form, edited_fields, is_stale
+from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
-from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import ClaimsRefused, InputError, Violation
 from phronesis.log.reader import fit
 from phronesis.reasoning.claim_gate import gate
@@ -90,32 +85,6 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     if violations:
         raise ClaimsRefused.of(violations)
     return _given_fields(written_of(block_of(read_draft(str(content)))))
-
-
-def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
-    """Return the payload of a run's judgements ``{item_id, claim_id, judgement}``, at most one per claim."""
-    if not isinstance(judgements, Sequence) or isinstance(judgements, str | bytes):
-        raise InputError(f"judgements must be a list, not {type(judgements).__name__}", field="judgements")
-    checked = [_judgement(member, field=f"judgements[{n}]") for n, member in enumerate(judgements)]
-    claims = [(row["item_id"], row["claim_id"]) for row in checked]
-    if len(set(claims)) != len(claims):
-        raise InputError("judgements judge a claim twice; a run has one verdict on a claim", field="judgements")
-    return {"run_id": check_id(run_id, field="run_id"), "judgements": checked}
-
-
-def record_verdict(
-    writer: Writer, call: Call, lane: LaneName | int, *, run_id: str, judgements: Sequence[Mapping[str, Any]]
-) -> WriteResult:
-    """Record a run's verdicts on claims: support, contra or irrelevant. Repeating the call changes nothing."""
-    return writer.write(
-        call.tenant,
-        lane,
-        verb=VERDICT,
-        payload=verdict_payload(run_id, judgements),
-        actor=call.actor,
-        idempotency_key=call.idempotency_key,
-        wait=call.wait,
-    )
 
 
 def made_id(entry: Entry) -> str:
@@ -204,18 +173,6 @@ def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) ->
         source_ref=run_id,
         occurred_at=entry.recorded_at,
     )
-
-
-def _judgement(member: object, *, field: str) -> dict[str, str]:
-    if not isinstance(member, Mapping):
-        raise InputError(f"{field} must be a mapping, not {type(member).__name__}", field=field)
-    if member.get("judgement") not in JUDGEMENTS:
-        raise InputError(f"{field}.judgement must be one of {', '.join(JUDGEMENTS)}", field=f"{field}.judgement")
-    return {
-        "item_id": parse_id(member.get("item_id"), field=f"{field}.item_id"),
-        "claim_id": check_id(member.get("claim_id"), field=f"{field}.claim_id"),
-        "judgement": str(member["judgement"]),
-    }
 
 
 REASONING_HANDLERS: Final = (

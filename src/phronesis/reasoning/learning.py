@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypedDict
 
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge
-from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
+from phronesis.engine.model_outcomes import Decisions
 from phronesis.errors import InputError, Violation
 from phronesis.models.decision import Decider
 from phronesis.models.structured_client import StructuredClient

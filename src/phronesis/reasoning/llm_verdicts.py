@@ -11,8 +11,7 @@ from typing import Any, Final, Literal
 
 from phronesis.core.confidence import DEMOTION_CONTRA
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.decisions import Decisions
-from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
+from phronesis.engine.model_outcomes import Decisions, answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import ModelUnavailable
 from phronesis.log.reader import fit

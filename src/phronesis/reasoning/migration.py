@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
 from phronesis.core.ids import citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.results import Degraded
 from phronesis.core.scope import LaneName

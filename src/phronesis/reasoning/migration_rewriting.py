@@ -22,7 +22,7 @@ from phronesis.errors import InputError, Violation
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import StructuredClient, Task
-from phronesis.reasoning import migration_patterns
+from phronesis.reasoning import migration_sources
 from phronesis.reasoning.claim_gate import (
     KB_ALIAS,
     NEXT_STEP,
@@ -148,16 +148,16 @@ def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
 
     Where no run is known, the memory itself serves as one: ``migrated:<origin>``.
     """
-    named = [run for run in migration_patterns.runs_named(text, old.run_ids) if _is_id(run)]
+    named = [run for run in migration_sources.runs_named(text, old.run_ids) if _is_id(run)]
     runs = named or [run for run in old.run_ids if _is_id(run)] or [f"migrated:{old.origin}"]
-    return {"migrated_from": old.origin, "source_run_ids": runs}, bool(named) and migration_patterns.is_result(text)
+    return {"migrated_from": old.origin, "source_run_ids": runs}, bool(named) and migration_sources.is_result(text)
 
 
 def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
     """Return a topic that the gate accepts: the title, the first words of a claim, or the memory's name."""
     first = core_sentence(claims[0].inference or claims[0].constraint)
     for text in (title, first):
-        topic = excerpt(" ".join(migration_patterns.tidy_text(without_aliases(text)).split()), MAX_TOPIC)
+        topic = excerpt(" ".join(migration_sources.tidy_text(without_aliases(text)).split()), MAX_TOPIC)
         if topic and not gate(text_of(ReasoningBlock(topic=topic))):
             return topic
     return f"Migrated memory {old.origin}"
@@ -168,7 +168,7 @@ def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
     text = without_aliases(statement.text)
     if text != statement.text:
         making.taken_out.append(TakenOut(KB_ALIAS, statement.text))
-        text = migration_patterns.tidy_text(text)
+        text = migration_sources.tidy_text(text)
         if not says_something(text):
             return
     label = statement.label
@@ -184,7 +184,7 @@ def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
 
 
 def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
-    avoided = migration_patterns.to_avoid(text, under=label == "avoid")
+    avoided = migration_sources.to_avoid(text, under=label == "avoid")
     if avoided is not None:
         constrained = _make_claim(making.old, text, constraint=f"avoid[{avoided}]")
         for claim in (constrained, replace(constrained, inference="")):
@@ -196,7 +196,7 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
     if label == "next" or ordered:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     elif find_violation(POSITIVE_CONSTRAINT, said) is not None:
-        making.claims.append(_make_claim(making.old, migration_patterns.as_report(text)))
+        making.claims.append(_make_claim(making.old, migration_sources.as_report(text)))
     else:
         making.claims.append(_make_claim(making.old, text))
 

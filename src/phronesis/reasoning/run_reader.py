@@ -1,8 +1,8 @@
-"""Read runs and the results of learns from the log, the lane and the recorded reads."""
+"""Read runs and the results of learns from the log, the lane and the recorded reads; the port of reviews of runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from phronesis.core.changes import Delta
 from phronesis.core.confidence import Judgement
@@ -30,7 +30,7 @@ from phronesis.reasoning.laws.item_records import (
     RunRecord,
     reasoning_item,
 )
-from phronesis.reasoning.laws.records import REASONING
+from phronesis.reasoning.laws.records import REASONING, Review, Run
 from phronesis.reasoning.learn_candidates import RunFacts
 from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
 from phronesis.reasoning.llm_verdicts import ASKED
@@ -304,3 +304,27 @@ def _last_effective_learn(unit: Unit, lane: Lane, entry: Entry) -> str | None:
             if row is not None and row.seq < entry.seq and deltas_of_entry(unit, lane.lane_id, entry_id):
                 return entry_id
     return None
+
+
+class RunReviews(Protocol):
+    """Reviews of runs; thread-safe. A plug-in brings them as the component ``reviews``."""
+
+    def recorded(self, tenant: str, lane: LaneName, run: Run) -> None:
+        """Take note of a new run. Never fails and never waits."""
+        ...
+
+    def known(self, tenant: str, run: Run) -> Review | None:
+        """Return the review that follows from what is known; no server is asked."""
+        ...
+
+    def review(self, tenant: str, lane: LaneName, run: Run, *, refresh: bool, wait: bool) -> Review:
+        """Return the review of a run; servers may be asked."""
+        ...
+
+    def drawing(self, review: Review) -> Any:
+        """Return the drawing for the page of a run, or None; MissingExtra if a package is missing."""
+        ...
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        ...

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from phronesis.core.changes import Delta
-from phronesis.core.entries import Entry, MessageRow, Outcome, TurnRow
+from phronesis.core.entries import Entry, MessageRow, Outcome, TurnPayload, TurnRow, payload_of
 from phronesis.core.items import Item
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn

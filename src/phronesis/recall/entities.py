@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from phronesis.core.entity_records import RELATIONS, EntityName, EntityRecord, entity_kind
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
+from phronesis.core.reports import RELATIONS, EntityName, EntityRecord, entity_kind
 from phronesis.core.results import Evidence
 from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros
@@ -16,17 +16,17 @@ from phronesis.errors import NotFound
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.evidence import sources_of
 from phronesis.store.database import Database, Unit
-from phronesis.store.entity_listing import (
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, get_lane
+from phronesis.store.relations import (
     MentionSum,
     StatedValue,
+    lane_entities,
     lane_of_entity,
     stated_values,
     sums_by_entity,
     sums_by_subject,
 )
-from phronesis.store.lane_view import LaneView
-from phronesis.store.lanes import Lane, get_lane
-from phronesis.store.relations import lane_entities
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from phronesis.core.items import Item
     from phronesis.index import projections
     from phronesis.index.projections import Projection
-    from phronesis.resources import handlers, opening, policy_section, references, search
+    from phronesis.resources import handlers, ingestion, opening, policy_section, search
     from phronesis.store.lane_view import LaneView
 else:
     policy_section = lazy_module("phronesis.resources.policy_section")
     handlers = lazy_module("phronesis.resources.handlers")
     opening = lazy_module("phronesis.resources.opening")
     projections = lazy_module("phronesis.index.projections")
-    references = lazy_module("phronesis.resources.references")
+    ingestion = lazy_module("phronesis.resources.ingestion")
     search = lazy_module("phronesis.resources.search")
 
 
@@ -31,8 +31,8 @@ def _open_documents(platform: Platform) -> OpenEngine:
 
 def _open_references(platform: Platform) -> OpenEngine:
     own = platform.policy.of(policy_section.ResourcePolicy).resources
-    rules = references.RefRules(own.urls, own.files, own.artifacts)
-    return OpenEngine(decorations={"turn": partial(references.with_references, rules=rules)})
+    rules = ingestion.RefRules(own.urls, own.files, own.artifacts)
+    return OpenEngine(decorations={"turn": partial(ingestion.with_references, rules=rules)})
 
 
 def _open_reading(platform: Platform) -> OpenEngine:

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.documents import DOCUMENT, DocumentRow
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes, Prepare
 from phronesis.engine.untrusted_content import suspected_texts

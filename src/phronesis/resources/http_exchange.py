@@ -16,7 +16,7 @@ import httpx2
 from phronesis.errors import FetchFailed, FetchRefused
 from phronesis.models.call_policy import Limits
 from phronesis.models.network import BoundedBackend
-from phronesis.resources.fetch_rules import FetchRules, Resolver, allowed_addresses, is_open
+from phronesis.resources.fetcher import FetchRules, Resolver, allowed_addresses, is_open
 
 _CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 """zlib's window bits for each coding; ``deflate`` is the zlib format (RFC 9110, 8.4.1.2), raw from faulty servers."""

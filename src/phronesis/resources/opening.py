@@ -8,13 +8,11 @@ from pathlib import Path
 from phronesis.core.documents import ReadDocument, Section
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.resources import handlers
-from phronesis.resources.fetch_rules import FetchRules
-from phronesis.resources.fetcher import WebFetcher
+from phronesis.resources.fetcher import FetchRules, WebFetcher
 from phronesis.resources.ingestion import Reader, TakingIn
-from phronesis.resources.laws.summary import summary_of
+from phronesis.resources.laws.outline import summary_of
 from phronesis.resources.policy_section import ResourcePolicy
-from phronesis.resources.readers.port import RawDocument
-from phronesis.resources.readers.registry import read_document
+from phronesis.resources.readers.port import RawDocument, read_document
 
 
 def open_documents(platform: Platform) -> OpenEngine:

@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRows, Section, SectionRow
-from phronesis.core.entries import REF_TYPES, Entry, Outcome
+from phronesis.core.entries import REF_TYPES, Entry, Outcome, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.timestamps import parse_moment
 from phronesis.resources.laws.outline import Lines

@@ -261,7 +261,7 @@ def in_subquery(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.
     return column.in_(values)
 
 
-def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+def looked_up(column: sa.Column[str], dialect: str) -> sa.ColumnElement[bool]:
     """Return the condition "tenant's row with column in list", bound as ``t`` and as for ``listed``.
 
     For a column that follows the tenant in an index. Where that is not the table's key, SQLite prefers a scan of the
@@ -269,8 +269,8 @@ def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.Col
     """
     tenant = column.table.c.tenant_id
     if dialect == "postgresql":
-        return sa.and_(tenant == sa.bindparam("t"), in_list(column, dialect, name))
-    given = sa.func.json_each(sa.bindparam(name, type_=sa.Text))
+        return sa.and_(tenant == sa.bindparam("t"), in_list(column, dialect))
+    given = sa.func.json_each(sa.bindparam("ids", type_=sa.Text))
     pairs: sa.Select[Any, Any] = sa.select(sa.bindparam("t", type_=sa.Text), sa.column("value")).select_from(given)
     return sa.tuple_(tenant, column).in_(pairs)
 
@@ -280,12 +280,12 @@ def list_value(dialect: str, values: Sequence[str]) -> Any:
     return list(values) if dialect == "postgresql" else json.dumps(list(values))
 
 
-def batches(values: Iterable[_T], size: int = BATCH) -> Iterator[list[_T]]:
-    """Return ``values`` in lists of at most ``size``."""
+def batches(values: Iterable[_T]) -> Iterator[list[_T]]:
+    """Return ``values`` in lists of at most ``BATCH``."""
     batch: list[_T] = []
     for value in values:
         batch.append(value)
-        if len(batch) == size:
+        if len(batch) == BATCH:
             yield batch
             batch = []
     if batch:

@@ -1,14 +1,17 @@
-"""Tables of search documents and vectors, of resources, and the choice of tables by kind."""
+"""Tables of search documents and vectors and the choice of tables by kind; document versions and their sections."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
-from phronesis.core.documents import SECTION
+from phronesis.core.documents import SECTION, DocumentRow, ResourceRows, SectionRow
 from phronesis.core.retrieval_plan import Store
+from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store.columns import HalfVector, big, blob, json_text, key, table, text
+from phronesis.store.compiled_statements import fetch, insert
+from phronesis.store.database import Unit
 
 
 def search_table(name: str) -> sa.Table:
@@ -70,7 +73,6 @@ documents: Final = table(
     big("recorded_at", required=True),
     sa.Index(None, "tenant_id", "lane_id", "uri"),
 )
-
 sections: Final = table(
     "sections",
     key("lane_id", sa.BigInteger),
@@ -83,10 +85,8 @@ sections: Final = table(
     sa.Column("end", sa.Integer, nullable=False),
     small=True,
 )
-
 chunks: Final = search_table("chunks")
 chunk_vectors: Final = vector_table("chunk_vectors")
-
 RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
 """The tables of the second schema."""
 
@@ -108,7 +108,6 @@ class Home:
 MEMORY: Final = Home("memory", search_documents, vectors)
 RESOURCES: Final = Home("resources", chunks, chunk_vectors)
 HOMES: Final = (MEMORY, RESOURCES)
-
 _BY_KIND: Final[Mapping[str, Home]] = {SECTION: RESOURCES}
 _BY_STORE: Final = {home.store: home for home in HOMES}
 
@@ -129,3 +128,70 @@ def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
     for kind, one in kinds:
         found.setdefault(_BY_KIND.get(kind, MEMORY), []).append(one)
     yield from found.items()
+
+
+_DOCUMENT: Final = tuple(DocumentRow.__dataclass_fields__)
+_SECTION: Final = tuple(SectionRow.__dataclass_fields__)
+_ANY_DOCUMENT: Final = (
+    sa.select(documents.c.document_id)
+    .where(documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"))
+    .limit(sa.literal_column("1"))
+)
+
+
+def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
+    """Store the rows of one entry."""
+    own = {"tenant_id": unit.tenant, "lane_id": lane_id}
+    insert(
+        unit,
+        documents,
+        [{**own, **_plain(row, _DOCUMENT), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents],
+    )
+    insert(unit, sections, [{**own, **_plain(row, _SECTION), "path": list(row.path)} for row in rows.sections])
+
+
+def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
+    """Return whether any of some lanes holds a document."""
+    return any(fetch(unit, _ANY_DOCUMENT, {"t": unit.tenant, "l": lane_id}) for lane_id in lane_ids)
+
+
+def documents_at(unit: Unit, lane_id: int, uri: str) -> list[DocumentRow]:
+    """Return the versions of the document at a uri, oldest first."""
+    return _versions(unit, lane_id, documents.c.uri == uri)
+
+
+def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None = None) -> list[DocumentRow]:
+    """Return a document's versions, oldest first; ``as_of`` (microseconds) leaves out later ones."""
+    return _versions(unit, lane_id, documents.c.document_id == document_id, as_of=as_of)
+
+
+def _versions(
+    unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
+) -> list[DocumentRow]:
+    query = sa.select(*(documents.c[name] for name in _DOCUMENT)).where(
+        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, condition
+    )
+    if as_of is not None:
+        query = query.where(documents.c.recorded_at <= as_of)
+    order = (documents.c.recorded_at, documents.c.document_id, documents.c.number)
+    return [
+        DocumentRow(**{**row, "recorded_at": from_micros(row["recorded_at"])})
+        for row in unit.run(query.order_by(*order)).mappings()
+    ]
+
+
+def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
+    """Return the sections of a version of a document, in reading order."""
+    query = sa.select(*(sections.c[name] for name in _SECTION)).where(
+        sections.c.tenant_id == unit.tenant,
+        sections.c.lane_id == lane_id,
+        sections.c.document_id == document_id,
+        sections.c.number == number,
+    )
+    return [
+        SectionRow(**{**row, "path": tuple(row["path"])}) for row in unit.run(query.order_by(sections.c.n)).mappings()
+    ]
+
+
+def _plain(record: Any, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}

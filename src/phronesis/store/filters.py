@@ -25,38 +25,11 @@ from phronesis.store.expressions import contains, has_member, key, lowered, memb
 from phronesis.store.schema import items
 
 FILTERABLE: Final = frozenset(
-    [
-        "id",
-        "kind",
-        "content",
-        "subject",
-        "key",
-        "importance",
-        "status",
-        "ended",
-        "confidence",
-        "trust",
-        "quarantine",
-        "pinned",
-        "stage",
-        "label",
-        "source_type",
-        "source_ref",
-        "external_id",
-        "agent_id",
-        "session_id",
-        "run_id",
-        "message_id",
-        "role",
-        "name",
-        "entry_id",
-        "version",
-        "recorded_at",
-        "updated_at",
-        "occurred_at",
-        "valid_from",
-        "valid_to",
-    ]
+    """
+    id kind content subject key importance status ended confidence trust quarantine pinned stage label source_type
+    source_ref external_id agent_id session_id run_id message_id role name entry_id version recorded_at updated_at
+    occurred_at valid_from valid_to
+    """.split()
 )
 SCOPED: Final = ("user_id", "namespace")
 OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains")

@@ -242,12 +242,6 @@ def read_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Mappin
     return out
 
 
-def delete_outcomes(unit: Unit, entry_ids: Sequence[str]) -> None:
-    """Delete every outcome of some entries."""
-    for batch in batches(entry_ids):
-        unit.run(sa.delete(outcomes).where(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id.in_(batch)))
-
-
 def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message: str, at: int) -> int:
     """Record one more failed attempt at an entry; return the number of attempts."""
     query = sa.select(failures.c.attempts).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
@@ -263,12 +257,6 @@ def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message
     }
     upsert(unit, failures, [row])
     return attempts
-
-
-def read_failures(unit: Unit) -> list[Mapping[str, Any]]:
-    """Return every recorded failure of the tenant."""
-    query = sa.select(failures).where(failures.c.tenant_id == unit.tenant).order_by(failures.c.entry_id)
-    return [dict(row) for row in unit.run(query).mappings()]
 
 
 def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:

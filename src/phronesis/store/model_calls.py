@@ -1,12 +1,13 @@
-"""The ledger of model calls in the database, written in the background so that searches wait for no other writer.
+"""The ledger of model calls, written in the background so that searches wait for no other writer; and look-ups.
 
 Calls are buffered in the process and written by a background thread a moment later, by ``flush``, or at the close. A
 process that is killed loses its buffer, about a second of calls. Past days are reduced to one row for each role and
-model.
+model. Look-ups are answers of public sources, cached by a hash of the address and the question, never by text; an
+erasure clears a tenant's (``engine/erasure_effect``), since they may repeat what was erased.
 """
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,16 +15,17 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from phronesis.core.ids import derived_id
 from phronesis.core.reports import FOLDED, ModelCall, ModelUsage, by_day, day_of
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import batches, insert, insert_ignore
+from phronesis.store.compiled_statements import batches, insert, insert_ignore, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import model_calls
+from phronesis.store.side_tables import lookups
 
 MAX_WAITING: Final = 10_000
 """Maximum number of buffered calls of a tenant while nothing can be written; beyond it, calls of a day are merged."""
-
 _COLUMNS: Final = tuple(column for column in model_calls.c if column.name != "tenant_id")
 
 
@@ -158,3 +160,44 @@ def _stored_ids(unit: Unit, call_ids: Collection[str]) -> set[str]:
 def _sum(calls: Sequence[ModelCall]) -> ModelUsage:
     tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
     return ModelUsage(sum(call.calls for call in calls), tokens, sum(call.cost for call in calls))
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """An answer with the time of the request and its expiry: microseconds since 1970 UTC."""
+
+    asked_at: int
+    expires_at: int
+    answer: Mapping[str, Any]
+
+
+def lookup_number(source: str, question: str) -> str:
+    """Return the key under which a source's answer to a question is stored."""
+    return derived_id("looked_up", source, question)
+
+
+def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
+    """Return an answer that has not expired, or None."""
+    query = sa.select(lookups.c.asked_at, lookups.c.expires_at, lookups.c.answer).where(
+        lookups.c.tenant_id == unit.tenant, lookups.c.number == number, lookups.c.expires_at > now
+    )
+    row = unit.run(query).one_or_none()
+    return None if row is None else Lookup(row.asked_at, row.expires_at, row.answer)
+
+
+def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
+    """Store an answer, replacing an older one, and delete expired ones."""
+    unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant, lookups.c.expires_at <= lookup.asked_at))
+    row = {
+        "tenant_id": unit.tenant,
+        "number": number,
+        "asked_at": lookup.asked_at,
+        "expires_at": lookup.expires_at,
+        "answer": dict(lookup.answer),
+    }
+    upsert(unit, lookups, [row])
+
+
+def forget_lookups(unit: Unit) -> None:
+    """Delete all cached answers of a tenant."""
+    unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant))

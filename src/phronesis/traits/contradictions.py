@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
 from phronesis.core.items import Item
-from phronesis.core.payloads import EditPayload, payload_of
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import check_text
 from phronesis.core.timestamps import isoformat

@@ -1,10 +1,10 @@
 """What the traits engine brings to an open store: reflection."""
 
 from phronesis.core.scope import make_scope
-from phronesis.engine.decisions import decider_of
 from phronesis.engine.handler import PrepareContext
+from phronesis.engine.model_outcomes import decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
-from phronesis.engine.sensitive_topics.guard import Guard
+from phronesis.engine.sensitive_topics import Guard
 from phronesis.recall.search import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.traits import reflection

@@ -12,16 +12,14 @@ from functools import partial
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold
-from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
-from phronesis.core.payloads import payload_of
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
-from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.model_outcomes import ANSWERS
-from phronesis.engine.sensitive_topics.guard import Guard
+from phronesis.engine.model_outcomes import ANSWERS, Decisions
+from phronesis.engine.sensitive_topics import Guard
 from phronesis.models.decision import Decider
 from phronesis.models.decision_questions import HARMLESS, ask_sensitive
 from phronesis.store.lane_view import LaneView

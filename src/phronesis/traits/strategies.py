@@ -11,7 +11,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.relations import Origin
 from phronesis.core.reports import ModelUsage
 from phronesis.engine.handler import PrepareContext
-from phronesis.engine.sensitive_topics.guard import Finding, Guard
+from phronesis.engine.sensitive_topics import Finding, Guard
 from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
 from phronesis.traits.reflection_state import ReflectionState

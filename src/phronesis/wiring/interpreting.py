@@ -18,14 +18,14 @@ from phronesis.memory.components import Components
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor, erasure
-    from phronesis.index import reindexing
+    from phronesis.index import projections
     from phronesis.models.token_counter import TokenCounter
     from phronesis.reasoning import external_mirror
 else:
     doctor = lazy_module("phronesis.engine.doctor")
     erasure = lazy_module("phronesis.engine.erasure")
     external_mirror = lazy_module("phronesis.reasoning.external_mirror")
-    reindexing = lazy_module("phronesis.index.reindexing")
+    projections = lazy_module("phronesis.index.projections")
 
 
 def make_replayer(platform: Platform, engines: EngineSet, parts: Sequence[OpenPart]) -> Replayer:
@@ -74,9 +74,9 @@ def make_doctor(
     )
 
 
-def make_reindexer(platform: Platform, engines: EngineSet) -> "reindexing.Reindexer":
+def make_reindexer(platform: Platform, engines: EngineSet) -> "projections.Reindexer":
     """Return the repairer of search documents."""
-    return reindexing.Reindexer(platform.database, engines.projector)
+    return projections.Reindexer(platform.database, engines.projector)
 
 
 def make_vectorizer(platform: Platform) -> Vectorizer:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core import calendar, calendar_chinese, calendar_english
-from phronesis.core.calendar import TimeSpan, find_times, names_time, read_times
+from phronesis.core.calendar import TimeSpan, find_times, read_times
 from phronesis.core.calendar_spans import NUMBERS as DIGITS
 from phronesis.core.calendar_spans import Grammar, Reference, parse_number
 
@@ -90,7 +90,7 @@ def test_a_time_is_found_and_dated(rows: list[tuple[str, str, str, str, str]]) -
         assert [(text[time.start : time.end], str(time.first), str(time.last), time.precision) for time in found] == [
             (surface, first, last, precision)
         ], text
-        assert names_time(text), text
+        assert read_times(text, AT)[1], text
 
 
 def test_what_is_no_date_is_not_dated() -> None:
@@ -111,13 +111,13 @@ def test_what_is_no_date_is_not_dated() -> None:
 def test_clock_times_and_times_of_day_name_a_time() -> None:
     cases: list[str] = ["in the morning", "see you at 5pm", "早上见", "我曾经去过", "每周三"]
     for text in cases:
-        assert names_time(text), text
+        assert read_times(text, AT)[1], text
 
 
 def test_most_texts_name_none() -> None:
     cases: list[str] = ["I like tea", "我喜欢喝茶", "", "the sundial maybe", "天真", "a 7% rise in price"]
     for text in cases:
-        assert not names_time(text), text
+        assert not read_times(text, AT)[1], text
         assert find_times(text, AT) == [], text
 
 
@@ -159,7 +159,7 @@ def test_times_stand_in_the_text_in_order_and_the_hints_lose_none(pieces: list[s
     chinese = [(start, end) for start, end, _ in calendar_chinese.GRAMMAR.find(text.lower(), reference)]
     lost = [(start, end) for start, end in english + chinese if not any(start < t.end and t.start < end for t in times)]
     assert lost == []
-    assert not times or names_time(text)
+    assert not times or read_times(text, AT)[1]
 
 
 BESIDE = "in on the of a an at one two last next this early 2019 31st 5pm 90s"
@@ -173,8 +173,8 @@ def test_the_first_looks_lose_nothing_and_both_answers_come_at_once(words: list[
     expected = [(start, end) for start, end, _ in plain.find(text, Reference(AT.date()))]
     times = find_times(text, AT)
     assert [(time.start, time.end) for time in times] == expected
-    assert read_times(text, AT) == (times, names_time(text))
-    assert names_time(text) or not plain.holds(text)
+    assert read_times(text, AT)[0] == times
+    assert read_times(text, AT)[1] or not plain.holds(text)
 
 
 def test_a_long_text_is_scanned_so_far() -> None:

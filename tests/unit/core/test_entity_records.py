@@ -1,6 +1,6 @@
 """What an entity is follows from what is said of it, and from whose name it is."""
 
-from phronesis.core.entity_records import entity_kind
+from phronesis.core.reports import entity_kind
 
 
 def test_a_kind_is_stated_or_follows_from_keys() -> None:

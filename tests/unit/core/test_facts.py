@@ -13,7 +13,6 @@ from phronesis.reasoning.laws.facts import (
     FactsBuilder,
     GenericFacts,
     excerpt,
-    top_products,
 )
 from phronesis.reasoning.laws.records import Feedback, Product, Run
 
@@ -55,21 +54,6 @@ def test_everything_is_bounded_but_the_sum() -> None:
     assert len(facts.run_output) == MAX_FIELDS
     assert len(facts.run_output["f0"]) == MAX_FIELD
     assert len(BUILDER.view(run, feedback).products) == 30
-
-
-PRODUCTS = st.lists(
-    st.builds(
-        lambda name, value: Product(name=name, value=value), st.text("abcd", min_size=1, max_size=3), st.floats(0, 9)
-    ),
-    unique_by=lambda product: product.name,
-    max_size=12,
-)
-
-
-@given(PRODUCTS, st.randoms())
-def test_the_order_of_products_does_not_matter(products: list[Product], chance: object) -> None:
-    shuffled = sorted(products, key=lambda product: hash((product.name, id(chance))))
-    assert top_products(shuffled) == top_products(products)
 
 
 @given(st.text(), st.integers(1, 30))

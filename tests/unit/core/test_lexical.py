@@ -70,7 +70,7 @@ def naive(lanes: list[list[Document | None]], query: list[int]) -> list[list[flo
     return [[score(document) for document in lane if document is not None] for lane in lanes]
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     steps=st.lists(
         st.one_of(st.lists(DOCUMENTS, min_size=1, max_size=6), st.sets(st.integers(0, 40), max_size=5)), max_size=12

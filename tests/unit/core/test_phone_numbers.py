@@ -1,6 +1,6 @@
 """A number is a phone's by its structure and its name, not by its length."""
 
-from phronesis.core.phone_numbers import is_phone
+from phronesis.core.personal_numbers import is_phone
 
 
 def test_a_phone_is_one() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from phronesis.errors import ClaimsRefused, Violation
 from phronesis.reasoning.laws.block_format import parse, render
-from phronesis.reasoning.laws.block_rules import MAX_BLOCK, MAX_VIOLATIONS, STRUCTURE
-from phronesis.reasoning.laws.records import MEMBERS, Claim, ReasoningBlock, Tally
+from phronesis.reasoning.laws.block_rules import MAX_BLOCK, STRUCTURE
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally
 from unit.core.blocks import BLOCKS, block, member
 
 TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6, "given": {"M1": "Cu"}}
@@ -24,34 +24,13 @@ def violations(text: str) -> tuple[Violation, ...]:
 
 
 @given(BLOCKS)
-@settings(max_examples=40)  # a block is large
+@settings(max_examples=15)  # a block is large
 def test_what_is_written_is_read_again(lawful: ReasoningBlock) -> None:
     text = render(lawful)
     assert parse(text) == lawful
     assert render(parse(text)) == text
     assert [key for key, _ in parse(text).extra] == [key for key, _ in lawful.extra]
     assert parse("\ufeff" + text.replace("\n", "\r\n") + "\r\n \r\n\n") == lawful
-
-
-def test_every_member_is_kept() -> None:
-    full = member(
-        constraint="use Cu",
-        allow_positive=True,
-        exception_reason="asked for",
-        conditions=["dry"],
-        limitations=["two runs"],
-        support={"count": 3, "run_ids": ["r1"], "note": "old"},
-        contra={"count": 0},
-        test=TEST,
-        tags=["a", {"b": None}],
-    )
-    [claim] = parse(block(full)).claims
-    assert claim.support == Tally(count=3, run_ids=("r1",), extra={"note": "old"})
-    assert claim.contra == Tally()
-    assert (claim.test, claim.extra) == (TEST, {"tags": ["a", {"b": None}]})
-    absent: dict[str, Any] = dict.fromkeys(name for name in MEMBERS if name not in member())
-    assert parse(block(member(**absent))) == parse(block(member()))
-    assert set(full) - {"tags"} == set(MEMBERS)
 
 
 HEAD = "RBMEM_CLAIMS_V1\n"
@@ -84,14 +63,6 @@ def test_what_is_no_block_is_refused_with_its_place() -> None:
         found = violations(text)[0]
         assert (found.rule, found.line, found.key) == ("protocol", line, key), text
         assert words in found.message, text
-
-
-def test_a_long_line_is_read() -> None:
-    long = "铜" * 900_000
-    assert parse(block(member(inference=long))).claims[0].inference == long
-    assert len(violations(HEAD + "x\n" * 400_000)) == MAX_VIOLATIONS
-    assert violations(HEAD + 'CLAIMS_JSON=["' + '\\"' * 400_000)[0].rule == "protocol"
-    assert violations(HEAD + "CLAIMS_JSON=[{" + ",".join(f'"{n}":0' for n in range(50_000)) + ',"7":1}]')[0].message
 
 
 BROKEN: dict[str, list[dict[str, Any]]] = {
@@ -264,12 +235,3 @@ def test_one_form_is_written() -> None:
     written = render(parse(block(member(inference="a\u2028b"))))
     assert len(written.splitlines()) == 3
     assert parse(written).claims[0].inference == "a\u2028b"
-
-
-def test_an_exception_is_written_with_its_reason() -> None:
-    written = render(parse(block(member(allow_positive=True, exception_reason="measured twice"))))
-    claim = parse(written).claims[0]
-    assert (claim.allow_positive, claim.exception_reason) == (True, "measured twice")
-    plain = render(parse(block(member())))
-    assert "allow_positive" not in plain
-    assert "exception_reason" not in plain

@@ -3,9 +3,9 @@
 import pytest
 
 from growth import assert_linear, repeated
-from phronesis.core import credential_fields, personal_numbers, secret_formats
-from phronesis.core.private_kinds import NUMBERS, SECRETS
+from phronesis.core import personal_numbers, redaction, secret_formats
 from phronesis.core.redaction import find_private, mask, mask_value
+from phronesis.core.secret_formats import NUMBERS, SECRETS
 
 # Put together here, so that no scanner of this repository takes them for keys that were published.
 ALNUM = "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -201,6 +201,6 @@ def test_members_are_judged_by_their_names() -> None:
 
 
 def test_a_policy_names_the_kinds_that_are_found() -> None:
-    numbers = {*personal_numbers.KINDS, *credential_fields.NUMBER_KINDS, "card_code"}
+    numbers = {*personal_numbers.KINDS, *redaction.NUMBER_KINDS, "card_code"}
     assert tuple(sorted(numbers)) == NUMBERS
-    assert tuple(sorted({*secret_formats.KINDS, *credential_fields.SECRET_KINDS} - {"card_code"})) == SECRETS
+    assert tuple(sorted({*secret_formats.KINDS, *redaction.SECRET_KINDS} - {"card_code"})) == SECRETS

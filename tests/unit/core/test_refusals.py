@@ -11,7 +11,6 @@ from phronesis.core.proposals import (
     Proposal,
     Refusal,
     echo_predicate,
-    proposals_in,
     refusals_in,
 )
 
@@ -44,12 +43,6 @@ def proposed(n: int) -> Proposal:
 def outcomes(**rows: object) -> dict[str, list[Outcome]]:
     roles = {"proposals": PROPOSALS, "refusals": GATED, "judgements": JUDGED, "echoes": ECHOES}
     return {roles[name]: [Outcome(role=roles[name], made_by="t", body={name: found})] for name, found in rows.items()}
-
-
-def test_proposals_come_back_as_they_were() -> None:
-    both = [proposed(0), proposed(1)]
-    assert proposals_in(outcomes(proposals=[one.to_dict() for one in both])) == both
-    assert proposals_in({}) == []
 
 
 def test_an_echo_is_never_the_users() -> None:

@@ -12,7 +12,6 @@ from phronesis.reasoning.laws.records import (
     MAX_PRODUCTS,
     Feedback,
     Product,
-    Run,
     checked_feedback,
     checked_run,
     folded_name,
@@ -36,13 +35,6 @@ def test_a_run_is_kept_as_it_was_given() -> None:
     assert checked_run(run.to_json()) == run
 
 
-def test_the_final_output_of_the_trace_fills_what_the_output_lacks() -> None:
-    trace = {"final_output": {"M1": "Zn", "M2": "Cu"}, "steps": []}
-    assert Run(output={"M1": "Cu", "M2": None}, trace=trace).fields() == {"M1": "Cu", "M2": "Cu"}
-    assert Run(output={"M1": "Cu"}, trace={"final_output": "Zn"}).fields() == {"M1": "Cu"}
-    assert Run(output={"M1": "Cu"}, trace=["Zn"]).fields() == {"M1": "Cu"}
-
-
 def test_what_is_no_run() -> None:
     cases: list[tuple[Any, str, str]] = [
         ("r1", "run", "mapping"),
@@ -63,25 +55,6 @@ def test_what_is_no_run() -> None:
         with pytest.raises(InputError, match=says) as refused:
             checked_run(written)
         assert refused.value.field == field, written
-
-
-def test_feedback_is_kept_as_it_was_given() -> None:
-    given = {
-        "products": [{**PRODUCT, "unit": "mmol"}, {"name": " H2 ", "value": None}, {"name": "甲酸", "fraction": 60}],
-        "pros": "tight",
-        "cons": None,
-        "rater": "A",
-    }
-    feedback = checked_feedback(given)
-    assert feedback.products == (
-        Product(name="CO", value=3.0, fraction=0.25, extra={"unit": "mmol"}),
-        Product(name="H2"),
-        Product(name="甲酸", fraction=60.0),
-    )
-    assert (feedback.pros, feedback.cons, feedback.other, feedback.extra) == ("tight", "", "", {"rater": "A"})
-    assert checked_feedback(feedback.to_json()) == feedback
-    assert checked_feedback({}) == Feedback()
-    assert checked_feedback({"products": ()}) == Feedback()
 
 
 def test_what_is_no_feedback() -> None:

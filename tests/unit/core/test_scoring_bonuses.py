@@ -1,19 +1,15 @@
 """What lifts a result: bounds, and that a bonus never lowers a score nor turns equals round."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.recall.scoring.packed_features import (
     BONUSES,
-    HALF_LIFE_DAYS,
     IMPORTANCE,
-    NO_DAY,
     RECENCY,
     TRAIT_BOOSTS,
     bonus_shares,
-    recency,
 )
 from unit.core.lanes import floats
 
@@ -21,17 +17,9 @@ BASES = st.floats(-60, 60, width=32)
 EACH = {"recency": RECENCY, "importance": IMPORTANCE, "trait_boost": max(TRAIT_BOOSTS.values())}
 
 
-def rows(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array(values, dtype=np.int64)
-
-
 def final(base: float, **bonuses: float) -> float:
     shares = bonus_shares(floats(base), {name: floats(bonuses.get(name, 0.0)) for name in BONUSES})
     return base + sum(float(share[0]) for share in shares.values())
-
-
-def recent(day: int, asked_on: int, *, learned: bool = True) -> float:
-    return float(recency(rows(day), asked_on, learned=np.array([learned]))[0])
 
 
 @pytest.mark.parametrize("base", [0.5, 4.0])
@@ -47,9 +35,3 @@ def test_more_of_a_bonus_never_lowers_a_score(base: float, name: str, data: st.D
     slack = 1e-5 * abs(base)
     assert base <= final(base, **others, **{name: less}) + slack
     assert final(base, **others, **{name: less}) <= final(base, **others, **{name: more}) + slack
-
-
-def test_recency_halves_with_each_half_life_and_is_whole_for_what_is_to_come() -> None:
-    half = int(HALF_LIFE_DAYS)
-    assert [recent(1000 - n * half, 1000) for n in range(-1, 4)] == pytest.approx([0.15, 0.15, 0.075, 0.0375, 0.01875])
-    assert recent(1000, NO_DAY) == 0.0

@@ -10,7 +10,7 @@ from phronesis.core.changes import Changes, Patch, as_of
 from phronesis.core.items import BOOKKEEPING, flat_row
 from phronesis.core.serialization import dumps
 from phronesis.engine.rollback import find_undo, undo_handler
-from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, edge, item_of, piece
+from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, item_of, piece
 
 HISTORIES = st.lists(CHANGES, min_size=1, max_size=6)
 ENDING = {"status", "ended", "ended_by"}
@@ -158,15 +158,6 @@ def test_two_learnings_with_different_evidence_do_not_conflict_though_both_moved
     assert (lane.held["i1"].stage, lane.held["i1"].data) == ("1 pieces", {"learned": ["second"]})
 
 
-def test_members_of_data_are_taken_back_one_by_one() -> None:
-    lane = KeptLane()
-    lane.apply(Changes(items=[item_of("i1", data={"kept": 1})]))
-    lane.apply(Changes(patches=[Patch("i1", {"data.a": {"x": 1}, "trust": 2}, "")]))
-    lane.apply(Changes(patches=[Patch("i1", {"data.b": 2}, "")]))
-    roll_back(lane, "e2")
-    assert lane.held["i1"].data == {"kept": 1, "b": 2}
-
-
 def test_the_same_field_of_a_kind_without_a_fold_does_conflict() -> None:
     lane = KeptLane()
     lane.apply(Changes(items=[item_of("i1"), item_of("i2", kind=COUNTED)]))
@@ -177,22 +168,3 @@ def test_the_same_field_of_a_kind_without_a_fold_does_conflict() -> None:
     assert lane.held["i1"].stage == "b"
     roll_back(lane, "e2", cascade=True)
     assert lane.held["i1"].stage is None
-
-
-def test_replaced_evidence_and_edges_come_back_as_they_were() -> None:
-    lane = KeptLane()
-    first = Changes(
-        items=[item_of("i1"), item_of("i2")], evidence=[piece("i1", grade="A")], edges=[edge("i1", weight=0.5)]
-    )
-    lane.apply(first)
-    before = lane.state()
-    lane.apply(
-        Changes(
-            evidence=[piece("i1", grade="B", at=2)],
-            dropped_evidence=[piece("i1")],
-            edges=[edge("i1", at=2, weight=0.9)],
-        )
-    )
-    assert lane.state() != before
-    roll_back(lane, "e2")
-    assert lane.state() == before

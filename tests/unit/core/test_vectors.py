@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from phronesis.core.vectors import BLOCK_ROWS, Floats, VectorScope, normalise_rows, quantise, rescore
+from phronesis.core.vectors import Floats, VectorScope, normalise_rows, quantise
 from phronesis.errors import InputError
 
 MATRICES = arrays.arrays(
@@ -33,35 +33,19 @@ def test_quantised_rows_are_within_half_a_step_of_the_unit_rows(matrix: Floats) 
     np.testing.assert_allclose(lengths, np.where(np.any(matrix, axis=1), 1.0, 0.0), atol=1e-5)
 
 
-def test_recall_at_ten_is_that_of_float32_and_whole_after_rescoring_fifty() -> None:
+def test_recall_at_ten_is_that_of_float32() -> None:
     rows, queries = random_rows(5000, 384), random_rows(100, 384, seed=8)
     scope = VectorScope(384)
     scope.put(range(5000), rows)
     exact = normalise_rows(queries) @ normalise_rows(rows).T
-    raw = rescored = 0
+    raw = 0
     for query, truth in zip(queries, exact, strict=True):
         best = set(np.argsort(-truth)[:10].tolist())
         scores, present = scope.cosines(query)
         assert present.all()
         assert np.abs(scores - truth).max() < 0.01
-        candidates = np.argsort(-scores)[:50]
-        raw += len(best & set(candidates[:10].tolist()))
-        again = candidates[np.argsort(-rescore(query, rows[candidates]))[:10]]
-        rescored += len(best & set(again.tolist()))
+        raw += len(best & set(np.argsort(-scores)[:10].tolist()))
     assert raw / 1000 >= 0.985  # measured .989; random rows are the hardest case, their best ten lie close together
-    assert rescored / 1000 == 1.0
-
-
-def test_rows_may_come_in_any_order_and_be_missing() -> None:
-    rows = random_rows(3)
-    scope = VectorScope(64)
-    scope.put([5], rows[:1])
-    scope.put([BLOCK_ROWS + 1, 2], rows[1:])
-    scores, present = scope.cosines(rows[1])
-    assert scope.row_count == len(scores) == BLOCK_ROWS + 2
-    assert np.flatnonzero(present).tolist() == [2, 5, BLOCK_ROWS + 1]
-    assert scores[BLOCK_ROWS + 1] == pytest.approx(1.0, abs=0.01)
-    assert not scores[~present].any()
 
 
 def test_put_replaces_and_remove_leaves_nothing_behind() -> None:
@@ -75,24 +59,6 @@ def test_put_replaces_and_remove_leaves_nothing_behind() -> None:
     assert (scores[0], present.tolist()) == (0.0, [False, True])
     assert not scope._codes[0].any()
     scope.remove([])
-
-
-def test_growth_keeps_what_is_there() -> None:
-    rows = random_rows(300)
-    scope = VectorScope(64)
-    for number, row in enumerate(rows):
-        scope.put([number], row[None, :])
-    assert scope.nbytes < 300 * 70 * 2
-    assert scope.cosines(rows[17])[0].argmax() == 17
-
-
-def test_stored_codes_go_in_as_they_came_out() -> None:
-    rows = random_rows(4)
-    first, second = VectorScope(64), VectorScope(64)
-    first.put(range(4), rows)
-    codes, scales = quantise(rows)
-    second.put_quantised(range(4), codes, scales=scales)
-    assert (first.cosines(rows[0])[0] == second.cosines(rows[0])[0]).all()
 
 
 def test_a_wrong_put_is_refused_and_changes_nothing() -> None:
@@ -122,15 +88,12 @@ def test_nothing_put_and_zero_vectors_score_zero() -> None:
     assert (scores.tolist(), present.tolist()) == ([0.0], [True])
     scope.put([0], np.ones((1, 3), np.float32))
     assert scope.cosines(np.zeros(3, np.float32))[0].tolist() == [0.0]
-    assert rescore(np.zeros(3, np.float32), np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
 
 
 def test_other_dimensions_are_refused_everywhere() -> None:
     scope = VectorScope(4)
     with pytest.raises(InputError, match="own model"):
         scope.cosines(np.zeros(3, np.float32))
-    with pytest.raises(InputError, match="query"):
-        rescore(np.zeros(3, np.float32), np.zeros((1, 4), np.float32))
     with pytest.raises(InputError, match="one vector"):
         scope.put_quantised(
             [0], np.zeros((1, 4), np.int16).view(np.int8)[:, ::2][:, :3], scales=np.zeros(1, np.float32)

@@ -55,20 +55,6 @@ def living(name: str) -> list[threading.Thread]:
     return [one for one in threading.enumerate() if one.name == name]
 
 
-def test_a_thread_that_idles_ends_and_the_next_wake_starts_another(
-    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01, raising=False)
-    for _ in range(2):
-        thread.wake()
-        assert task.ran.acquire(timeout=PATIENCE)
-        deadline = time.monotonic() + PATIENCE
-        while living("test") and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert living("test") == []
-
-
 def test_no_wake_is_lost_among_threads_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(background, "IDLE_SECONDS", 0.0, raising=False)

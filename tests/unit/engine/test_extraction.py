@@ -120,15 +120,6 @@ def test_without_an_answer_the_local_extractor_does_it_and_says_so(
     assert len(model.asked) == len(steps)
 
 
-def test_what_was_degraded_is_derived_anew_when_the_model_is_back(memory: Memory, model: ScriptedModel) -> None:
-    model.steps = [ModelUnavailable("away"), answer({"n": 0, "surface": "acme labs"})]
-    memory.add([{"role": "user", "content": "we met at acme labs"}], user_id="u")
-    assert not memory.search("acme labs", user_id="u", explain=True)[0].why.get("mention")  # type: ignore[union-attr]
-    memory.admin.rederive(user_id="u")
-    assert memory.search("acme labs", user_id="u", explain=True)[0].why["mention"] > 0  # type: ignore[index]
-    assert memory.admin.rebuild(verify=True).equal
-
-
 TOLD = "I live in Lyon. I am allergic to peanuts. I like tea and I like chess. Wei lives in Oslo."
 
 
@@ -143,14 +134,6 @@ def reply(*memories: Mapping[str, Any]) -> str:
 def current(memory: Memory, user_id: str = "lin") -> list[str]:
     kinds = ["profile", "preference", "fact", "event", "task"]
     return [one.content for one in memory.get_all(user_id=user_id, kinds=kinds).items if one.ended is None]
-
-
-def test_with_a_model_the_reader_proposes_nothing_beside_it(memory: Memory, model: ScriptedModel) -> None:
-    model.steps = [reply(said("I like tea", "likes", "tea"))]
-    entry = memory.add(TOLD, user_id="lin").entry_id
-    (found,) = outcomes(memory, entry)["proposals"]
-    assert [(row["key"], row["value"]) for row in found["proposals"]] == [("likes", "tea")]
-    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_refused_proposal_suppresses_nothing_that_the_reader_finds(memory: Memory, model: ScriptedModel) -> None:
@@ -275,13 +258,6 @@ def test_a_small_model_reads_one_message_at_a_time(tmp_path: Path, model: Script
 def test_an_entry_that_is_to_infer_nothing_is_not_sent(memory: Memory, model: ScriptedModel) -> None:
     memory.add(TOLD, user_id="lin", infer=False)
     assert model.asked == []
-
-
-def test_a_request_to_forget_is_noticed_beside_a_model(memory: Memory, model: ScriptedModel) -> None:
-    model.steps = [reply()]
-    done = memory.add("Please forget that I live in Lyon.", user_id="lin")
-    assert [one.rule for one in done.gated] == ["forget_request"]
-    assert [one.key for one in memory.get_all(user_id="lin", kinds=["task"]).items] == ["forget_request"]
 
 
 def test_threads_that_drain_a_lane_ask_once(memory: Memory, model: ScriptedModel) -> None:

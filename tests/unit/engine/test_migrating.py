@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
-from phronesis.reasoning.migration_patterns import runs_named
 from phronesis.reasoning.migration_rewriting import OldMemory, rewrite_by_rules
+from phronesis.reasoning.migration_sources import runs_named
 from unit.engine.migrating_table import ROWS, faults, memory_of
 
 

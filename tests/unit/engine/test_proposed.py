@@ -89,12 +89,6 @@ def test_what_is_no_date_is_none(text: str | None) -> None:
     assert PartialDate.parse(text, AT) is None
 
 
-def test_a_scope_does_not_take_the_place_of_what_holds_everywhere() -> None:
-    text = "At work I live in Lyon"
-    one = taken(text, scope="at work")
-    assert (one.cardinality, one.notes) == ("many", {"scope": "at work"})
-
-
 def test_what_somebody_else_says_keeps_its_source_and_a_denial_its_key() -> None:
     text = "My doctor says I live in Lyon"
     assert taken(text, sure="reported", source="the doctor").notes == {"source": "the doctor"}
@@ -120,13 +114,6 @@ def test_a_replacement_by_somebody_else_ends_the_held_item_and_keeps_its_own_sub
         ("Anna", "retract", "ends", ("held-1",)),
         ("shop", "retract", "ends", ("held-2",)),
     ]
-
-
-def test_a_value_from_what_was_shown_besides_is_inferred() -> None:
-    gate = ModelGate(TYPES, Gate(), earlier="I study Norwegian.")
-    one = proposed("my A2 class", key="language", value="Norwegian")
-    (kept,), _ = gate([one], {0: GateInput("Off to my A2 class!", "user", AT)})
-    assert (kept.value, kept.basis) == ("Norwegian", "inferred")
 
 
 def test_a_statement_about_one_person_names_nothing_held_of_another() -> None:
@@ -158,14 +145,6 @@ def test_the_assistant_is_no_source_and_a_message_must_exist() -> None:
     assert gated("You live in Lyon.", proposed("live in Lyon"), role="assistant") == ([], "assistant")
     kept, refused = GATE([proposed("x", n=3)], {})
     assert (kept, refused[0].rule) == ([], "message")
-
-
-def test_a_translation_is_put_back_and_a_repetition_counts_once() -> None:
-    said = {0: GateInput("我住在里昂。", "user", AT)}
-    one = proposed("我住在里昂", value="里昂", content="I live in Lyon.")
-    kept, refused = GATE([one, one], said)
-    assert [(each.content, each.value) for each in kept] == [("我住在里昂", "里昂")]
-    assert refused == []
 
 
 def test_one_invalid_row_costs_that_row_alone() -> None:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from custom_store import open_with, write
 from phronesis.conversation import handlers
 from phronesis.conversation.entity_resolution import make_entity, make_mention
@@ -15,7 +13,6 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.errors import EntryFailed
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
@@ -128,22 +125,6 @@ def test_edits_by_hand_stand(tmp_path: Path) -> None:
         memory.admin.rederive(user_id="alice")
         assert memory.get(mud).content == "mud: again"
         assert memory.admin.rebuild(verify=True).equal
-
-
-def test_failed_entries_stay_failed(tmp_path: Path) -> None:
-    handler = extractor(1)
-
-    def fails(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-        raise ZeroDivisionError
-
-    url = f"sqlite:///{tmp_path / 'memory.db'}"
-    broken = Handler(verb="say", apply=fails, prepare=handler.prepare)
-    with open_with(url, [broken]) as memory, pytest.raises(EntryFailed):
-        said(memory, "tea is hot")
-    with open_with(url, [handler]) as memory:
-        said(memory, "sky is blue")
-        assert memory.admin.rederive(user_id="alice").added == ()
-        assert facts(memory) == {"sky": "blue"}
 
 
 def test_mentions_of_messages_whose_session_knows_them(tmp_path: Path) -> None:

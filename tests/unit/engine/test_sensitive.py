@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labelled_texts import LABELLED_TEXTS
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
-from phronesis.engine.sensitive_topics.guard import Chances, Guard
+from phronesis.engine.sensitive_topics import Chances, Guard
 
 LABELLED = LABELLED_TEXTS / "sensitive"
 PLAIN = "Runs five kilometres every morning."
@@ -80,20 +80,6 @@ def test_a_trait_is_refused_for_its_words_or_for_half_of_its_evidence() -> None:
         finding = by.of_trait(content, evidence)
         assert finding is not None
         assert finding.topic == "physical_health"
-
-
-def test_hints_of_one_topic_count_together() -> None:
-    by = guard()
-    hints = ["sick 0.4", "sick 0.35"]
-    assert [found(text, by) for text in hints] == [None, None]
-    assert by.of_trait(PLAIN, hints) is not None
-    assert by.of_trait(PLAIN, [*hints, PLAIN, PLAIN, PLAIN]) is None
-
-
-def test_topics_that_are_not_guarded_pass() -> None:
-    assert found("beads", guard(["physical_health"])) is None
-    assert found("beads", guard(["religion"])) == "religion"
-    assert found("beads", guard([])) is None
 
 
 def test_without_an_encoder_plain_words_are_known_and_whole() -> None:

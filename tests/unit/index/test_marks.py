@@ -1,6 +1,6 @@
 """What is read off a text when it is projected."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -34,29 +34,6 @@ def test_what_a_text_does() -> None:
     ]
     for text, flag in cases:
         assert marks(text).flags == SAID | flag
-
-
-def test_what_lifts_a_memory_is_its_importance_and_a_traits_stage() -> None:
-    cases: list[tuple[str, str | None, tuple[int, int]]] = [
-        ("message", None, (7, 0)),
-        ("trait", "candidate", (7, 0)),
-        ("trait", None, (7, 0)),
-        ("trait", "emerging", (7, 1)),
-        ("trait", "established", (7, 2)),
-        ("trait", "core", (7, 3)),
-        ("reasoning", None, (0, 0)),
-    ]
-    for kind, stage, lifted in cases:
-        found = marks("Hello", kind=kind, stage=stage, importance=7)
-        assert (found.importance, found.stage) == lifted
-
-
-def test_relative_times_count_from_when_it_was_said() -> None:
-    said = datetime(2022, 3, 5, tzinfo=UTC)
-    found = marks("We met yesterday, and again in May 2021.", occurred_at=said)
-    may = (date(2021, 5, 1).toordinal(), date(2021, 5, 31).toordinal())
-    assert found.day == said.toordinal()
-    assert found.dates == ((said.toordinal() - 1, said.toordinal() - 1), may)
 
 
 @pytest.mark.parametrize("piece", ["[", "![", " ?"])

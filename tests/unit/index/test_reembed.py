@@ -67,24 +67,6 @@ def explained(memory: Memory, text: str = "tea") -> Any:
     return memory.search(text, user_id="user-1", explain=True).explain
 
 
-def test_searches_use_the_new_model_afterwards(sqlite_url: str) -> None:
-    with filled(sqlite_url) as memory:
-        other = Folded(64)
-        result = memory.admin.reembed(other)
-        assert (result.model, result.dimension, result.vectors) == ("folded-64", 64, 40)
-        assert models(memory) == {"folded-64": 40}
-        assert active(memory) == ("folded-64", 64)
-        assert explained(memory)["embedder"] == "folded-64"
-        assert explained(memory)["lanes"][0]["without_vector"] == 0
-        assert other.asked
-        assert memory.search("number 7", user_id="user-1")[0].item.content == "tea of number 7"
-        memory.add("a new one", user_id="user-1")
-        memory.flush()
-        assert models(memory) == {"folded-64": 41}
-        assert memory.admin.doctor().ok
-        assert memory.admin.rebuild(verify=True).equal
-
-
 def test_searches_and_writes_go_on_with_the_old_one_meanwhile(sqlite_url: str) -> None:
     halfway, go = threading.Event(), threading.Event()
 

@@ -31,9 +31,10 @@ from phronesis.log.reader import check_chain
 from phronesis.memory import Memory
 from phronesis.memory.runtime import Runtime
 from phronesis.store import side_tables
+from phronesis.store.erasure_queries import drop_outcomes
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
-from phronesis.store.log import delete_outcomes, delete_parts
+from phronesis.store.log import delete_parts
 
 TEXT = {"kind": "fact", "content": "tea is hot"}
 ENTRIES = 11
@@ -281,7 +282,7 @@ def test_what_an_erasure_took_no_import_brings_back(tmp_path: Path) -> None:
     with open_with(f"sqlite:///{tmp_path / 'a.db'}", [handler]) as memory:
         entry_id = write(memory, "item", TEXT).entry.id
         with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
-            delete_outcomes(unit, [entry_id])
+            drop_outcomes(unit, [entry_id], keep=())
         memory.export(tmp_path / "a.jsonl")
     with open_with(f"sqlite:///{tmp_path / 'b.db'}", [handler]) as memory:
         memory.import_(tmp_path / "a.jsonl")

@@ -39,17 +39,3 @@ def test_the_mark_of_an_erased_part_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="erased") as refused:
         as_read(payload)
     assert refused.value.field == "$erased"
-
-
-def test_metadata_of_messages_is_a_part_of_its_own() -> None:
-    payload = {"messages": [{"content": "a"}, {"content": "b"}], "metadata": {"m": 1}, "session_id": "s"}
-    parts = split(payload)
-    assert [part.path for part in parts] == ["", "messages/0", "messages/1", "metadata"]
-    left = {0: parts[0].body, 2: parts[2].body}
-    assert join([part.path for part in parts], left) == {"session_id": "s", "messages": [ERASED, {"content": "b"}]}
-    assert [part.path for part in split({"content": "a fact", "metadata": {"m": 1}})] == [""]
-
-
-def test_an_erased_envelope_marks_the_payload() -> None:
-    paths = [part.path for part in split({"messages": [{"content": "a"}], "metadata": {"m": 1}})]
-    assert join(paths, {}) == {**ERASED, "messages": [ERASED]}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phronesis.engine.sensitive_topics.guard import load_topics
+from phronesis.engine.sensitive_topics import load_topics
 from phronesis.models.reader.reader import encoder_fingerprint
 from phronesis.models.reader.text_classifier import TextClassifier, load_text_classifier
 from phronesis.reasoning.claim_gate import load_judge

@@ -13,9 +13,8 @@ from phronesis.conversation.entity_resolution import ALIAS_KEY
 from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
 from phronesis.conversation.extraction.proposed_times import BEGAN_PRECISION
 from phronesis.core.data_delimiters import choose_boundary
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, TurnPayload, payload_of
 from phronesis.core.items import Item
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import USER
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import STATED

@@ -14,8 +14,8 @@ from phronesis.conversation.extraction.message_extractor import may_mark
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.proposals import PROPOSALS, Proposal, Relation
-from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import PrepareContext
+from phronesis.engine.model_outcomes import Decisions
 from phronesis.log.reader import texts_of
 from phronesis.models.decision import Decider
 from phronesis.models.decision_questions import REPEATS, REPLACES, STATED, ask_gate, ask_supersede

@@ -6,10 +6,9 @@ from typing import Final
 
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
-from phronesis.core.entries import Entry, Outcome
+from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.name_detection import RULES_VERSION, find_mentions
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal
 from phronesis.engine.handler import PrepareContext
 from phronesis.log.reader import texts_of

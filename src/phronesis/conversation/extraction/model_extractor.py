@@ -34,10 +34,9 @@ from phronesis.conversation.forget_requests import KEY as FORGET_KEY
 from phronesis.conversation.forget_requests import requests_in, said_at
 from phronesis.conversation.retention_policy import WITHHELD, withheld_in
 from phronesis.core.data_delimiters import OwnText, own_text
-from phronesis.core.entries import Entry, Outcome
+from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.name_detection import RULES_VERSION
-from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import Proposal, Refusal
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome

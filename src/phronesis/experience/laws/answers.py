@@ -1,4 +1,4 @@
-"""Records that ``Memory.query`` returns: evidence, patterns, principles, advice and conflicts (EMB-11)."""
+"""What ``Memory.query`` returns (EMB-11): its records, and the advice and conflicts drawn from what was found."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,12 @@ from typing import Any, Final
 
 from phronesis.core.results import Degraded, Evidence
 from phronesis.core.serialization import Record, as_json
+from phronesis.core.vectors import jaccard
 from phronesis.errors import InputError
+from phronesis.experience.laws.constraints import Ban, TermsOf, clauses_of
+from phronesis.experience.laws.evidence_fold import success_rate
+from phronesis.experience.laws.principle_text import first_sentences, is_chinese
+from phronesis.experience.laws.records import L1Event, Pattern, Principle
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -140,3 +145,252 @@ def _size(answer: Answer, count: Callable[[str], int]) -> int:
 
 def _dump_json(value: object) -> str:
     return json.dumps(as_json(value), ensure_ascii=False)
+
+
+# Conflicts: an attempt with two outcomes, and counterexamples of a pattern (EMB-12).
+
+SAME_ATTEMPT: Final = 0.6
+"""Jaccard index of terms from which two attempts are the same."""
+SAME_SITUATION: Final = 0.3
+"""Jaccard index of situation and goal from which they are the same; lower, since both matched the question."""
+COMPARED: Final = 60
+"""Events that are compared with each other, the best first."""
+OUTCOMES: Final = "the same attempt came out otherwise"
+COUNTER: Final = "counterexamples"
+CONTRARY: Final = "one contradicts the other"
+
+
+def opposed_events(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
+    """Return the pairs of a success and a failure with the same attempt in the same situation, the best first."""
+    known = [
+        (event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
+        for event in events[:COMPARED]
+    ]
+    out = []
+    for good, tried, where in known:
+        for bad, also_tried, elsewhere in known:
+            if good.label != "success" or bad.label != "failure" or not tried:
+                continue
+            if jaccard(tried, also_tried) >= SAME_ATTEMPT and (
+                where == elsewhere or jaccard(where, elsewhere) >= SAME_SITUATION
+            ):
+                out.append((good, bad))
+    return out
+
+
+def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:
+    """Return a conflict for each success, with all failures that contradict it."""
+    by_success: dict[str, tuple[L1Event, list[L1Event]]] = {}
+    for good, bad in pairs:
+        by_success.setdefault(good.id, (good, []))[1].append(bad)
+    return [
+        Conflict(
+            about=first_sentences(good.attempt),
+            reason=OUTCOMES,
+            side=(_reference(good),),
+            against=tuple(map(_reference, bad)),
+        )
+        for good, bad in by_success.values()
+    ]
+
+
+def counter_conflict(about: str, side: Sequence[Reference], against: Sequence[Reference]) -> Conflict:
+    """Return the conflict of a pattern or a principle with its counter-evidence."""
+    return Conflict(about=about, reason=COUNTER, side=tuple(side), against=tuple(against))
+
+
+def contrary_conflict(about: str, side: Reference, against: Reference) -> Conflict:
+    """Return the conflict of two items that a person or an engine marked as contradicting."""
+    return Conflict(about=about, reason=CONTRARY, side=(side,), against=(against,))
+
+
+def sides(conflicts: Sequence[Conflict]) -> Mapping[str, list[str]]:
+    """Return, by id, the ids on the other side of its conflicts."""
+    out: dict[str, list[str]] = {}
+    for conflict in conflicts:
+        for one, other in ((conflict.side, conflict.against), (conflict.against, conflict.side)):
+            for reference in one:
+                known = out.setdefault(reference.id, [])
+                known += [far.id for far in other if far.id not in known]
+    return out
+
+
+def _reference(event: L1Event) -> Reference:
+    return Reference(event.id, event.source_ref)
+
+
+RELEVANT: Final = 0.4
+"""Share of the best relevance below which an item is listed as evidence but gives no advice."""
+MAX_REFERENCES: Final = 16
+"""Events that one piece of advice lists."""
+_MARKS: Final = ("Do: ", "Avoid: ", "Open: ", "建议：", "避免：", "未定：")
+_LESSONS: Final = ("Lesson: ", "教训：")
+_OUTCOMES: Final = ("Outcome: ", "结果：")
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRecord:
+    """A ranked record: its score from 0 to 1, the sum behind it (`ranking.score_of`), and the events it rests on."""
+
+    record: L1Event | Pattern | Principle
+    score: float
+    relevance: float
+    events: Sequence[Reference] = ()
+    needs_validation: bool = False
+
+
+@dataclass(slots=True)
+class Recommendations:
+    """Advice, exclusions and warnings, the best first."""
+
+    recommended: list[Advice] = field(default_factory=list)
+    avoid: list[Advice] = field(default_factory=list)
+    excluded: list[Excluded] = field(default_factory=list)
+
+
+def advise(found: Sequence[RankedRecord], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Recommendations:
+    """Return advice from ranked records, the best first, at most ``limit`` of each kind."""
+    best = max((one.relevance for one in found), default=0.0)
+    relevant = [one for one in found if one.relevance > 0 and one.relevance >= RELEVANT * best]
+    work = _AdviceCollector(bans, terms_of)
+    for one in relevant:
+        if isinstance(one.record, Principle):
+            work.principle(one, one.record)
+        elif isinstance(one.record, Pattern):
+            work.pattern(one, one.record)
+    events = [(one, one.record) for one in relevant if isinstance(one.record, L1Event)]
+    tried: dict[str, list[L1Event]] = {}
+    for _, event in events:
+        tried.setdefault(_key(event.attempt), []).append(event)
+    for one, event in events:
+        work.event(one, event, tried[_key(event.attempt)])
+    return Recommendations(
+        recommended=sorted(work.out.recommended, key=lambda one: -one.score)[:limit],
+        avoid=sorted(work.out.avoid, key=lambda one: -one.score)[:limit],
+        excluded=work.out.excluded[:limit],
+    )
+
+
+class _AdviceCollector:
+    """Collects advice without duplicates."""
+
+    def __init__(self, bans: Sequence[Ban], terms_of: TermsOf) -> None:
+        self.out = Recommendations()
+        self._bans = bans
+        self._terms_of = terms_of
+        self._told: set[tuple[str, str]] = set()
+        self._spoken_for: set[str] = set()
+
+    def principle(self, found: RankedRecord, record: Principle) -> None:
+        """Add what a principle recommends or warns of."""
+        advice = Advice(
+            attempt=record.action,
+            why=_join_texts(record.condition, record.because),
+            score=found.score,
+            lesson=_join_texts(record.watch_out, record.risk),
+            evidence=found.events,
+            patterns=tuple(record.patterns),
+            principles=(record.id,),
+            needs_validation=found.needs_validation,
+        )
+        if record.label == "failure":
+            self._avoid(advice)
+        else:
+            self._recommend(advice, record.action)
+
+    def pattern(self, found: RankedRecord, record: Pattern) -> None:
+        """Add a repeated success, or a repeated failure as a warning with its lesson as advice."""
+        attempt, lesson = _parts(record.recommendation)
+        advice = Advice(
+            attempt=attempt or record.summary,
+            why=record.summary,
+            score=found.score,
+            lesson=lesson,
+            evidence=found.events,
+            patterns=(record.id,),
+            success_rate=record.success_rate,
+            needs_validation=found.needs_validation,
+        )
+        told = False
+        if record.outcome == "success":
+            told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
+        elif record.outcome == "failure":
+            told = True
+            self._avoid(advice)
+        if told:
+            self._spoken_for |= {one for one, _ in record.members}
+
+    def event(self, found: RankedRecord, record: L1Event, alike: Sequence[L1Event]) -> None:
+        """Add a single success, or a single failure as a warning; ``alike`` are all events with its attempt."""
+        if record.id in self._spoken_for:
+            return
+        first = [record, *(event for event in alike if event.id != record.id)][:MAX_REFERENCES]
+        decided = [event.label for event in alike if event.label in ("success", "failure")]
+        advice = Advice(
+            attempt=first_sentences(record.attempt),
+            why=first_sentences(record.result),
+            score=found.score,
+            lesson=first_sentences(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
+            evidence=tuple(map(_reference, first)),
+            success_rate=success_rate(decided.count("success"), len(decided)),
+        )
+        if record.label == "success":
+            self._recommend(advice, record.attempt)
+        elif record.label == "failure":
+            if _key(record.reflection) == _key(record.attempt):  # all that is known of it is what was learned
+                self._recommend(advice, record.attempt)
+                return
+            self._avoid(advice)
+
+    def _recommend(self, advice: Advice, words: str) -> bool:
+        clauses = clauses_of(words, self._terms_of) if self._bans else []
+        broken = [ban for ban in self._bans if ban.met_by(clauses)]
+        if broken:
+            if self._is_first("excluded", advice.attempt):
+                ban = broken[0]
+                self.out.excluded.append(
+                    Excluded(
+                        attempt=advice.attempt, constraint=ban.constraint, reason=ban.reason, evidence=advice.evidence
+                    )
+                )
+            return False
+        if self._is_first("recommended", advice.attempt):
+            self.out.recommended.append(advice)
+        return True
+
+    def _avoid(self, advice: Advice) -> None:
+        """Warn of what failed, and recommend its lesson."""
+        if self._is_first("avoid", advice.attempt):
+            self.out.avoid.append(advice)
+        if advice.lesson and not advice.principles:
+            why = ("从失败中得知：" if is_chinese(advice.attempt) else "learned from a failure: ") + advice.attempt
+            learned = replace(advice, attempt=advice.lesson, why=why, lesson="", success_rate={})
+            self._recommend(learned, learned.attempt)
+
+    def _is_first(self, where: str, attempt: str) -> bool:
+        """Return whether an attempt is not empty and not listed there yet."""
+        key = (where, _key(attempt))
+        if not key[1] or key in self._told:
+            return False
+        self._told.add(key)
+        return True
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _parts(recommendation: str) -> tuple[str, str]:
+    """Return the action and the lesson of a pattern's recommendation, without their introductory words."""
+    doing, lesson = [], ""
+    for line in recommendation.splitlines():
+        mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")
+        if mark in _LESSONS:
+            lesson = line.removeprefix(mark)
+        elif not line.startswith(_OUTCOMES):
+            doing.append(line.removeprefix(mark))
+    return " ".join(doing), lesson
+
+
+def _join_texts(*texts: str) -> str:
+    return " ".join(text for text in texts if text)

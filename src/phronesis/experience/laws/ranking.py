@@ -1,21 +1,132 @@
-"""Score events, patterns and principles against a question: the weights and the signals (EMB-14).
+"""Traverse the experience graph from what a question found (EMB-13), and score what is reached (EMB-14).
 
 score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
 
 Relevance is a sum of non-negative shares; the other signals scale it. The weights of words, meaning and views were
-tuned (``phronesis bench lessons``); the others are our choice.
+tuned (``phronesis bench lessons``); the others are our choice. The traversal is breadth-first and bounded.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, spread_of
+
+DEPTH: Final = 3
+"""Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
+WIDTH: Final = 24
+"""Nodes that the first step expands, the strongest; the second half as many, the third a third (docs/decisions/17)."""
+SPARE: Final = 2
+"""Nodes read per expanded node: some may not be visible, and those of another layer count less."""
+CROSS: Final = 0.8
+"""Factor of the strength for a step to another layer: a pattern is about what its members are about."""
+SAME: Final = 0.6
+"""Factor of the strength for a step within a layer: a similar event is about something a little different."""
+THROUGH: Final = 0.5
+"""Factor of the strength for a step to or from an artifact: two events that name one file share a place, not a
+lesson."""
+LEAST: Final = 0.05
+"""Strength below which a path is not followed: that of three steps over edges of half weight."""
+ARTIFACT: Final = 0
+"""The layer of artifacts; events are layer 1, patterns 2, principles 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge as seen from one of its ends; ``weight`` in [0, 1]."""
+
+    near: str
+    far: str
+    type: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What a traversal needs of a node: its layer, creation time (microseconds), and usefulness in [0, 1]."""
+
+    id: str
+    layer: int
+    at: int = 0
+    usefulness: float = 0.5
+
+
+class Graph(Protocol):
+    """The port through which a traversal reads the graph."""
+
+    def links(self, ids: Sequence[str]) -> Sequence[Link]:
+        """Return the edges at any of some nodes, in both directions, in a fixed order."""
+        ...
+
+    def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """Return those of some nodes that are visible."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedNode:
+    """A node that was reached: its strength, the number of steps, the previous node and the edge's type."""
+
+    node: Node
+    strength: float
+    hops: int
+    via: str | None = None
+    by: str | None = None
+
+
+def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, ReachedNode]:
+    """Return what is reached from ``seeds`` (strengths in [0, 1] by id), visible seeds included, by id.
+
+    Of two paths to a node the shorter counts; of equally long ones the stronger. The n-th step expands the strongest
+    ``width`` / n nodes; ties go to the more useful node, then to the newer.
+    """
+    found = {one: ReachedNode(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
+    front = _best(list(found.values()), width)
+    for hop in range(1, depth + 1):
+        if not front:
+            break
+        near = {one.node.id: one for one in front}
+        wide = max(1, width // hop)
+        told = [(link, near[link.near]) for link in graph.links(list(near)) if link.far not in found]
+        nodes = graph.nodes(_likely(told, SPARE * wide))
+        level: dict[str, ReachedNode] = {}
+        for link, start in told:
+            node = nodes.get(link.far)
+            if node is None:
+                continue
+            strength = start.strength * link.weight * _edge_share(start.node.layer, node.layer)
+            if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):
+                level[node.id] = ReachedNode(node, strength, hop, start.node.id, link.type)
+        front = _best(list(level.values()), wide)
+        found |= {one.node.id: one for one in front}
+    return found
+
+
+def _likely(told: Sequence[tuple[Link, ReachedNode]], count: int) -> list[str]:
+    """Return the nodes that the strongest edges lead to, of which a hub has hundreds; ties go to the later id."""
+    strongest: dict[str, float] = {}
+    for link, start in told:
+        strongest[link.far] = max(strongest.get(link.far, 0.0), start.strength * link.weight)
+    newest_first = sorted(strongest, reverse=True)
+    return sorted(newest_first, key=lambda one: -strongest[one])[:count]
+
+
+def _edge_share(near: int, far: int) -> float:
+    if ARTIFACT in (near, far):
+        return THROUGH
+    return SAME if near == far else CROSS
+
+
+def _best(reached: Sequence[ReachedNode], width: int) -> list[ReachedNode]:
+    order = attrgetter("strength", "node.usefulness", "node.at")
+    return sorted(sorted(reached, key=lambda one: one.node.id), key=order, reverse=True)[:width]
+
 
 # Centred vectors, and the spread of cosines between unrelated texts.
 
@@ -70,62 +181,44 @@ def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
 
 WORDS: Final = 2.0
 """Weight of BM25 as a share of the maximum for the question's terms; doubled for a `LONG` question."""
-
 MEANING: Final = 1.0
 """Weight of the cosine of the whole, standardised over the scope's experience; `FULL` standard deviations are 1."""
-
 VIEWS: Final = 0.5
 """Weight of the best cosine of a view that the question is about, standardised like the whole; none for a `LONG`
 question, since a vector of two hundred words is close to all texts of the same style."""
-
 SHORT: Final = 16
 LONG: Final = 48
 """Distinct terms of a question: up to the first its words count normally, from the second on they count more and views
 less, linearly in between."""
-
 MEMBERS: Final = 0.8
 """Share of its best member's relevance that a pattern has at least, and of its best pattern's that a principle has: a
-question is asked in the words of the members (`graph_traversal.CROSS`)."""
-
+question is asked in the words of the members (`CROSS`)."""
 EPISODE: Final = 0.3
 """Weight of the relevance of the best other event of the same episode: if one attempt of an episode answers, the others
 are more likely to."""
-
 FULL: Final = 4.0
 """Standard deviations above the mean at which a cosine counts fully."""
-
 EXACT: Final = 2.0
 """Added for an event whose situation, goal or episode equals the question: more than all words and embeddings."""
-
 LATEST: Final = 1.0
 """If the question is only a name: added for the latest lesson under it; half for the one before, a third …"""
-
 ARTIFACTS: Final = 0.5
 """Added for holding all the artifacts that the question names."""
-
 GRAPH: Final = 0.3
 """Weight of the strength with which the graph traversal reached it from another item."""
-
 USEFULNESS: Final = 0.3
 """Subtracted at usefulness 0, added at 1, as feedback says; nothing at `NEUTRAL`."""
-
 NEUTRAL: Final = 0.5
-
 CONFIDENCE: Final = 0.1
 """Added at confidence 1: of an event's label, or by the number of events behind a pattern."""
-
 FRESHNESS: Final = 0.1
 """Added for an item of now; halved every `HALF_LIFE_DAYS`."""
-
 HALF_LIFE_DAYS: Final = 180.0
 """Half a year: tools and code change in seasons; six times that of conversation (`scoring.packed_features`)."""
-
 COUNTER: Final = 0.3
 """Subtracted if all evidence contradicts it."""
-
 TRUST: Final = 0.1
 """Added for the most trusted source, an operator; a person counts above a machine (EMB-16)."""
-
 PREFERENCE: Final = 0.4
 """Added for what is preferred, subtracted for what is to be avoided."""
 
@@ -228,10 +321,8 @@ def weights() -> dict[str, Any]:
 
 MAX_TERMS: Final = 64
 """Terms of a question that are looked up, the rarest: a pasted log has thousands."""
-
 FEW: Final = 8
 """Vectors below which their own spread is not used."""
-
 USUAL: Final = Spread(0.0, 0.15)
 """The standard deviation that is then used with their mean: that of unrelated texts with the encoders tried (.05 to
 .2)."""

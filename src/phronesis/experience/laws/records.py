@@ -10,25 +10,24 @@ from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import Record, as_json
-from phronesis.experience.laws.kinds import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND
+
+EVENT_KIND: Final = "l1"
+PATTERN_KIND: Final = "pattern"
+PRINCIPLE_KIND: Final = "principle"
 
 L1: Final = EVENT_KIND
 PATTERN: Final = PATTERN_KIND
 PRINCIPLE: Final = PRINCIPLE_KIND
-
 MEMBER_OF: Final = "member_of"
 SUPPORTS: Final = "supports"
 ABOUT: Final = "about"
 CONTRADICTS: Final = "contradicts"
 REFINES: Final = "refines"
-
 CROSSED: Final = "crossed"
 """The member of a pattern's ``cluster_info`` that names its two views, if it is an intersection of groups."""
-
 UNCONFIRMED: Final = "unconfirmed"
 CONFIRMED: Final = "confirmed"
 """Members of a principle's ``data``: that a single machine supports it, and that a person confirmed it."""
-
 UNSAID: Final = 0.5
 """Usefulness without any judgement."""
 
@@ -144,7 +143,6 @@ _OWN: Final = {
     for kind in (L1Event, Pattern, Principle)
 }
 """By record, its own fields, and whether each is a sequence."""
-
 Kept = TypeVar("Kept", L1Event, Pattern, Principle)
 
 

@@ -14,8 +14,8 @@ from importlib import resources
 from typing import Any, Final, Literal
 
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.relations import Origin
+from phronesis.core.serialization import parse_folded
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
 from phronesis.experience.sources.port import LineIndex, RawText, Source
 

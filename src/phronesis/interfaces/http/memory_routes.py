@@ -9,10 +9,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.context import ContextPackage
-from phronesis.core.entity_records import EntityRecord
 from phronesis.core.items import Item
 from phronesis.core.previews import Preview
-from phronesis.core.reports import Page
+from phronesis.core.reports import EntityRecord, Page
 from phronesis.core.results import (
     AddResult,
     CommitResult,

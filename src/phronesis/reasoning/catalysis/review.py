@@ -15,16 +15,15 @@ from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.engine.background import Background
 from phronesis.errors import MissingExtra, StorageError
-from phronesis.reasoning.catalysis.molecules import CarboxylGroups, Drawing, carboxyl_groups, drawing_of
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds, LookupFailed, PubChem, normal_name
-from phronesis.reasoning.catalysis.run_facts import modifier_of
+from phronesis.reasoning.catalysis.run_facts import CarboxylGroups, Drawing, carboxyl_groups, drawing_of, modifier_of
 from phronesis.reasoning.handlers import find_run
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import Candidate, Review, ReviewReason, Run, folded_name
 from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane, lock_lane
-from phronesis.store.lookups import Lookup, keep_lookup, lookup_number, read_lookup
+from phronesis.store.model_calls import Lookup, keep_lookup, lookup_number, read_lookup
 
 # Rules: from PubChem's answer to one or several compounds, carboxyl groups and a suggestion.
 

@@ -32,19 +32,11 @@ CLAIMS: Final = "CLAIMS_JSON"
 KEYS: Final = (TOPIC, SCOPE, CLAIMS)
 """Known keys in written order; unknown keys precede the claims."""
 
-MEMBERS: Final = (
-    "claim_id",
-    "status",
-    "facts",
-    "inference",
-    "constraint",
-    "allow_positive",
-    "exception_reason",
-    "conditions",
-    "limitations",
-    "support",
-    "contra",
-    "test",
+MEMBERS: Final = tuple(
+    """
+    claim_id status facts inference constraint allow_positive exception_reason conditions limitations support contra
+    test
+    """.split()
 )
 """Known members of a claim, in written order."""
 

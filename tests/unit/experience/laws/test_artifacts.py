@@ -3,7 +3,7 @@
 import pytest
 
 from growth import assert_cut_off, repeated
-from phronesis.experience.laws.event_draft import MAX_ARTIFACTS, MAX_SCANNED, Artifact, artifacts_in
+from phronesis.experience.laws.event_draft import MAX_SCANNED, artifacts_in
 
 
 def test_what_a_text_names() -> None:
@@ -23,25 +23,6 @@ def test_what_a_text_names() -> None:
     ]
     for text, ids in cases:
         assert [one.id for one in artifacts_in([text])] == ids, text
-
-
-def test_an_entry_of_the_first_version_keeps_what_it_named() -> None:
-    assert [one.id for one in artifacts_in(["EXACTLY ENOENT"], version=1)] == [
-        "error_type:EXACTLY",
-        "error_type:ENOENT",
-    ]
-
-
-def test_what_is_known_stands_first_and_too_many_are_cut() -> None:
-    known = Artifact("concept", "app.py")
-    found = artifacts_in([" ".join(f"f{n}.py" for n in range(60)), "app.py"], known=[known])
-    assert found[0] == known
-    assert len(found) == MAX_ARTIFACTS
-    assert len(set(found)) == MAX_ARTIFACTS
-
-
-def test_a_name_beyond_bounds_is_none() -> None:
-    assert artifacts_in(["/".join("d" * 30 for _ in range(6)) + "/x.py"]) == ()
 
 
 @pytest.mark.parametrize(("piece", "end"), [("a/", ""), ("A.", ""), ("`", ""), ("x.", "py")])

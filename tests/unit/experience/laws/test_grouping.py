@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from phronesis.experience.laws import clustering
-from phronesis.experience.laws.clustering import SETTLED, Grouper, MembershipThresholds, PairConstraints
+from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
 from phronesis.experience.laws.neighbour_graph import Neighbours
-from unit.experience.laws.metrics import Given, crowds, drawn, rows
+from unit.experience.laws.metrics import Given, crowds, drawn
 
 BELONGING = MembershipThresholds(shared=2.0, threshold=4.0, alone=6.0)
 
@@ -15,29 +15,6 @@ def grouper(
     metric: Given, bonds: PairConstraints | None = None, belonging: MembershipThresholds = BELONGING
 ) -> Grouper:
     return Grouper(Neighbours(metric, np.zeros(metric.size, np.int64)), belonging, bonds or PairConstraints())
-
-
-def test_crowds_are_groups_and_who_is_like_nobody_is_in_none() -> None:
-    assert grouper(crowds((3, 1, 4))).groups(np.arange(8)) == [[0, 1, 2], [4, 5, 6, 7]]
-    assert grouper(crowds((1, 1))).groups(rows(1, 0)) == []
-    assert grouper(crowds((1,))).groups(rows(0)) == []
-
-
-def test_sharing_neighbours_counts_in_proportion_to_the_lane() -> None:
-    alike, shared = np.float32(3.0), np.float32(1.0)
-    units = [float(BELONGING.units(np.array(alike), np.array(shared), size)) for size in (10, SETTLED, 10 * SETTLED)]
-    assert units == pytest.approx([3.2 / 4, 5.0 / 4, 5.0 / 4])
-    assert float(BELONGING.units(np.array(9.0, np.float32), np.array(0.0, np.float32), 5)) == pytest.approx(9 / 4)
-
-
-def test_what_people_put_together_or_apart_holds() -> None:
-    metric = crowds((3, 3))
-    bonds = PairConstraints(together=((0, 3),), apart=((1, 2), (9, 0)))
-    groups = grouper(metric, bonds).groups(np.arange(6))
-    place = {row: n for n, group in enumerate(groups) for row in group}
-    assert place[0] == place[3]
-    assert place.get(1) != place.get(2)
-    assert bonds.among(rows(5, 3, 0)) == PairConstraints(together=((2, 1),))
 
 
 def test_fragments_of_one_crowd_are_mended_and_people_may_keep_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,38 +1,15 @@
 """Average link: what it promises of the averages, whatever it is given."""
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws.neighbour_graph import average_link
 from unit.experience.laws.metrics import drawn
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=4)
-
-
-def across(alike: np.ndarray[tuple[int, int], np.dtype[np.float32]], one: list[int], other: list[int]) -> float:
-    return float(alike[np.ix_(one, other)].mean())
-
-
-@given(st.integers(0, 200), st.integers(-1, 6))
-@example(78, 1)
-def test_groups_part_the_rows_and_no_two_that_are_left_belong_together(seed: int, threshold: int) -> None:
-    alike = drawn(10, seed).alike
-    groups = average_link(alike, threshold=threshold)
-    assert sorted(row for group in groups for row in group) == list(range(10))
-    assert groups == sorted(map(sorted, groups))
-    # Averages of averages are rounded otherwise than the average of all: what is just the threshold may stay apart.
-    assert all(across(alike, one, other) < threshold + 1e-6 for one, other in combinations(groups, 2))
-
-
-@given(st.integers(0, 200))
-def test_a_higher_threshold_only_parts_groups(seed: int) -> None:
-    alike = drawn(10, seed).alike
-    partitions = [average_link(alike, threshold=threshold) for threshold in (0.5, 2.5, 4.5)]
-    for coarse, fine in pairwise(partitions):
-        assert all(any(set(group) <= set(whole) for whole in coarse) for group in fine)
 
 
 @given(st.integers(0, 200), PAIRS, PAIRS)
@@ -67,12 +44,3 @@ def test_they_are_those_of_a_look_at_every_pair_where_many_are_alike(
     for one, other in combinations(range(size), 2):
         alike[one, other] = alike[other, one] = data.draw(st.integers(-2, 5))
     assert average_link(alike, threshold=threshold) == by_definition(alike.astype(np.float64), threshold)
-
-
-def test_groups_join_by_what_their_members_are_like_on_average() -> None:
-    alike = np.array([[0, 9, 3, 0], [9, 0, 5, 0], [3, 5, 0, 4], [0, 0, 4, 0]], dtype=np.float32)
-    assert average_link(alike, threshold=4) == [[0, 1, 2], [3]]  # (3 + 5) / 2 is 4, and so is the pair of 2 and 3
-    assert average_link(alike, threshold=4.5) == [[0, 1], [2], [3]]
-    assert average_link(alike, threshold=1) == [[0, 1, 2, 3]]
-    assert average_link(alike, threshold=9, together=[(0, 3), (3, 0)], apart=[(0, 1)]) == [[0, 3], [1], [2]]
-    assert average_link(alike, threshold=9, together=[(0, 1)], apart=[(0, 1)]) == [[0], [1], [2], [3]]

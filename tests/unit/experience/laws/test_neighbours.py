@@ -74,16 +74,3 @@ def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
     assert lists.against(rows(0), 5).tolist() == [1, 3]  # the list of 2 was not asked for
     lists.forget([3])
     assert lists.across(rows(0, 3))[:, :3].tolist() == [[1, 2, NOBODY], [NOBODY, NOBODY, NOBODY]]
-
-
-def test_an_event_that_comes_takes_its_place_in_the_lists_and_one_that_goes_leaves_them() -> None:
-    alike = np.array([[0, 1, 5, 9], [1, 0, 2, 4], [5, 2, 0, 6], [9, 4, 6, 0]], dtype=np.float32)
-    groups = np.array([0, 0, 0, 0])
-    lists = Neighbours(Given(alike[:3, :3]), groups[:3])
-    assert lists.lists(rows(0, 1))[0][:, :3].tolist() == [[2, 1, NOBODY], [2, 0, NOBODY]]
-    lists.grow(Given(alike), groups)
-    nearest, scores = lists.lists(rows(0, 1))
-    assert nearest[:, :3].tolist() == [[3, 2, 1], [3, 2, 0]]
-    assert scores[:, :3].tolist() == [[9, 5, 1], [4, 2, 1]]
-    lists.forget([3])
-    assert lists.lists(rows(0, 3))[0][:, :3].tolist() == [[2, 1, NOBODY], [NOBODY, NOBODY, NOBODY]]

@@ -61,7 +61,7 @@ documents = st.recursive(
 
 @by_source
 @given(text=st.text() | some_lines | cut_file | documents)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_no_text_raises_and_every_draft_stands_on_its_lines(source: Source, text: str) -> None:
     read(source, text)
 

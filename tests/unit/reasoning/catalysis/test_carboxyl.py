@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.reasoning.catalysis.molecules import carboxyl_groups
+from phronesis.reasoning.catalysis.run_facts import carboxyl_groups
 
 TABLE = [json.loads(line) for line in Path(__file__).with_name("carboxyl.jsonl").read_text("utf-8").splitlines()]
 

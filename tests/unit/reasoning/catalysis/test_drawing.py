@@ -1,6 +1,6 @@
 """Structures: lines and spots alone, whatever a SMILES holds."""
 
-from phronesis.reasoning.catalysis.molecules import HEIGHT, MAX_ATOMS, WIDTH, drawing_of
+from phronesis.reasoning.catalysis.run_facts import HEIGHT, MAX_ATOMS, WIDTH, drawing_of
 
 
 def test_a_group_is_marked_and_all_lies_within_the_box() -> None:

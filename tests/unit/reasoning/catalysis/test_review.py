@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from phronesis.reasoning.catalysis import molecules
+from phronesis.reasoning.catalysis import run_facts
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
 from phronesis.reasoning.catalysis.review import ReviewRequest, reviewed
 from phronesis.reasoning.laws.records import Review
@@ -90,7 +90,7 @@ def test_what_cannot_be_told_is_no_verdict() -> None:
 
 
 def test_without_rdkit_the_compound_is_told_and_its_groups_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    molecules._patterns.cache_clear()
+    run_facts._patterns.cache_clear()
     monkeypatch.setitem(sys.modules, "rdkit", None)
     review = of(IMIDAZOLE)
     assert (review.status, review.reason, review.cid, review.smiles) == ("unresolved", "no_rdkit", 795, "C1=CN=CN1")

@@ -50,7 +50,7 @@ WORDED = {"next_step": (0.8, 0.92), "positive_constraint": (0.85, 0.98)}
 @pytest.mark.parametrize("name", NAMES)
 def test_a_rule_refuses_its_examples_and_passes_look_alikes(name: str) -> None:
     examples = [(field, value, lawful) for rule, field, value, lawful in EXAMPLES if rule == name]
-    if name == "next_step":
+    if name in WORDED:
         examples = examples[::8]  # each is read by the encoder
     right = [(lawful, (name not in found(field, value)) is lawful) for field, value, lawful in examples]
     for lawful, least in zip((False, True), WORDED.get(name, (1.0, 1.0)), strict=True):
@@ -118,7 +118,7 @@ def test_any_text_can_be_judged(text: str, status: str) -> None:
     assert names & {rule.name for rule in STRUCTURE}
 
 
-HOSTILE = ("[c1,", "is recommended", "下一步应", "避免", "that must ")
+HOSTILE = ("[c1,", "is recommended", "避免")
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

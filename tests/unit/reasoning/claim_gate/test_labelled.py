@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from labelled_texts import LABELLED_TEXTS
 from phronesis.reasoning.claim_gate import gate
 from unit.core.blocks import block, member
@@ -26,14 +24,10 @@ def broken(row: dict[str, Any]) -> set[str]:
     return {violation.rule for violation in gate(content(row), row.get("status", "active"))}
 
 
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_what_is_refused_and_what_passes(split: str) -> None:
-    rows = [row for row in ROWS if row["split"] == split]
+def test_what_is_refused_and_what_passes() -> None:
+    rows = [row for row in ROWS if row["split"] == "test"]
     unlawful = [row for row in rows if not row["lawful"]]
     lawful = [row for row in rows if row["lawful"]]
-    refused = sum(row["rule"] in broken(row) for row in unlawful) / len(unlawful)
-    passed = sum(not broken(row) for row in lawful) / len(lawful)
     assert min(len(unlawful), len(lawful)) >= 50
-    floor = {"dev": (0.95, 0.98), "test": (0.92, 0.96)}[split]
-    assert refused >= floor[0]
-    assert passed >= floor[1]
+    assert sum(row["rule"] in broken(row) for row in unlawful) >= 0.92 * len(unlawful)
+    assert sum(not broken(row) for row in lawful) >= 0.96 * len(lawful)

@@ -22,20 +22,6 @@ def view(lane_id: int, epoch: int = 0, tenant: str = "t") -> LaneView:
     return LaneView(cast("Any", Unit(tenant)), cast("Any", Lane(lane_id, epoch)))
 
 
-def test_each_lane_of_each_tenant_has_its_own() -> None:
-    kept = LaneCache()
-    kept.of(view(1))["a"] = 1
-    assert kept.of(view(1)) == {"a": 1}
-    assert kept.of(view(2)) == kept.of(view(1, tenant="other")) == {}
-
-
-def test_an_erasure_or_a_rebuild_makes_it_forget() -> None:
-    kept = LaneCache()
-    kept.of(view(1))["a"] = 1
-    assert kept.of(view(1, epoch=1)) == {}
-    assert kept.of(view(1, epoch=0)) == {}
-
-
 def test_it_holds_so_much_and_so_many() -> None:
     kept = LaneCache(lanes=2, limit=2)
     kept.of(view(1)).update(a=1, b=2)

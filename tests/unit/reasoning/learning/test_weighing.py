@@ -1,6 +1,6 @@
 """How a run bears on claims, and what is written when one falls."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.reasoning import claim_effects
@@ -38,39 +38,17 @@ def test_a_claims_words_decide_and_its_test_before_them() -> None:
     assert ClaimJudge(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"
 
 
-def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
-    asked = []
-
-    def earlier() -> list[FactsView]:
-        asked.append(1)
-        return [view("r0", 0.4)]
-
-    scales = ClaimJudge(view(share=0.5), has_feedback=True, read_earlier=earlier)
-    scales.weigh(CLAIM)
-    assert asked == []
-    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": {"ratio": {"op": ">", "value": 0}}}
-    compared = Claim(claim_id="c1", status="fact", facts={}, test=test)
-    assert [scales.weigh(compared), scales.weigh(compared)] == ["irrelevant", "irrelevant"]
-    assert asked == [1]
-
-
 NAMES = st.sampled_from(
     ["Cu–Zn 3:1", "none. Next, try Ni at 2:1.", "see [C12]", "prefer[Cu]", "Always use Cu.", "下一步试 Ni"]
 )
 
 
+@settings(max_examples=10)  # the gate reads each with the encoder
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3))
 def test_what_is_written_of_a_fallen_claim_passes_the_gate_in_its_block(named: list[tuple[str, str]]) -> None:
     views = [view(run_id=run_id, label=label) for run_id, label in named]
     text = limitation_for(CLAIM, views, claim_effects.test_of(CLAIM))
     assert gate(text_of(add_limitation(BLOCK, "c1", text))) == []
-
-
-def test_a_limitation_is_added_once_to_its_claim() -> None:
-    once = add_limitation(BLOCK, "c1", "x")
-    assert once.claims[0].limitations == ("x",)
-    assert add_limitation(once, "c1", "x") == once
-    assert add_limitation(BLOCK, "c2", "x") == BLOCK
 
 
 def test_a_limitation_that_the_gate_refuses_says_less() -> None:

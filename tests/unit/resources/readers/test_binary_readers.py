@@ -12,8 +12,7 @@ import pytest
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.readers import office, pdf
-from phronesis.resources.readers.port import RawDocument
-from phronesis.resources.readers.registry import read_document
+from phronesis.resources.readers.port import RawDocument, read_document
 from written_documents import docx, pptx, xlsx
 from written_documents import pdf as written_pdf
 from written_documents import zipped as zip_of

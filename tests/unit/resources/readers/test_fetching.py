@@ -11,8 +11,7 @@ import pytest
 
 from model_server import Behaviour, ModelServer, Reply, redirect
 from phronesis.errors import FetchFailed, FetchRefused
-from phronesis.resources.fetch_rules import FetchResult, FetchRules, is_open
-from phronesis.resources.fetcher import WebFetcher
+from phronesis.resources.fetcher import FetchResult, FetchRules, WebFetcher, is_open
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PUBLIC = "93.184.215.14"

@@ -8,10 +8,9 @@ import pytest
 
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
-from phronesis.resources.readers import html
-from phronesis.resources.readers.html import page_of
-from phronesis.resources.readers.port import RawDocument
-from phronesis.resources.readers.registry import read_document
+from phronesis.resources.readers import markup
+from phronesis.resources.readers.markup import page_of
+from phronesis.resources.readers.port import RawDocument, read_document
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>Guide &amp; manual</title><style>h1 { x: "</p>" }</style>
@@ -111,13 +110,13 @@ def test_trafilatura_is_not_asked_for_huge_or_deep_pages(monkeypatch: pytest.Mon
     assert found.made_by == "html/3"
     assert [section.path for section in found.sections] == [(f"Part {n}",) for n in range(4)]
     with monkeypatch.context() as patched:
-        patched.setattr(html, "MAX_PARSED", 5)
+        patched.setattr(markup, "MAX_PARSED", 5)
         assert not page_of(ARTICLE).parsed
-    monkeypatch.setattr(html, "MAX_EXTRACTED", 100)
+    monkeypatch.setattr(markup, "MAX_EXTRACTED", 100)
     assert read_document(RawDocument(media_type="text/html", text=ARTICLE)).made_by == "html/3"
 
 
 def test_a_page_of_too_many_tags_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "MAX_TAGS", 5)
+    monkeypatch.setattr(markup, "MAX_TAGS", 5)
     with pytest.raises(InputError, match="over 5 tags"):
         page_of("<p>" * 6)

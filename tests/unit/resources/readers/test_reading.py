@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
 from phronesis.errors import InputError
-from phronesis.resources.readers import registry
+from phronesis.resources.readers import port
 from phronesis.resources.readers.decoding import decoded
-from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type
-from phronesis.resources.readers.registry import read_document
+from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type, read_document
 from written_documents import zipped
 
 CHINESE = (
@@ -111,10 +110,10 @@ def test_documents_that_are_refused() -> None:
 
 
 def test_documents_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "MAX_CHARACTERS", 10)
+    monkeypatch.setattr(port, "MAX_CHARACTERS", 10)
     with pytest.raises(InputError, match="11 characters; at most 10"):
         read_document(RawDocument(text="a" * 11))
-    monkeypatch.setattr(registry, "MAX_BYTES", 10)
+    monkeypatch.setattr(port, "MAX_BYTES", 10)
     with pytest.raises(InputError, match="11 bytes; at most 10"):
         read_document(RawDocument(data=b"a" * 11))
 

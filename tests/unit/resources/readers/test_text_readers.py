@@ -5,8 +5,7 @@ import json
 import pytest
 
 from phronesis.core.documents import ReadDocument
-from phronesis.resources.readers.port import RawDocument
-from phronesis.resources.readers.registry import read_document
+from phronesis.resources.readers.port import RawDocument, read_document
 
 Sections = list[tuple[str, str]]
 

@@ -4,8 +4,8 @@ from typing import Annotated, Final
 
 from fastapi import Form, Response
 
-from phronesis.core.entity_records import ENTITY_KINDS, EntityRecord
 from phronesis.core.relations import normal_name
+from phronesis.core.reports import ENTITY_KINDS, EntityRecord
 from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.pages.graph import MAX_NODES, Graph, Link, Node, shorten
 from phronesis.interfaces.web.pages.person_facts import KINDS, USER, key_text

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.pattern_tables import parse_folded
+from phronesis.core.serialization import parse_folded, split_words
 from phronesis.errors import PhronesisError
 
 
@@ -27,3 +27,7 @@ def test_what_is_folded_is_unfolded(parts: list[str]) -> None:
 def test_what_is_no_toml_is_refused_by_its_name() -> None:
     with pytest.raises(PhronesisError, match=r"t\.toml is no TOML"):
         parse_folded("t.toml", "= 3")
+
+
+def test_words_are_separated_by_commas() -> None:
+    assert split_words("a, b\n  c,,d") == ["a", "b c", "d"]
