@@ -17,8 +17,7 @@ from phronesis.errors import InputError, MissingExtra
 from phronesis.experience.event_embeddings import LESSON, WHOLE, unrelated_vectors, whole_text
 from phronesis.experience.laws.similarity import Floats
 from phronesis.experience.lesson_map import PARTS, SHIPPED, LessonMap, laid_out, map_for, model_of
-from phronesis.models.embedder import Embedder
-from phronesis.models.local_embedders import AUTO, load_beside, load_local_embedder
+from phronesis.models.embedder import AUTO, Embedder, load_beside, load_local_embedder
 from phronesis_benchmarks.experience_clusters import load_events
 from phronesis_benchmarks.lesson_learning import TrainingSet, fit, pairs_of_a_lane, same_and_lane
 

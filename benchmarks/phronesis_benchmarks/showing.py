@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from phronesis.core.timestamps import parse_moment
 from phronesis.core.vectors import Floats
-from phronesis.models.reader.text_classifier import TextClassifier
+from phronesis.models.reader.reader import TextClassifier
 from phronesis.models.text_features import normalise_text
 from phronesis.traits.by_rules.reading import read_all
 from phronesis.traits.by_rules.showing import CLASSES, SHOWN, load_showing, with_odds

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from phronesis.interfaces.cli.commands import cli
-from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import prompt
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
 from phronesis.wiring.engines import read_settings
 

@@ -10,7 +10,7 @@ import pytest
 from phronesis.memory import Memory
 from phronesis.models.call_policy import Limits
 from phronesis.models.language_model import PLAIN, Message
-from phronesis.models.openai_chat import OpenAIChat
+from phronesis.models.openai_models import OpenAIChat
 from phronesis.models.transport import Gateway
 from phronesis.store.log import read_outcomes
 from small_model import MODEL, small_model

@@ -25,14 +25,12 @@ from phronesis.core.timestamps import optional_moment
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
+from phronesis.recall.hits import origins_at
 from phronesis.recall.planning.planner import Planner, PlanRequest
 from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_held
-from phronesis.recall.reranking import Search
-from phronesis.recall.result_dedup import origins_at
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
-from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings, SearchOptions
+from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret

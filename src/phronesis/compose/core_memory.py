@@ -17,10 +17,8 @@ from phronesis.core.results import Evidence, SearchResult
 from phronesis.recall.as_of import drawn_by
 from phronesis.recall.browse import items_of
 from phronesis.recall.evidence import live_beside
-from phronesis.recall.prospective import due_items
-from phronesis.recall.reranking import Search
-from phronesis.recall.search import Query
-from phronesis.recall.user_aliases import is_about, names_of_user, near_user, told_names
+from phronesis.recall.search_options import Query, Search
+from phronesis.recall.user_items import due_items, is_about, names_of_user, near_user, told_names
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items

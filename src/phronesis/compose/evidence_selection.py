@@ -23,12 +23,10 @@ from phronesis.index.tokens import tokenize
 from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
 from phronesis.recall.fusion import RELEVANCE
 from phronesis.recall.hits import CROWDED
-from phronesis.recall.scoring.feature_names import FEATURE_NAMES
-from phronesis.recall.scoring.fusion_rules import FLOOR
 from phronesis.recall.scoring.packed_features import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of
-from phronesis.recall.scoring.weights import FEW
+from phronesis.recall.scoring.weights import FEATURE_NAMES, FEW, FLOOR
 
 NEAR: Final = 0.65
 """Share of the best score below which a result that covers no more of the question is not relevant.

@@ -7,9 +7,8 @@ from phronesis.compose.evidence_selection import EvidenceChoice
 from phronesis.core.redaction import mask
 from phronesis.core.results import Degraded
 from phronesis.errors import ModelError
-from phronesis.models.decision import ROLE, Decider
-from phronesis.models.decision_questions import NOTHING, ask_relevance
-from phronesis.recall.reranking import shown_text
+from phronesis.models.decision import NOTHING, ROLE, Decider, ask_relevance
+from phronesis.recall.retrieval import shown_text
 
 IRRELEVANT: Final = "irrelevant"
 """The reason for leaving out what bears on nothing that the message asks."""

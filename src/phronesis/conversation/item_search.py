@@ -7,7 +7,7 @@ from phronesis.conversation.extraction.context import FOUND
 from phronesis.core.scope import make_scope
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
-from phronesis.recall.search import Query
+from phronesis.recall.search_options import Query
 from phronesis.store.eligible import ReadConditions
 
 if TYPE_CHECKING:

@@ -22,9 +22,7 @@ from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.log.reader import fit, load_listed, message_text
-from phronesis.models.answer_rows import drop_invalid
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import StructuredClient, Task
+from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
 
 ROLE: Final = "summarise"

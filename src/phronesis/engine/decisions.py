@@ -8,8 +8,7 @@ from phronesis.engine.handler import DEGRADED_ROLE
 from phronesis.engine.model_outcomes import degraded_outcome
 from phronesis.engine.plugin import Platform
 from phronesis.errors import ModelError
-from phronesis.models.decision import ROLE, Decider, Decision, Question
-from phronesis.models.decision_questions import VERSION
+from phronesis.models.decision import ROLE, VERSION, Decider, Decision, Question
 
 DECISION_ROLE: Final = "decision"
 """The role of the outcome that records a decision: ``{question, option, probability}`` and what it is about."""

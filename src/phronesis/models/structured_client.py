@@ -1,13 +1,15 @@
 """Structured answers from a language model: strict schema, then JSON mode, then one repair attempt; and metering.
 
 An answer is accepted only if the model finished by itself and the text is one JSON object that matches the form, sizes
-included. Rejected answers are recorded and never used.
+included. Rejected answers are recorded and never used. The prompts are files, one for each role.
+
 """
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import resources
 from typing import Any, Final, Generic, TypeVar
 
 import pydantic
@@ -253,3 +255,25 @@ class StructuredClient:
                 return completion
 
         return self.conduct.run(once, limits)
+
+
+def drop_invalid(form: type[pydantic.BaseModel]) -> pydantic.BeforeValidator:
+    """Return a validator that leaves rows out of a list that are not of ``form``, unless none is."""
+
+    def valid(rows: object) -> object:
+        if not isinstance(rows, list):
+            return rows
+        return [one for one in map(parsed, rows) if one is not None] or rows
+
+    def parsed(row: object) -> pydantic.BaseModel | None:
+        try:
+            return form.model_validate(row)
+        except pydantic.ValidationError:
+            return None
+
+    return pydantic.BeforeValidator(valid)
+
+
+def prompt(name: str) -> str:
+    """Return the text of ``prompts/<name>.md``."""
+    return resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8").strip()

@@ -26,9 +26,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
 from phronesis.recall.deduplication import COVERED, OUTLYING, Part
-from phronesis.recall.reranking import Search
-from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings, SearchOptions
+from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 

@@ -16,8 +16,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, StructuredClient, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 from phronesis.traits.laws.records import TraitInput, TraitRevision
 from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
 from phronesis.traits.reflection_state import ReflectionState

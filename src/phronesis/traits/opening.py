@@ -5,7 +5,7 @@ from phronesis.engine.decisions import decider_of
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.sensitive_topics.guard import Guard
-from phronesis.recall.search import Query
+from phronesis.recall.search_options import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.traits import reflection
 from phronesis.traits.laws.strength import MEMORY_KINDS, Thresholds

@@ -22,8 +22,7 @@ from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.model_outcomes import ANSWERS
 from phronesis.engine.sensitive_topics.guard import Guard
-from phronesis.models.decision import Decider
-from phronesis.models.decision_questions import HARMLESS, ask_sensitive
+from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.lane_arrays import best_of
 from phronesis.recall.scoring.packed_features import (
     ASKS,
@@ -21,7 +20,7 @@ from phronesis.recall.scoring.packed_features import (
     SHARES_PHOTO,
     TRAIT_BOOSTS,
 )
-from phronesis.recall.scoring.ranking import rank
+from phronesis.recall.scoring.ranking import FEATURES, rank
 from phronesis.recall.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
 from phronesis.recall.scoring.weights import A12, B12, SECTIONS, Formula
 from unit.core.lanes import floats, laid_out

@@ -15,8 +15,7 @@ from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
-from phronesis.models.decision import Decision, Question
-from phronesis.models.decision_questions import NOT_STATED, REPLACES, STATED
+from phronesis.models.decision import NOT_STATED, REPLACES, STATED, Decision, Question
 
 KINDS = ["profile", "preference", "fact"]
 

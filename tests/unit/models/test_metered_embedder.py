@@ -7,7 +7,7 @@ from fake_models import NOON, MemoryLedger
 from model_server import Behaviour, ModelServer, embed_each
 from phronesis.models.call_policy import Allowance, CallPolicy, SpendingLimit
 from phronesis.models.embedders import BATCH, MeteredEmbedder
-from phronesis.models.openai_embedder import OpenAIEmbedder
+from phronesis.models.openai_models import OpenAIEmbedder
 from phronesis.models.token_counter import ByteBound
 from phronesis.models.transport import Gateway
 

@@ -13,7 +13,7 @@ from model_server import Behaviour, ModelServer, chat, cut, garbage, reply_json,
 from phronesis.errors import AnswerRejected, Closed, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
-from phronesis.models.openai_chat import OpenAIChat, without_thoughts
+from phronesis.models.openai_models import OpenAIChat, without_thoughts
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"

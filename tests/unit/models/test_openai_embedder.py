@@ -15,7 +15,7 @@ from model_server import Behaviour, ModelServer, cut, embed_each, embeddings, ga
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.embedder import Embedder, PrefixScheme
-from phronesis.models.openai_embedder import OpenAIEmbedder
+from phronesis.models.openai_models import OpenAIEmbedder
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"

@@ -13,8 +13,8 @@ from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, Model
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
-from phronesis.recall.reranking import SHOWN_CHARACTERS, RerankedSearch
-from phronesis.recall.search import Query
+from phronesis.recall.retrieval import SHOWN_CHARACTERS, RerankedSearch
+from phronesis.recall.search_options import Query
 from phronesis.store.eligible import ReadConditions
 
 

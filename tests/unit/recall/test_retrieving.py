@@ -13,8 +13,7 @@ from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
-from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings
+from phronesis.recall.search_options import Encodings, Query
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
 
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")

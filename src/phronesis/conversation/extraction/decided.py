@@ -17,8 +17,7 @@ from phronesis.core.proposals import PROPOSALS, Proposal, Relation
 from phronesis.engine.decisions import Decisions
 from phronesis.engine.handler import PrepareContext
 from phronesis.log.reader import texts_of
-from phronesis.models.decision import Decider
-from phronesis.models.decision_questions import REPEATS, REPLACES, STATED, ask_gate, ask_supersede
+from phronesis.models.decision import REPEATS, REPLACES, STATED, Decider, ask_gate, ask_supersede
 
 SURELY_STATED: Final = 0.8
 """The confidence of what was doubtful and is decided to be stated."""

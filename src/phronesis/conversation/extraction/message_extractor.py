@@ -21,8 +21,7 @@ from phronesis.core.values import plain_relative
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.models.reader.network import FoundValue
 from phronesis.models.reader.reader import READER_VERSION, Reader, load_reader
-from phronesis.models.reader.sentences import sentence_at, sentences
-from phronesis.models.text_features import has_han
+from phronesis.models.text_features import has_han, sentence_at, sentences
 
 STATED: Final = 0.85
 """The least confidence of a value that both the reader and the starter find."""

@@ -43,8 +43,7 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.reader import fit, texts_of
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, StructuredClient, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 
 ROLE: Final = "extract"
 REFUSED: Final = "refused"

@@ -21,9 +21,8 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
-from phronesis.models.answer_rows import drop_invalid
-from phronesis.models.reader.sentences import sentence_at, sentences
-from phronesis.models.text_features import has_han
+from phronesis.models.structured_client import drop_invalid
+from phronesis.models.text_features import has_han, sentence_at, sentences
 
 MAX_LISTED: Final = 200
 """Maximum names, and memories, in one answer."""

@@ -9,8 +9,7 @@ from typing import Final
 
 from phronesis.core.lazy_loading import load_once
 from phronesis.models.reader.network import FoundValue
-from phronesis.models.reader.sentences import sentences, without_code
-from phronesis.models.text_features import has_han
+from phronesis.models.text_features import has_han, sentences, without_code
 
 STARTER_VERSION: Final = "starter/1"
 

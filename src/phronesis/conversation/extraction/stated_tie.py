@@ -5,8 +5,7 @@ from typing import Final
 
 from phronesis.core.proposals import USER, Proposal
 from phronesis.core.values import plain_relative
-from phronesis.recall.asked_keys.words import KeyWords, load_words
-from phronesis.recall.word_lists import UnitText, is_chinese
+from phronesis.recall.word_lists import KeyWords, UnitText, is_chinese, load_words
 
 _OTHER: Final = "other"
 _ONE: Final = {

@@ -14,8 +14,7 @@ from importlib.resources import files
 from typing import Final
 
 from phronesis.core.lazy_loading import load_once
-from phronesis.models.reader.reader import load_reader
-from phronesis.models.reader.text_classifier import TextClassifier, load_text_classifier
+from phronesis.models.reader.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import normalise_text
 from phronesis.traits.by_rules.reading import MemoryFeatures
 from phronesis.traits.by_rules.tables import MAX_READ

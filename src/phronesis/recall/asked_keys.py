@@ -13,11 +13,10 @@ from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.relations import normal_name
 from phronesis.core.values import FAMILY, KEYS, plain_relative
-from phronesis.recall.asked_keys.words import Cue, KeyWords, load_words
 from phronesis.recall.browse import items_of
 from phronesis.recall.entity_signals import named_in
-from phronesis.recall.user_aliases import is_about, told_names
-from phronesis.recall.word_lists import UnitText, is_chinese
+from phronesis.recall.user_items import is_about, told_names
+from phronesis.recall.word_lists import Cue, KeyWords, UnitText, is_chinese, load_words
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane
