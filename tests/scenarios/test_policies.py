@@ -16,10 +16,10 @@ from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
 from phronesis.conversation.extraction.extractor import LocalExtractor
+from phronesis.conversation.extraction.gate import terms_of
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
 from phronesis.conversation.policy_section import ConversationPolicy
-from phronesis.conversation.retention_policy import terms_of
 from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.items import Item
 from phronesis.memory import Memory

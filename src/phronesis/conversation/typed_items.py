@@ -12,9 +12,8 @@ from typing import Any, Final
 from phronesis.conversation.consolidation import BY, consolidate_all
 from phronesis.conversation.consolidation_apply import PlacedProposal
 from phronesis.conversation.entity_resolution import NameFamilies, make_mention
-from phronesis.conversation.extraction.gate import INJECTED, refusal
+from phronesis.conversation.extraction.gate import INJECTED, USUAL, RetentionPolicy, refusal
 from phronesis.conversation.extraction.memory_types import MemoryTypes, comparable_value, load_memory_types
-from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
 from phronesis.core.changes import Changes
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import Entry, Outcome, is_erased

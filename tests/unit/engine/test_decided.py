@@ -8,8 +8,7 @@ import pytest
 
 from custom_store import open_with
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.decided import DecidingExtractor
-from phronesis.conversation.extraction.extractor import LocalExtractor
+from phronesis.conversation.extraction.extractor import DecidingExtractor, LocalExtractor
 from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.engine.handler import PrepareContext

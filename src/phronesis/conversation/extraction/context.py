@@ -1,4 +1,4 @@
-"""What a model is shown beside the new messages: held items, and what was said before.
+"""What a model is shown beside the new messages: held items, found by search, and what was said before.
 
 Everything is cut to a budget of tokens, estimated by characters. Nothing that a policy hides is shown.
 """
@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from phronesis.conversation.entity_resolution import ALIAS_KEY
 from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
@@ -18,10 +18,16 @@ from phronesis.core.items import Item
 from phronesis.core.payloads import TurnPayload, payload_of
 from phronesis.core.proposals import USER
 from phronesis.core.prospective import DUE
+from phronesis.core.scope import make_scope
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
+from phronesis.recall.search_options import Query
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
+
+if TYPE_CHECKING:
+    from phronesis.engine.plugin import Platform
 
 BUDGET: Final = 1_200
 """Tokens of what is shown beside the new messages, about: five parts of eight are for held items."""
@@ -231,3 +237,15 @@ def render_request(
 def _attributes(n: int, one: GateInput) -> str:
     name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
     return f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"'
+
+
+MAX_QUERY: Final = 2_000
+"""Characters of the messages that are searched for, the last ones."""
+
+
+def find_held(platform: "Platform", bench: PrepareContext, text: str) -> Sequence[str]:
+    """Return the ids of the held items of a lane that bear on a text, best first."""
+    with bench.view() as view:
+        scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
+    query = Query(text[-MAX_QUERY:], scope, ReadConditions(kinds=sorted(STATED)), FOUND)
+    return [one.item.id for one in platform.search.search(bench.tenant, query)]

@@ -5,12 +5,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Final
 
+from phronesis.conversation.extraction.extraction_rules import (
+    STARTER_VERSION,
+    appointments,
+    is_json,
+    requests_in,
+    said_at,
+    starter_values,
+    with_tie,
+)
 from phronesis.conversation.extraction.gate import INJECTED, MAX_REFUSALS, Gate, refusal
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
-from phronesis.conversation.extraction.starter import STARTER_VERSION, starter_values
-from phronesis.conversation.extraction.stated_tie import with_tie
-from phronesis.conversation.extraction.tool_answers import appointments, is_json
-from phronesis.conversation.forget_requests import requests_in, said_at
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, is_erased

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, Literal, cast
 import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
+from phronesis.conversation.extraction.extraction_rules import with_tie
 from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
 from phronesis.conversation.extraction.proposed_times import ProposalTimes, ProposedTimes
-from phronesis.conversation.extraction.stated_tie import with_tie
 from phronesis.core.items import Item
 from phronesis.core.name_detection import MAX_SURFACE
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
