@@ -7,10 +7,16 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from phronesis.compose.composer import compose, shown_core
-from phronesis.compose.core_memory import CoreMemory, CorePolicy, bearing_procedures, core_memory, has_procedures
-from phronesis.compose.disputes import outweighed_items, side_by_side
-from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, choose_evidence
-from phronesis.compose.relevance_floor import RelevanceFloor
+from phronesis.compose.core_memory import (
+    CoreMemory,
+    CorePolicy,
+    bearing_procedures,
+    core_memory,
+    has_procedures,
+    outweighed_items,
+    side_by_side,
+)
+from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, RelevanceFloor, choose_evidence
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed

@@ -27,11 +27,11 @@ from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
     NO_WORDS,
+    SIDES,
     ReflectionState,
     context_of,
     form_of,
 )
-from phronesis.traits.scan import SIDES
 from phronesis.traits.upgrades import is_trend
 
 # Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.

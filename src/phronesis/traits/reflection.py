@@ -30,8 +30,7 @@ from phronesis.traits.contradictions import CORRECTED
 from phronesis.traits.laws.records import COUNTED, CYCLE, ProposedOperations, RefusedOperation
 from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, ReflectionTrigger, Thresholds, due, stage_at
 from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
-from phronesis.traits.reflection_state import ReflectionState
-from phronesis.traits.scan import SIDES, ReflectionInput, scan
+from phronesis.traits.reflection_state import SIDES, ReflectionInput, ReflectionState, scan
 from phronesis.traits.strategies import (
     ReflectionStrategy,
     StrategyResult,

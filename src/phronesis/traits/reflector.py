@@ -1,4 +1,4 @@
-"""Whether a reflection is due, and the result of one: what callers need around the verb ``reflect``."""
+"""Open reflection: whether one is due, and the result of one: what callers need around the verb ``reflect``."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,21 +11,32 @@ from weakref import WeakValueDictionary
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
-from phronesis.core.scope import LaneName
+from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import decode
+from phronesis.engine.decisions import decider_of
+from phronesis.engine.handler import PrepareContext
+from phronesis.engine.plugin import OpenEngine, Platform
+from phronesis.engine.sensitive_topics.guard import Guard
 from phronesis.engine.writer import Writer
 from phronesis.log.reader import load_entry
+from phronesis.recall.search_options import Query
 from phronesis.store.context_impressions import shown_since
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes, seqs_of_entries
+from phronesis.traits import reflection
 from phronesis.traits.laws.records import CYCLE, ReflectionCycle, cycle_of, not_due
 from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT, NewMemories, ReflectionTrigger, Thresholds, due
+from phronesis.traits.llm_reflection import FOUND, ModelStrategy
+from phronesis.traits.policy_section import TraitPolicy
 from phronesis.traits.reflection import REFLECT, TRIGGER
-from phronesis.traits.scan import failed_since, last_cycle
+from phronesis.traits.reflection_state import failed_since, last_cycle
+from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy
+from phronesis.traits.text_similarity import TextSimilarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +162,32 @@ def _seq(unit: Unit, entry_id: str) -> int:
 
 def _trigger(rows: Any) -> Mapping[str, Any]:
     return next((decode(row["body"]) for row in rows if row["role"] == TRIGGER), {})
+
+
+def open_reflection(platform: Platform) -> OpenEngine:
+    """Open reflection: its verb, and what decides when it is due."""
+    own = platform.policy.of(TraitPolicy).traits
+    thresholds = Thresholds(importance=own.importance, hours=own.hours)
+    guard, similarity = Guard(own.sensitive), TextSimilarity(platform.embedders)
+    mind = _strategy(platform, similarity)
+    prepare = reflection.ReflectionPreparer(mind, guard, similarity, thresholds, decider_of(platform))
+    return OpenEngine(
+        handlers=reflection.handlers(prepare),
+        components={"reflector": Reflector(platform.database, thresholds, background=own.background)},
+    )
+
+
+def _strategy(platform: Platform, similarity: TextSimilarity) -> ReflectionStrategy:
+    """Return the reflection strategy: the role's model, with or without questions, or rules."""
+    models, search = platform.models, platform.search
+    asker = models.asker("reflect")
+    if asker is None:
+        return RuleStrategy(similarity)
+
+    def look(bench: PrepareContext, question: str) -> list[str]:
+        with bench.view() as view:
+            scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
+        found = search.search(bench.tenant, Query(question, scope, ReadConditions(kinds=MEMORY_KINDS), FOUND))
+        return [one.item.id for one in found]
+
+    return ModelStrategy(asker, models.asker("questions"), models.asker("special_reflection"), look)

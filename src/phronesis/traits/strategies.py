@@ -14,8 +14,7 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.engine.sensitive_topics.guard import Finding, Guard
 from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
-from phronesis.traits.reflection_state import ReflectionState
-from phronesis.traits.scan import ReflectionInput, open_traits, seen_memory, seen_trait
+from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_memory, seen_trait
 from phronesis.traits.text_similarity import TextSimilarity
 
 # A strategy proposes operations, by rules or by a model; code decides which are valid.

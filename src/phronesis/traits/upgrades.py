@@ -19,11 +19,11 @@ from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
     NO_WORDS,
+    SIDES,
     TAKEN_BACK,
     ReflectionState,
     context_of,
 )
-from phronesis.traits.scan import SIDES
 
 # Steps 2 and 3: new trends, their confirmation, promotion and expiry (requirements NM-04, NM-08).
 

@@ -23,12 +23,10 @@ from phronesis.traits.by_rules.clusters import (
     without_strays,
     worth,
 )
-from phronesis.traits.by_rules.reading import MemoryFeatures, read_all
+from phronesis.traits.by_rules.memory_features import Code, MemoryFeatures, read_all, shows, the_tables, with_odds
 from phronesis.traits.by_rules.revision import contradictions_of, find_contradictions, grade_of
-from phronesis.traits.by_rules.showing import shows, with_odds
 from phronesis.traits.by_rules.similarity import Cosine, MemorySimilarity, by_pieces, likeness_of
 from phronesis.traits.by_rules.statement import behaviours_of, context_of, statement_of
-from phronesis.traits.by_rules.tables import Code, the_tables
 from phronesis.traits.laws.records import (
     GENERAL,
     MemoryInput,
