@@ -10,8 +10,7 @@ from phronesis.traits.laws.records import NewBehavior, ProposedOperations, Reinf
 from phronesis.traits.laws.strength import MIN_MEMORIES
 from phronesis.traits.reflection import ReflectionPreparer
 from phronesis.traits.reflection_state import ReflectionInput, open_traits
-from phronesis.traits.strategies import StrategyResult
-from phronesis.traits.text_similarity import TextSimilarity
+from phronesis.traits.strategies import StrategyResult, TextSimilarity
 
 
 class PlainMind:

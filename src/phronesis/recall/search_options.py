@@ -19,7 +19,7 @@ from phronesis.errors import ModelError
 from phronesis.index.tokens import question_terms, search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.entity_signals import names_in
+from phronesis.recall.question_signals import names_in
 from phronesis.recall.scoring.signals import DayRange, Question, Wording, asks_when
 from phronesis.store.eligible import ReadConditions
 

@@ -35,7 +35,7 @@ from phronesis.traits.reflection_state import (
     context_of,
     open_traits,
 )
-from phronesis.traits.text_similarity import TextSimilarity
+from phronesis.traits.strategies import TextSimilarity
 from phronesis.traits.upgrades import KNOWN, OPERATION, confirm, is_trend
 
 NEW_BEHAVIOURS: Final = "new_behaviors"

