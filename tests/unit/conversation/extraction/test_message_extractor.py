@@ -167,7 +167,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(text=st.one_of(st.lists(PIECES, max_size=14).map("".join), st.text(max_size=80)))
 def test_any_text_is_read_and_every_quotation_stands_in_it(text: str) -> None:
     found, refused = read(text)
