@@ -283,13 +283,13 @@ def core_memory(
     places = {item.id: n for n, item in enumerate(lasting)}
     shown = {item.id for item in held}
     for item in held:
-        label = DUE_LABEL if item.id in told else _label(item, names)
+        label = DUE_LABEL if item.id in told else _choose_label(item, names)
         heading = [in_words(item, now)] if item.id in told else [_day(item)] if item.id in dated else []
         marks = marks_of(disputes.get(item.id, ()), [one.id for one, _ in later.get(item.id, ())])
         about = "; ".join(filter(None, [*heading, *marks, parts.get(item.id), days.get(item.id)]))
         blocks.append(
             Block(
-                _words(item, names),
+                _format_words(item, names),
                 (item.citation,),
                 fenced=item.trust < Trust.USER,
                 label=label,
@@ -328,7 +328,7 @@ def _rank(item: Item, policy: CorePolicy, names: AbstractSet[str]) -> tuple[obje
     return *first, -item.importance, not is_about(item, names)
 
 
-def _words(item: Item, names: AbstractSet[str]) -> str:
+def _format_words(item: Item, names: AbstractSet[str]) -> str:
     """Return the text of an item; for another person's item, prefixed with the name unless the text contains it."""
     words = words_of(item)
     whose = "" if item.pinned or is_about(item, names) else item.subject or ""
@@ -368,7 +368,7 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: ReadCo
     return found
 
 
-def _label(item: Item, names: AbstractSet[str]) -> str:
+def _choose_label(item: Item, names: AbstractSet[str]) -> str:
     return "Standing instructions" if _is_instruction(item, names) else _LABELS.get(item.kind, "Pinned")
 
 

@@ -87,7 +87,7 @@ def _nothing(_text: str) -> None:
     """Return None: no text is suspicious."""
 
 
-def _no(_text: str) -> bool:
+def _hide_nothing(_text: str) -> bool:
     """Return False: no text is hidden."""
     return False
 
@@ -105,7 +105,7 @@ class SessionSummarizer:
     every_turns: int = 8
     max_tokens: int = 400
     suspicious: Callable[[str], object | None] = _nothing
-    hides: Callable[[str], bool] = _no
+    hides: Callable[[str], bool] = _hide_nothing
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of both, renumbered within a role."""

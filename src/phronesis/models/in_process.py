@@ -128,7 +128,7 @@ class FastEmbedEmbedder:
             from fastembed import TextEmbedding  # noqa: PLC0415 - onnxruntime, optional
         except ImportError as error:
             raise _missing_fastembed("embedder") from error
-        described = _described(model, TextEmbedding.list_supported_models(), field="embedder")
+        described = _describe_model(model, TextEmbedding.list_supported_models(), field="embedder")
         self._model_name: str = described["model"]
         self._dimension: int = described["dim"]
         self._scheme = scheme_of(self._model_name)
@@ -184,7 +184,9 @@ class FastEmbedReranker:
             from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415 - onnxruntime, optional
         except ImportError as error:
             raise _missing_fastembed("rerank") from error
-        self._model_name: str = _described(model, TextCrossEncoder.list_supported_models(), field="rerank")["model"]
+        self._model_name: str = _describe_model(model, TextCrossEncoder.list_supported_models(), field="rerank")[
+            "model"
+        ]
         self._logits = logits
         self._model: _FastEmbedCrossEncoder = load_weights(
             lambda: TextCrossEncoder(model_name=self._model_name, threads=threads, local_files_only=offline),
@@ -211,7 +213,7 @@ class FastEmbedReranker:
         )
 
 
-def _described(model: str, known: Sequence[Mapping[str, Any]], *, field: str) -> Mapping[str, Any]:
+def _describe_model(model: str, known: Sequence[Mapping[str, Any]], *, field: str) -> Mapping[str, Any]:
     """Return fastembed's description of a model; fastembed ignores case, but vectors' names must not."""
     for description in known:
         if str(description["model"]).casefold() == model.casefold():
@@ -264,7 +266,7 @@ class SentenceTransformerEmbedder:
         self._dimension: int = self._model.get_embedding_dimension() or 0
         if not self._dimension:
             raise InputError(f"embedder: {model} does not say how long its vectors are", field="embedder")
-        self._name = _named(model, revision)
+        self._name = _name_model(model, revision)
         prompted = any(self._model.prompts.get(kind) for kind in ("query", "document", "passage", "corpus"))
         self._scheme = "prompts" if prompted else scheme_of(model)
         self._lock = threading.Lock()  # its tokenizer is stateful: it keeps the padding length between two steps
@@ -332,7 +334,7 @@ class CrossEncoderReranker:
                 f"rerank: {model} sorts into {self._model.num_labels} classes; choose a cross-encoder with one score",
                 field="rerank",
             )
-        self._name = _named(model, revision)
+        self._name = _name_model(model, revision)
         self._lock = threading.Lock()
 
     @property
@@ -362,7 +364,7 @@ def _unchanged(logits: Any) -> Any:
     return logits
 
 
-def _named(model: str, revision: str | None) -> str:
+def _name_model(model: str, revision: str | None) -> str:
     return f"sentence-transformers/{model}" + (f"@{revision}" if revision else "")
 
 

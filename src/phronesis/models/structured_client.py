@@ -89,13 +89,13 @@ def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
         if refusal.details.get("status") not in REFUSED_PARAMETER:
             raise
         constraint = "json"
-        messages[0] = Message("system", f"{task.instructions}\n\n{_in_words(task)}")
+        messages[0] = Message("system", f"{task.instructions}\n\n{_describe_form(task)}")
         completion = say(messages, constraint)
     value, attempt, final = _look(task, completion, constraint)
     attempts.append(attempt)
     if value is None and not final:
         asked = [
-            Message("system", f"{task.instructions}\n\n{_in_words(task)}"),
+            Message("system", f"{task.instructions}\n\n{_describe_form(task)}"),
             Message("user", task.data),
             Message("assistant", completion.text[:KEPT_CHARACTERS]),
             Message("user", f"That was not of the form asked for: {attempt.problem}. Answer again, with JSON alone."),
@@ -148,16 +148,16 @@ def _read(form: type[_FORM], text: str) -> tuple[_FORM | None, str | None]:
         return form.model_validate(found), None
     except pydantic.ValidationError as error:
         told = error.errors(include_input=False, include_url=False)
-        return None, "; ".join(_place(one["loc"], one["type"]) for one in told[:TOLD_PROBLEMS])
+        return None, "; ".join(_format_place(one["loc"], one["type"]) for one in told[:TOLD_PROBLEMS])
 
 
-def _place(where: Sequence[int | str], what: str) -> str:
+def _format_place(where: Sequence[int | str], what: str) -> str:
     """Return the name of a position in an answer, without unknown field names, which are the model's own text."""
     known = where[:-1] if what == "extra_forbidden" else where
     return f"{'.'.join(map(str, known)) or 'it'}: {what}"
 
 
-def _in_words(task: Task[_FORM]) -> str:
+def _describe_form(task: Task[_FORM]) -> str:
     schema = json.dumps(task.answer.schema)
     return f"Answer with one JSON object and nothing else. It must be of this JSON schema:\n{schema}"
 

@@ -118,7 +118,7 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
     A correction repeats most of the statement it corrects. A result that moves up takes the score of its new place.
     """
     asked = frozenset(search_terms(question))
-    named = asked.intersection(wholes(question)) | {term for term in asked if _holds_figures(term)}
+    named = asked.intersection(wholes(question)) | {term for term in asked if any(map(str.isdigit, term))}
     texts = {one.item.id: _Text.of(one.item) for one in found[:COMPARED] if _comparable(one.item)}
     evidence = {one.item.id: one for one in found}
     order = list(evidence)
@@ -150,10 +150,6 @@ class _Text:
     def of(cls, item: Item) -> "_Text":
         own = frozenset(wholes(item.content))
         return cls(_speaker(item), _moment(item), own.union(tokenize(item.content)), own)
-
-
-def _holds_figures(term: str) -> bool:
-    return any(map(str.isdigit, term))
 
 
 def _raise_score(later: Evidence, earlier: Evidence) -> Evidence:

@@ -325,7 +325,11 @@ def held_under(unit: Unit, lane: Lane, asked: KeyAsked, wanted: ReadConditions) 
         return {item.id for item in found}
     names = _names(unit, lane, asked, wanted)
     mine = asked.about == USER
-    return {item.id for item in found if (is_about(item, names) if mine else _is_of(item, names))}
+    return {
+        item.id
+        for item in found
+        if (is_about(item, names) if mine else item.subject is not None and is_about(item, names))
+    }
 
 
 def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: ReadConditions) -> Sequence[Item]:
@@ -351,7 +355,3 @@ def _names(unit: Unit, lane: Lane, asked: KeyAsked, wanted: ReadConditions) -> s
         # Of namesakes the one in this relation: "sister Anna", 妹妹小芳.
         names |= {normal_name(f"{before}{name}") for name in named for before in ("", about, f"{about} ")}
     return names | {name for one in named_in(unit, lane.lane_id, names) for name in one.names}
-
-
-def _is_of(item: Item, names: set[str]) -> bool:
-    return item.subject is not None and normal_name(item.subject) in names

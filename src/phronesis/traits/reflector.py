@@ -21,7 +21,7 @@ from phronesis.engine.writer import Writer
 from phronesis.log.reader import load_entry
 from phronesis.recall.search_options import Query
 from phronesis.store.context_impressions import shown_since
-from phronesis.store.database import Database, Unit
+from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
@@ -53,7 +53,7 @@ class Reflector:
         """Return whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            learned = NewMemories(memories=0, importance=0) if lane is None else _new_memories(LaneView(unit, lane))
+            learned = NewMemories(memories=0, importance=0) if lane is None else _count_new(LaneView(unit, lane))
         return due(learned, now, self.thresholds, **asked)
 
     def due_jobs(self, tenant: str, now: datetime) -> Iterator[Job]:
@@ -73,7 +73,9 @@ class Reflector:
                 return {}
             view = LaneView(unit, lane)
             last = last_cycle(view)
-            shown = shown_since(unit, name, seq=0 if last is None else _seq(unit, last.entry_id))
+            shown = shown_since(
+                unit, name, seq=0 if last is None else seqs_of_entries(unit, [last.entry_id]).get(last.entry_id, 0)
+            )
             recalled = {one: shown[one] for one, item in sorted(view.items(shown).items()) if item.kind == TRAIT}
         told = {"last": None if last is None else last.id, "recalled": recalled}
         return {name: value for name, value in told.items() if value}
@@ -86,7 +88,7 @@ class Reflector:
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
         """Return the last reflection if it is not the one in ``seen``, else None."""
-        last = self._last(tenant, name)
+        last = self._find_last(tenant, name)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)
 
     @contextmanager
@@ -97,7 +99,7 @@ class Reflector:
         with lock:
             yield
 
-    def _last(self, tenant: str, name: LaneName) -> Item | None:
+    def _find_last(self, tenant: str, name: LaneName) -> Item | None:
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return None if lane is None else last_cycle(LaneView(unit, lane))
@@ -141,25 +143,21 @@ class Reflector:
             found = [item for item in read_items(unit, lane, made).values() if item.kind == CYCLE]
             if found:
                 return cycle_of(found[0])
-            trigger = _trigger(read_outcomes(unit, [entry.id])[entry.id])
+            trigger = _find_trigger(read_outcomes(unit, [entry.id])[entry.id])
             last = read_items(unit, lane, [trigger["last"]]) if trigger.get("last") else {}
             for item in last.values():
                 return cycle_of(item)
         return not_due(trigger.get("reason", "nothing_new"), trigger.get("value"))
 
 
-def _new_memories(view: LaneView) -> NewMemories:
+def _count_new(view: LaneView) -> NewMemories:
     last: Item | None = last_cycle(view)
     since = None if last is None else last.recorded_at
     memories, importance = view.weight(MEMORY_KINDS, since=since)
     return NewMemories(memories=memories, importance=importance, since=since)
 
 
-def _seq(unit: Unit, entry_id: str) -> int:
-    return seqs_of_entries(unit, [entry_id]).get(entry_id, 0)
-
-
-def _trigger(rows: Any) -> Mapping[str, Any]:
+def _find_trigger(rows: Any) -> Mapping[str, Any]:
     return next((decode(row["body"]) for row in rows if row["role"] == TRIGGER), {})
 
 
@@ -168,7 +166,7 @@ def open_reflection(platform: Platform) -> OpenEngine:
     own = platform.policy.of(TraitPolicy).traits
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
     guard, similarity = Guard(own.sensitive), TextSimilarity(platform.embedders)
-    mind = _strategy(platform, similarity)
+    mind = _make_strategy(platform, similarity)
     prepare = reflection.ReflectionPreparer(mind, guard, similarity, thresholds, decider_of(platform))
     return OpenEngine(
         handlers=reflection.handlers(prepare),
@@ -176,7 +174,7 @@ def open_reflection(platform: Platform) -> OpenEngine:
     )
 
 
-def _strategy(platform: Platform, similarity: TextSimilarity) -> ReflectionStrategy:
+def _make_strategy(platform: Platform, similarity: TextSimilarity) -> ReflectionStrategy:
     """Return the reflection strategy: the role's model, with or without questions, or rules."""
     models, search = platform.models, platform.search
     asker = models.asker("reflect")

@@ -51,7 +51,7 @@ class _Language:
 
 
 @load_once
-def _language(code: str) -> _Language:
+def _load_language(code: str) -> _Language:
     table = tomllib.loads((files("phronesis.conversation.extraction") / "starter.toml").read_text("utf-8"))
     words = "|".join(map(re.escape, table["not"][code]))
     return _Language(
@@ -63,11 +63,11 @@ def _language(code: str) -> _Language:
 
 def _match(line: str, text: str, start: int = 0) -> re.Match[str] | None:
     """Return how a text is a sentence of the table, from ``start``. Few begin as it does: only those are compiled."""
-    return _compiled(line).fullmatch(text, start) if text.startswith(line.partition("{")[0], start) else None
+    return _compile_line(line).fullmatch(text, start) if text.startswith(line.partition("{")[0], start) else None
 
 
 @load_once
-def _compiled(line: str) -> re.Pattern[str]:
+def _compile_line(line: str) -> re.Pattern[str]:
     escaped = (
         re.escape(line).replace(r"\{word\}", r"(?P<word>[^\W\d_]{1,20})").replace(r"\{\}", r"(?P<value>\S(?:.*\S)?)")
     )
@@ -77,7 +77,7 @@ def _compiled(line: str) -> re.Pattern[str]:
 def starter_values(text: str) -> list[FoundValue]:
     """Return the values of the sentences that the table knows."""
     found: list[FoundValue] = []
-    for start, low, language in _sentences(text):
+    for start, low, language in _split_sentences(text):
         for name, line in language.lines:
             match = _match(line, low)
             if match is None:
@@ -106,7 +106,7 @@ def starter_values(text: str) -> list[FoundValue]:
 def forget_targets(text: str) -> list[tuple[int, int, str]]:
     """Return the requests to forget in a text: where each stands, and what it asks to forget."""
     found = []
-    for start, low, language in _sentences(text):
+    for start, low, language in _split_sentences(text):
         for at in (0, *(mark.end() for mark in _CLAUSE.finditer(low))):
             match = next((one for line in language.forget if (one := _match(line, low, at)) is not None), None)
             if match is not None and language.excluded.fullmatch(match["value"]) is None:
@@ -116,14 +116,14 @@ def forget_targets(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _sentences(text: str) -> Iterator[tuple[int, str, _Language]]:
+def _split_sentences(text: str) -> Iterator[tuple[int, str, _Language]]:
     """Yield the sentences that state something: their start, their words in small letters, their language."""
     shown = without_code(text)
     for start, end in sentences(shown):
         sentence = shown[start:end].rstrip(_MARKS)
         low = sentence.lower().translate(_APOSTROPHES)
         if len(low) == len(sentence) and sentence and not sentence.endswith(("?", "？")):
-            yield start, low, _language("zh" if has_han(sentence) else "en")
+            yield start, low, _load_language("zh" if has_han(sentence) else "en")
 
 
 FORGET_KEY: Final = "forget_request"
@@ -234,7 +234,7 @@ def appointments(n: int, text: str, at: datetime, types: MemoryTypes) -> list[Pr
     """Return the appointments in a tool's answer; none where it is no JSON or no calendar."""
     row = types.find("appointment")
     try:
-        found = list(_events(json.loads(text)))
+        found = list(_find_events(json.loads(text)))
     except (ValueError, RecursionError):
         return []
     proposals = []
@@ -263,23 +263,23 @@ def appointments(n: int, text: str, at: datetime, types: MemoryTypes) -> list[Pr
     return proposals
 
 
-def _events(answer: Any) -> Iterator[tuple[str, str]]:
+def _find_events(answer: Any) -> Iterator[tuple[str, str]]:
     """Yield titles and starts: of an object, of a list of them, or of a field that holds a list."""
     if isinstance(answer, list):
         for one in answer[:MAX_EVENTS]:
-            yield from _events(one)
+            yield from _find_events(one)
     elif isinstance(answer, dict):
         said = {str(key).lower(): value for key, value in answer.items() if isinstance(value, str)}
-        title, start = _first(said, TITLES), _first(said, STARTS)
+        title, start = _find_first(said, TITLES), _find_first(said, STARTS)
         if title is not None and start is not None:
             yield title, start
             return
         for value in answer.values():
             if isinstance(value, list):
-                yield from _events(value)
+                yield from _find_events(value)
 
 
-def _first(said: Mapping[str, str], names: Sequence[str]) -> str | None:
+def _find_first(said: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((said[name] for name in names if said.get(name, "").strip()), None)
 
 
@@ -315,7 +315,7 @@ def with_tie(one: Proposal, sentence: str, before: str = "") -> Proposal:
     relations = subject.places(words.relations)
     for start, end in relations:
         if start and one.subject[subject.spans[start - 1][1] : subject.spans[start][0]].strip()[:1] in [*_OPEN]:
-            return _tied(one, one.subject[: subject.spans[start - 1][1]], subject, (start, end), words)
+            return _tie(one, one.subject[: subject.spans[start - 1][1]], subject, (start, end), words)
     place = sentence.find(one.subject)
     if place < 0:
         named = before.rfind(one.subject)
@@ -327,16 +327,16 @@ def with_tie(one: Proposal, sentence: str, before: str = "") -> Proposal:
     own = {end for _, end in ahead.places(words.lists["own"])}
     for end in sorted((end for start, end in relations if start == 0 and end < len(subject.units)), reverse=True):
         if len(ahead.units) in own:
-            return _tied(one, one.subject[subject.spans[end][0] :], subject, (0, end), words)
-    found = _last(ahead, own, words)
+            return _tie(one, one.subject[subject.spans[end][0] :], subject, (0, end), words)
+    found = _find_last_relation(ahead, own, words)
     if found is not None and not sentence[ahead.spans[-1][1] : place].strip(" ,，、"):
-        return _tied(one, one.subject, ahead, found, words)
+        return _tie(one, one.subject, ahead, found, words)
     after = UnitText(sentence[place + len(one.subject) :])
-    found = _between_commas(after, sentence[place + len(one.subject) :], words)
-    return one if found is None else _tied(one, one.subject, after, found, words)
+    found = _find_between_commas(after, sentence[place + len(one.subject) :], words)
+    return one if found is None else _tie(one, one.subject, after, found, words)
 
 
-def _tied(one: Proposal, name: str, text: UnitText, place: tuple[int, int], words: KeyWords) -> Proposal:
+def _tie(one: Proposal, name: str, text: UnitText, place: tuple[int, int], words: KeyWords) -> Proposal:
     start, end = place
     key = words.relatives[" ".join(text.units[start:end])]
     word = text.text[text.spans[start][0] : text.spans[end - 1][1]].casefold()
@@ -345,7 +345,7 @@ def _tied(one: Proposal, name: str, text: UnitText, place: tuple[int, int], word
     )
 
 
-def _last(read: UnitText, own: set[int], words: KeyWords) -> tuple[int, int] | None:
+def _find_last_relation(read: UnitText, own: set[int], words: KeyWords) -> tuple[int, int] | None:
     """Return the words for a relation of the user at the end of a text; one word may stand after "my"."""
     for start, end in read.places(words.relations):  # the longest first
         between = read.units[start - 1] if start else ""
@@ -355,7 +355,7 @@ def _last(read: UnitText, own: set[int], words: KeyWords) -> tuple[int, int] | N
     return None
 
 
-def _between_commas(read: UnitText, text: str, words: KeyWords) -> tuple[int, int] | None:
+def _find_between_commas(read: UnitText, text: str, words: KeyWords) -> tuple[int, int] | None:
     """Return the words for a relation of the user between commas at the beginning of a text."""
     own = {end for start, end in read.places(words.lists["own"]) if start == 0}
     if text.lstrip()[:1] not in [*_COMMAS, *_OPEN]:

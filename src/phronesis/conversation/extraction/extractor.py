@@ -94,7 +94,7 @@ def place_names(names: "Sequence[ProposedName]", texts: Mapping[int, str]) -> tu
     for name in names:
         surface = fit(name.surface).strip()
         text = texts.get(name.n, "")
-        start = _place(surface, text)
+        start = _find_place(surface, text)
         if start is None:
             why = "there is no such message" if name.n not in texts else "it does not stand there"
             refused.append({"n": name.n, "surface": surface, "why": why})
@@ -105,7 +105,7 @@ def place_names(names: "Sequence[ProposedName]", texts: Mapping[int, str]) -> tu
     return found, refused
 
 
-def _place(surface: str, text: str) -> int | None:
+def _find_place(surface: str, text: str) -> int | None:
     """Return the offset at which a name first occurs as a whole word, or None."""
     start = text.find(surface) if any(char.isalnum() for char in surface) else -1
     while start >= 0:

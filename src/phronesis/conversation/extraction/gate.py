@@ -126,7 +126,7 @@ class RetentionPolicy:
         if not found:
             return dict(texts), [], []
         rows = [{"n": n, "topic": finding.topic} for n, finding in found.items()]
-        refused = [_refused(n, texts[n], SENSITIVE, _matter(finding)) for n, finding in found.items()]
+        refused = [_refuse(n, texts[n], SENSITIVE, _describe_finding(finding)) for n, finding in found.items()]
         outcome = Outcome(role=WITHHELD, made_by=GUARD_VERSION, body={"withheld": rows})
         return {n: text for n, text in texts.items() if n not in found}, [outcome], refused
 
@@ -140,9 +140,9 @@ class RetentionPolicy:
         kept: list[Proposal] = []
         refused: list[Refusal] = []
         for one in proposals:
-            why = self._objection(one, texts[one.n])
+            why = self._find_violation(one, texts[one.n])
             if why is not None:
-                refused.append(_refused(one.n, one.quote, *why))
+                refused.append(_refuse(one.n, one.quote, *why))
                 continue
             retention, conflict = self.of(one.key, one.kind)
             kept.append(replace(one, retention=retention, conflict=conflict))
@@ -155,22 +155,22 @@ class RetentionPolicy:
         """Return whether a text must be hidden from a model that makes summaries."""
         return self.sensitive is not None and self.sensitive.topic(text) is not None
 
-    def _objection(self, one: Proposal, text: str) -> tuple[str, str] | None:
+    def _find_violation(self, one: Proposal, text: str) -> tuple[str, str] | None:
         named = next((name for name in names_of(one.key, one.kind) if name in self.never), None)
         if named is not None:
             return NEVER, f"the policy takes nothing up of {named} (gates.never)"
-        place = _place(one, text)
+        place = _find_place(one, text)
         if any(start < place[1] and place[0] < end for start, end in markers(text)):
             return REDACTED, "it was a secret or a personal number, and was taken out before it was stored (privacy)"
         if one.key == PHONE and one.value is not None and not is_phone(one.value, text[: place[0]]):
             return NO_PHONE, "the number is not written as a phone's, or is called another number"
-        finding = self._finding(one, text)
-        return None if finding is None else (SENSITIVE, _matter(finding))
+        finding = self._find_topic(one, text)
+        return None if finding is None else (SENSITIVE, _describe_finding(finding))
 
-    def _finding(self, one: Proposal, text: str) -> Finding | None:
+    def _find_topic(self, one: Proposal, text: str) -> Finding | None:
         if self.sensitive is None:
             return None
-        found = self.sensitive.topic(_sentence(text, one.start, one.end)) or self.sensitive.topic(one.content)
+        found = self.sensitive.topic(_find_sentence(text, one.start, one.end)) or self.sensitive.topic(one.content)
         if found is not None:
             return found
         topic = next((topic for topic in TOPICS_OF_KEYS.get(one.key, ()) if topic in self.sensitive.topics), None)
@@ -199,7 +199,7 @@ def withheld_in(outcomes: Outcomes) -> frozenset[int]:
     return frozenset(row["n"] for outcome in outcomes.get(WITHHELD, ()) for row in outcome.body["withheld"])
 
 
-def _sentence(text: str, start: int, end: int) -> str:
+def _find_sentence(text: str, start: int, end: int) -> str:
     """Return the sentence around [start, end), at most as long as the guard reads."""
     first, last = max(0, start - MAX_SENTENCE), min(len(text), end + MAX_SENTENCE)
     before = [match.end() for match in _STOP.finditer(text, first, start)]
@@ -207,13 +207,13 @@ def _sentence(text: str, start: int, end: int) -> str:
     return text[before[-1] if before else first : after.start() if after else last]
 
 
-def _place(one: Proposal, text: str) -> tuple[int, int]:
+def _find_place(one: Proposal, text: str) -> tuple[int, int]:
     """Return the span of a proposal's value, or of its whole quotation if the value is worded differently."""
     start = -1 if one.value is None else text.find(one.value, one.start, one.end)
     return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
 
 
-def _matter(finding: Finding) -> str:
+def _describe_finding(finding: Finding) -> str:
     words = f" ({', '.join(finding.words)})" if finding.words else ""
     return (
         f"it speaks of a sensitive matter, {finding.topic}{words}, of which the policy makes no memory"
@@ -221,5 +221,5 @@ def _matter(finding: Finding) -> str:
     )
 
 
-def _refused(n: int, text: str, rule: str, reason: str) -> Refusal:
+def _refuse(n: int, text: str, rule: str, reason: str) -> Refusal:
     return Refusal(n=n, text=" ".join(text.split())[:MAX_EXCERPT], rule=rule, reason=reason)

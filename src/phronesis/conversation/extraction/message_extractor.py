@@ -145,7 +145,7 @@ class MessageExtractor:
             reading = reader(text, before)
             values, rule = _confirmed(reading.values, starter_values(text)), reading.gate or rule
             named = {value.subject for value in values}
-            ends = [_end(n, text, place, speaker) for place in reading.ended if text[slice(*place)] not in named]
+            ends = [_make_end(n, text, place, speaker) for place in reading.ended if text[slice(*place)] not in named]
         found: dict[tuple[Any, ...], Proposal] = {}
         for value in values:
             one = self._proposal(n, text, at, value, speaker=speaker, basis=basis)
@@ -199,7 +199,7 @@ class MessageExtractor:
         return replace(one, compared=comparable_value(row, one.value, at=at))
 
 
-def _end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
+def _make_end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
     """Return the doubtful end of whatever words of a text name."""
     start, end = _quotation(text, *place)
     quote = text[start:end]

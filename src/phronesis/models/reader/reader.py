@@ -141,11 +141,11 @@ def encoder_fingerprint() -> str:
 
 def stored_labels(stored: bytes) -> Labels:
     """Return the labels in what ``store_reader`` gave."""
-    head = _about(stored)
+    head = _read_about(stored)
     return Labels(head["names"], head["gates"])
 
 
-def _about(stored: bytes) -> Mapping[str, Any]:
+def _read_about(stored: bytes) -> Mapping[str, Any]:
     with np.load(io.BytesIO(stored)) as arrays:
         about: Mapping[str, Any] = json.loads(arrays["about"].tobytes())
         return about
@@ -153,7 +153,7 @@ def _about(stored: bytes) -> Mapping[str, Any]:
 
 def make_reader(stored: bytes, image: Image) -> Reader:
     """Return the reader of stored weights over the base weights ``image``."""
-    head, weights = _about(stored), stored_weights(stored)
+    head, weights = _read_about(stored), stored_weights(stored)
     file = parse_weights(image)
     updates = {name.removeprefix(ENCODER): value for name, value in weights.items() if name.startswith(ENCODER)}
     heads = Heads(stored_labels(stored), weights)

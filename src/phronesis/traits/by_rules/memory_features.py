@@ -117,19 +117,19 @@ def parse_tables(source: str) -> Tables:
             opposites.setdefault(other, set()).add(one)
     tables = Tables(
         behaviours={
-            name: Behaviour(field=field, opposites=frozenset(opposites.get(name, ())), **_words(rest))
+            name: Behaviour(field=field, opposites=frozenset(opposites.get(name, ())), **_parse_words(rest))
             for name, (field, *rest) in given["behaviour"].items()
         },
         fields={
-            name: Field(likes=_say(likes), core=core, context=context)
+            name: Field(likes=_parse_say(likes), core=core, context=context)
             for name, (*likes, core, context) in given["field"].items()
         },
-        cores={name: CoreTrait(say=_say(say), facet=facet) for name, (*say, facet) in given["core"].items()},
+        cores={name: CoreTrait(say=_parse_say(say), facet=facet) for name, (*say, facet) in given["core"].items()},
         situations={
-            name: Situation(context=context, side=side == "side", **_words((*say, english, chinese)))
+            name: Situation(context=context, side=side == "side", **_parse_words((*say, english, chinese)))
             for name, (*say, context, side, english, chinese) in given["situation"].items()
         },
-        marks={name: Words(**_words(row)) for name, row in given["mark"].items()},
+        marks={name: Words(**_parse_words(row)) for name, row in given["mark"].items()},
     )
     _check(tables, opposites)
     return tables
@@ -146,13 +146,13 @@ def _check(tables: Tables, opposites: Mapping[str, set[str]]) -> None:
             raise PhronesisError(f"words.toml: {name} names {other!r}, which is not there")
 
 
-def _words(row: Sequence[str]) -> dict[str, Any]:
+def _parse_words(row: Sequence[str]) -> dict[str, Any]:
     *say, english, chinese = row
     stemmed = [searchable(one).partition("\n")[0] for one in english.split(",") if one.strip()]
-    return {"say": _say(say), "words": [*stemmed, *(one.strip() for one in chinese.split(",") if one.strip())]}
+    return {"say": _parse_say(say), "words": [*stemmed, *(one.strip() for one in chinese.split(",") if one.strip())]}
 
 
-def _say(pair: Sequence[str]) -> Say:
+def _parse_say(pair: Sequence[str]) -> Say:
     return {"en": pair[0], "zh": pair[1]}
 
 
@@ -212,13 +212,13 @@ def read(memory: MemoryInput) -> MemoryFeatures:
     return MemoryFeatures(
         id=memory.id,
         at=memory.at,
-        place=_place(memory),
+        place=_name_session(memory),
         text=memory.content,
         code="zh" if has_han(memory.content) else "en",
         kind=memory.kind,
-        behaviours=_found(tables.behaviours, text),
-        situations=_found(tables.situations, text),
-        marks=_found(tables.marks, text),
+        behaviours=_find_named(tables.behaviours, text),
+        situations=_find_named(tables.situations, text),
+        marks=_find_named(tables.marks, text),
         stems=frozenset(tokenize(memory.content[:MAX_READ])),
         barred=_is_barred(memory),
     )
@@ -229,11 +229,11 @@ def read_all(memories: Sequence[MemoryInput]) -> list[MemoryFeatures]:
     return [read(one) for one in sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))]
 
 
-def _found(table: Mapping[str, Words], text: str) -> frozenset[str]:
+def _find_named(table: Mapping[str, Words], text: str) -> frozenset[str]:
     return frozenset(name for name, one in table.items() if one.stand_in(text))
 
 
-def _place(memory: MemoryInput) -> str:
+def _name_session(memory: MemoryInput) -> str:
     """Return what counts as a session of its own: that in which it was said, else its day."""
     return f"s:{memory.session_id}" if memory.session_id is not None else f"d:{memory.at.date().isoformat()}"
 
@@ -281,14 +281,14 @@ def shows(one: MemoryFeatures) -> bool:
 
 def with_odds(readings: Sequence[MemoryFeatures], judge: Judge | None = None) -> list[MemoryFeatures]:
     """Return the readings of a user's memories with their odds. ``judge`` stands in for the installed classifier."""
-    told = [_told(one, (judge or chances_of)(one.text)) for one in readings]
+    told = [_judge_features(one, (judge or chances_of)(one.text)) for one in readings]
     if len(told) < MANY:
         return [replace(one, odds=2 * SHOWN if one.apart or "ended" in one.marks else 0.0) for one in told]
     own = RELATIVE_TO_USER * (sum(one.odds for one in told) / len(told) - USUAL)
     return [replace(one, odds=round(one.odds - own, 4)) for one in told]
 
 
-def _told(one: MemoryFeatures, chances: Chances | None) -> MemoryFeatures:
+def _judge_features(one: MemoryFeatures, chances: Chances | None) -> MemoryFeatures:
     if chances is None:
         apart = "apart" in one.marks
         return replace(one, odds=2 * SHOWN if apart or "ended" in one.marks else 0.0, apart=apart)

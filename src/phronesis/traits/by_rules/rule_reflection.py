@@ -267,7 +267,9 @@ def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -
         close=this.levels.close,
         least=MIN_MEMORIES,
     )
-    return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= this.levels.bare]
+    return [
+        one for one in clusters if _names_behaviour(this, one) or _least_mean(this.likeness, one) >= this.levels.bare
+    ]
 
 
 def _holds(this: _ReflectionPass, group: Group) -> bool:
@@ -280,9 +282,9 @@ def _recurs(this: _ReflectionPass, members: Sequence[int]) -> bool:
     return len({this.readings[n].place for n in members}) >= MIN_PLACES
 
 
-def _known(this: _ReflectionPass, members: Sequence[int]) -> bool:
+def _names_behaviour(this: _ReflectionPass, members: Sequence[int]) -> bool:
     return bool(behaviours_of([this.readings[n] for n in members]))
 
 
-def _mean(likeness: MemorySimilarity, members: Sequence[int]) -> float:
+def _least_mean(likeness: MemorySimilarity, members: Sequence[int]) -> float:
     return min(likeness.mean(n, [other for other in members if other != n]) for n in members)
