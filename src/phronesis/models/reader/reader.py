@@ -86,7 +86,7 @@ class Reader:
         return Reading(values, held, gate, ended)
 
     def states(self, text: str) -> list[Floats]:
-        """Return the token states of a text's windows, for other networks (``text_classifier``)."""
+        """Return the token states of a text's windows, for other networks (`TextClassifier`)."""
         shown = without_code(text)
         return [self._encoded(shown[start:end], "")[2] for start, end in windows(shown)]
 
