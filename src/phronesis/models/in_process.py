@@ -108,6 +108,9 @@ def scores(
     return found
 
 
+# `fastembed`: ONNX models.
+
+
 class _FastEmbedEncoder(Protocol):
     def query_embed(self, query: str) -> Iterable[Floats]: ...
     def passage_embed(self, texts: Iterable[str], *, batch_size: int) -> Iterable[Floats]: ...
@@ -225,6 +228,8 @@ def _describe_model(model: str, known: Sequence[Mapping[str, Any]], *, field: st
 def _missing_fastembed(field: str) -> MissingExtra:
     return MissingExtra(f'{field}: fastembed is not installed; pip install "phronesis[fastembed]"', field=field)
 
+
+# `sentence-transformers`: PyTorch models.
 
 TURN_SECONDS: Final = 0.05
 """Interval in seconds at which a waiting call checks for cancellation."""

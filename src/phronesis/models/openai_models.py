@@ -171,6 +171,8 @@ def _count(usage: Any, name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+# Sentence encoders.
+
 BATCH_TEXTS: Final = 64
 """Texts per request: local servers process them one after the other, within one time-out."""
 BATCH_CHARACTERS: Final = 100_000

@@ -134,6 +134,8 @@ def bucket(piece: str) -> int:
     return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
+# Sentences of a text, and the windows that are read at once.
+
 FIRST: Final = 4_000
 LAST: Final = 2_000
 """Characters at the beginning and at the end of a message that are read: what lies between in a longer one is mostly a

@@ -136,6 +136,8 @@ def _mask_about(index: LaneIndex, laid: LaneLayout, names: Collection[str]) -> M
     return np.isin(laid.speakers, codes) if codes else np.zeros(len(laid.speakers), dtype=np.bool_)
 
 
+# Which key a question asks for, and of whom.
+
 MAX_READ: Final = 600
 """Characters of a question that are looked at; what follows is what it is asked about."""
 

@@ -30,6 +30,8 @@ from phronesis.models.text_features import has_han, sentences, without_code
 from phronesis.recall.word_lists import KeyWords, UnitText, is_chinese, load_words
 from phronesis.store.lane_view import LaneView
 
+# Plain sentences: values without an encoder.
+
 STARTER_VERSION: Final = "starter/1"
 
 STARTER_CONFIDENCE: Final = 0.9
@@ -126,6 +128,8 @@ def _split_sentences(text: str) -> Iterator[tuple[int, str, _Language]]:
             yield start, low, _load_language("zh" if has_han(sentence) else "en")
 
 
+# Requests to forget: open tasks until somebody carries them out.
+
 FORGET_KEY: Final = "forget_request"
 FORGET_KIND: Final = "task"
 
@@ -202,6 +206,8 @@ def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapp
     ]
     return replace(changes, patches=[*changes.patches, *met]) if met else changes
 
+
+# Calendar entries in what a tool answers as JSON: a title and a start make an appointment.
 
 TOOL_CONFIDENCE: Final = 0.9
 """Of what a tool states in fields: the gate's threshold for tools."""
@@ -282,6 +288,8 @@ def _find_events(answer: Any) -> Iterator[tuple[str, str]]:
 def _find_first(said: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((said[name] for name in names if said.get(name, "").strip()), None)
 
+
+# What somebody is to the user, where it stands with the name: "my sister Anna", "Anna, my sister,", 我妹妹小芳.
 
 _OTHER: Final = "other"
 _SYNONYMS: Final = {

@@ -74,6 +74,8 @@ def refusal(n: int, text: str, rule: str) -> Refusal:
     return Refusal(n=n, text=words[:MAX_EXCERPT], rule=rule, reason=REASONS[rule])
 
 
+# Rules of the policy: what is never stored, and the retention and conflict rules of the rest.
+
 WITHHELD: Final = "withheld"
 """Role of the outcome that names messages stored without an item: ``{"withheld": [{n, topic}]}``."""
 
