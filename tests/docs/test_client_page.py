@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loopback_server import served_api
 from phronesis import Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.interfaces.http.app import make_app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text("utf-8")

@@ -17,7 +17,7 @@ from loopback_server import served_api
 from phronesis import Client, Memory
 from phronesis.client import RemoteVerbs
 from phronesis.client.transport import BODY, ROUTES, error_of
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.core.items import Item
 from phronesis.errors import (
     ClaimsRefused,

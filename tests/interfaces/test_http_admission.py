@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from phronesis import Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError
 from phronesis.interfaces.server_process import check_reach, make_server_app
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from growth import assert_linear, repeated
 from phronesis import Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError, TooLarge
 from phronesis.interfaces.http.middleware import check_extent
 from phronesis.interfaces.http.observability import Watch

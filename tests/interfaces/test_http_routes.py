@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from phronesis import Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.interfaces.http.dependencies import segment_path
 from phronesis.interfaces.server_process import make_server_app
 from told_traits import USER, telling

@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from loopback_server import served_api
 from mcp_talk import Talk
 from phronesis import Client, Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError
 from phronesis.interfaces.server_process import make_server_app
 

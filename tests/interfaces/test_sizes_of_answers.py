@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from phronesis import Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError
 from phronesis.interfaces.server_process import make_server_app
 from phronesis.models.token_counter import load_token_counter

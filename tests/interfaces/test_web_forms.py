@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from phronesis import Memory
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.core.items import Item
 from phronesis.interfaces.server_process import make_server_app
 from phronesis.interfaces.web.notices import MAX_UNDONE, Notice

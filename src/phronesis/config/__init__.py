@@ -2,7 +2,8 @@
 
 from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, Part, RerankRole
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
-from phronesis.config.policy_sections import SENSITIVE_TOPICS, SensitiveRules, Serving
+from phronesis.config.policy_sections import SENSITIVE_TOPICS, SensitiveRules
+from phronesis.config.server import Serving
 from phronesis.config.settings import (
     DEFAULT_TENANT,
     PolicySource,

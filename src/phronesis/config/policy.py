@@ -19,7 +19,8 @@ from phronesis.config.model_roles import (
     Roles,
 )
 from phronesis.config.policy_errors import FieldPath, Origin
-from phronesis.config.policy_sections import CoreRules, FusionPolicy, PrivacyRules, Ranking, Serving
+from phronesis.config.policy_sections import CoreRules, FusionPolicy, PrivacyRules, Ranking
+from phronesis.config.server import Serving
 from phronesis.core.context import Budget
 from phronesis.core.results import PolicyValue
 from phronesis.core.timestamps import parse_zone

@@ -1,6 +1,5 @@
-"""Policy sections of the spine: fusion, ranking, sensitive topics, privacy, core memory, the server."""
+"""Policy sections of the spine: fusion, ranking, sensitive topics, privacy, core memory."""
 
-import ipaddress
 import re
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -10,8 +9,6 @@ from pydantic_core import PydanticCustomError
 from phronesis.config.model_roles import Part
 from phronesis.core.items import KINDS
 from phronesis.core.private_kinds import NUMBERS, SECRETS
-from phronesis.core.serialization import MAX_DEPTH
-from phronesis.errors import InputError
 from phronesis.recall.scoring.weights import (
     FEATURE_NAMES,
     FLOOR,
@@ -238,133 +235,3 @@ class CoreRules(Part):
         le=100,
         description="Tasks and intentions that are shown because they are due, most urgent first.",
     )
-
-
-# The server: address, authentication and limits.
-
-LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
-"""Names by which a browser on this machine addresses a server on loopback."""
-
-
-def _is_host(value: str) -> str:
-    if not value.isascii() or not value.isprintable() or any(sign in value for sign in " /@?#"):
-        raise ValueError("must be a host's name or address, such as memory.example.com, without scheme and path")
-    return value.lower()
-
-
-def _is_origin(value: str) -> str:
-    scheme, sign, host = value.partition("://")
-    if scheme not in {"http", "https"} or not sign or not host or "/" in host or "*" in host:
-        raise ValueError("must be an origin, such as https://app.example.com: scheme and host, no path, no '*'")
-    return value.lower()
-
-
-_Host = Annotated[str, pydantic.Field(min_length=1, max_length=255), pydantic.AfterValidator(_is_host)]
-_Origin = Annotated[str, pydantic.Field(min_length=1, max_length=300), pydantic.AfterValidator(_is_origin)]
-
-
-class Serving(Part):
-    """How ``phronesis serve`` serves. Without keys it is reached from this machine alone, whatever stands here."""
-
-    host: _Host = pydantic.Field(default="127.0.0.1", description="The address it listens at.")
-    port: int = pydantic.Field(
-        default=8765, ge=0, le=65535, description="The port it listens at; 0: one that is free, which it prints."
-    )
-    keys_required: bool = pydantic.Field(
-        default=False,
-        description="Whether everybody needs an API key, even while there is none; true wherever others reach it.",
-    )
-    key_seconds: float = pydantic.Field(
-        default=1.0,
-        ge=0,
-        le=60,
-        description="How long a key that was taken is taken again unasked: so long may one that was revoked still be.",
-    )
-    allowed_hosts: tuple[_Host, ...] = pydantic.Field(
-        default=(),
-        strict=False,
-        max_length=64,
-        description="Names that the server answers to (the Host header). None: those of this machine where it is bound"
-        " to loopback, else any. A name that is not this machine's own means that others reach it, through a proxy.",
-    )
-    cors_origins: tuple[_Origin, ...] = pydantic.Field(
-        default=(),
-        strict=False,
-        max_length=64,
-        description="Origins whose pages may call the API from a browser, with a key; none: no page of another site.",
-    )
-    max_body: int = pydantic.Field(
-        default=16_000_000, ge=1_000, le=200_000_000, description="Bytes that a request may carry."
-    )
-    max_members: int = pydantic.Field(
-        default=200_000,
-        ge=100,
-        le=10_000_000,
-        description="Members that the objects and lists of a JSON body may have together.",
-    )
-    max_depth: int = pydantic.Field(
-        default=MAX_DEPTH + 8,
-        ge=8,
-        le=200,
-        description=f"Levels that a JSON body may be nested; each value in it may have {MAX_DEPTH}.",
-    )
-    requests_per_minute: int | None = pydantic.Field(
-        default=None,
-        ge=1,
-        le=1_000_000,
-        description="Calls of one key, or of one address without a key, at any face; none: any.",
-    )
-    burst: int = pydantic.Field(
-        default=60, ge=1, le=100_000, description="Calls that may come at once before the rate counts."
-    )
-    shutdown_seconds: int = pydantic.Field(
-        default=20, ge=1, le=600, description="How long requests that run may take when the server is asked to stop."
-    )
-    docs: bool = pydantic.Field(default=True, description="Whether /docs and /openapi.json are served.")
-    access_log: bool = pydantic.Field(
-        default=True, description="Whether each request is a line of JSON on stderr, without any words of it."
-    )
-
-    mcp_tools: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=64)], ...] = pydantic.Field(
-        default=("default",),
-        strict=False,
-        max_length=64,
-        description="Which tools models are offered at /mcp: default (the eight that a model needs), all, or names.",
-    )
-
-    @property
-    def on_loopback(self) -> bool:
-        """Return whether it listens on loopback only; others may still reach it through a proxy."""
-        return is_loopback(self.host)
-
-    @property
-    def reached_by_others(self) -> bool:
-        """Return whether other machines may reach it: it listens to others, or has a name that others use."""
-        return not self.on_loopback or any(not is_loopback(name) for name in self.allowed_hosts)
-
-    @property
-    def answers_to(self) -> tuple[str, ...]:
-        """The hosts that a request may name, without port; empty: any."""
-        if self.allowed_hosts:
-            return self.allowed_hosts
-        return (*LOOPBACK_NAMES, self.host) if self.on_loopback else ()
-
-    def overridden(self, options: dict[str, Any]) -> "Serving":
-        """Return a copy with a command's options applied; None means that an option was not given."""
-        given = {name: value for name, value in options.items() if value is not None}
-        try:
-            return Serving.model_validate({**self.model_dump(), **given})
-        except pydantic.ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = str(first["loc"][0])
-            raise InputError(f"{field}: {first['msg'].removeprefix('Value error, ')}", field=field) from error
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a name or address is this machine's own."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

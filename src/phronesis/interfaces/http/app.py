@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from phronesis import __version__
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.interfaces.authentication import Authenticator, RateLimit
 from phronesis.interfaces.http import admin_routes, engine_routes, memory_routes, openapi
 from phronesis.interfaces.http.middleware import REQUEST_ID, Gate

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from phronesis.config.policy_sections import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import AccessRefused, PhronesisError, TooLarge
 from phronesis.interfaces.http import PREFIX, UPLOAD, problems
 from phronesis.interfaces.http.dependencies import segment_path

@@ -139,7 +139,7 @@ def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str
     Raises:
         InputError: the host is not loopback, where no key is needed, or the port is taken.
     """
-    from phronesis.config.policy_sections import Serving  # noqa: PLC0415 - loads the whole policy, which stdio does not need
+    from phronesis.config.server import Serving  # noqa: PLC0415 - loads the whole policy, which stdio does not need
     from phronesis.interfaces.server_process import listen, run  # noqa: PLC0415 - uvicorn: the same
 
     check_loopback(host)
