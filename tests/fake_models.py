@@ -1,12 +1,13 @@
 """Models that answer from a script, and a ledger in memory."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from phronesis.core.reports import ModelCall, ModelUsage
-from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
+from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit, never
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.structured_client import StructuredClient
 from phronesis.models.token_counter import ByteBound
@@ -53,6 +54,11 @@ class ScriptedModel:
         if isinstance(step, Exception):
             raise step
         return Completion(text=step, finish_reason="stop") if isinstance(step, str) else step
+
+
+def limits(seconds: float = 20.0, *, max_bytes: int = 8 << 20) -> Limits:
+    """Give the limits of a call that begins now."""
+    return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
 
 
 def asker(model: ScriptedModel, ledger: MemoryLedger | None = None, **given: Any) -> StructuredClient:

@@ -9,9 +9,8 @@ from phronesis.models.embedders import Embedders
 from phronesis.traits.laws.records import NewBehavior, ProposedOperations, Reinforcement, TraitRevision
 from phronesis.traits.laws.strength import MIN_MEMORIES
 from phronesis.traits.reflection import ReflectionPreparer
-from phronesis.traits.scan import ReflectionInput, open_traits
-from phronesis.traits.strategies import StrategyResult
-from phronesis.traits.text_similarity import TextSimilarity
+from phronesis.traits.reflection_state import ReflectionInput, open_traits
+from phronesis.traits.strategies import StrategyResult, TextSimilarity
 
 
 class PlainMind:

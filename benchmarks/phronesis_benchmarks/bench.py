@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.embedder import Embedder
-from phronesis.models.local_embedders import load_local_embedder
+from phronesis.models.embedder import Embedder, load_local_embedder
 from phronesis_benchmarks.cached_embedder import CachedEmbedder
 from phronesis_benchmarks.datasets import Conversation, load_locomo
 from phronesis_benchmarks.optional import installed_version

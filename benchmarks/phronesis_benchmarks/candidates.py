@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from phronesis import Memory
 from phronesis.models.embedder import Embedder
-from phronesis.recall.scoring.features import FEATURES
-from phronesis.recall.scoring.ranking import CANDIDATES
+from phronesis.recall.scoring.ranking import CANDIDATES, FEATURES
 from phronesis.recall.scoring.weights import diversify
 from phronesis_benchmarks.datasets import Conversation
 from phronesis_benchmarks.metrics import score

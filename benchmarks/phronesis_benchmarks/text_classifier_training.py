@@ -1,4 +1,4 @@
-"""Fit a text classifier (``phronesis.models.reader.text_classifier``) to labelled texts, over the installed reader.
+"""Fit a text classifier (``phronesis.models.reader.reader``) to labelled texts, over the installed reader.
 
 The reader stays as it is: its token states of every text are computed once, and only the small network on top learns,
 with Adam over batches in which some states are dropped.
@@ -12,8 +12,7 @@ import numpy as np
 
 from phronesis.core.vectors import Floats
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.reader.reader import encoder_fingerprint, load_reader
-from phronesis.models.reader.text_classifier import WEIGHTS, TextClassifier
+from phronesis.models.reader.reader import CLASSIFIER_WEIGHTS, TextClassifier, encoder_fingerprint, load_reader
 from phronesis_benchmarks.adam import drop, minimise
 from phronesis_benchmarks.optional import import_optional
 
@@ -72,7 +71,7 @@ def fit_text_classifier(
         decay=chosen.decay,
         seed=chosen.seed,
     )
-    return TextClassifier(list(classes), {name: kept[name] for name in WEIGHTS}, encoder_fingerprint())
+    return TextClassifier(list(classes), {name: kept[name] for name in CLASSIFIER_WEIGHTS}, encoder_fingerprint())
 
 
 def _begin(width: int, classes: int, hidden: int, rng: np.random.Generator) -> dict[str, Any]:

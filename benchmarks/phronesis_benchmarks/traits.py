@@ -26,7 +26,7 @@ from phronesis.models.embedder import Embedder, Floats
 from phronesis.models.embedders import Embedders
 from phronesis.traits.by_rules import Cosine, reflect
 from phronesis.traits.laws.records import MemoryInput, TraitInput
-from phronesis.traits.text_similarity import seen_twice
+from phronesis.traits.strategies import seen_twice
 
 SESSIONS: Final = 3
 """Sessions between two reflections."""

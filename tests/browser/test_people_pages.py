@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -48,7 +49,7 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]
     with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
         for n, text in enumerate(SAID):
             memory.commit_turn(f"talk/{n}", {"messages": [{"role": "user", "content": text}]}, user_id="Ana")
-        dentist = {"subject": "user", "key": "contact.dentist", "value": "Dr. Rossi"}
+        dentist: dict[str, Any] = {"subject": "user", "key": "contact.dentist", "value": "Dr. Rossi"}
         memory.add("My dentist is Dr. Rossi.", kind="profile", user_id="Ana", **dentist)
         yield memory, address
 

@@ -15,9 +15,8 @@ from phronesis.interfaces.cli.commands import find_command
 from phronesis.interfaces.web.words import LANGUAGES, words_of
 from phronesis.recall.deduplication import JUDGED
 from phronesis.recall.hits import CROWDED
-from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.packed_features import BONUSES
-from phronesis.recall.scoring.ranking import FURTHER
+from phronesis.recall.scoring.ranking import FEATURES, FURTHER
 
 PACKAGE = Path(str(files(phronesis)))
 CHECKED = sorted(path for path in PACKAGE.rglob("*.py") if "interfaces" not in path.parts)

@@ -15,11 +15,9 @@ from phronesis.core.items import Item
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.results import Evidence
 from phronesis.recall.scoring import packed_features, weights
-from phronesis.recall.scoring.feature_names import FEATURE_NAMES
-from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.lane_arrays import make_layout
 from phronesis.recall.scoring.packed_features import MAX_DATES, Marks, read_marks
-from phronesis.recall.scoring.ranking import at_the_time, coarse_scores, rank, supported_places
+from phronesis.recall.scoring.ranking import FEATURES, at_the_time, coarse_scores, rank, supported_places
 from phronesis.recall.scoring.signals import (
     DayRange,
     LaneInput,
@@ -34,6 +32,7 @@ from phronesis.recall.scoring.signals import (
 from phronesis.recall.scoring.weights import (
     A12,
     B12,
+    FEATURE_NAMES,
     FEW,
     SECTIONS,
     WEAK_SCORE,

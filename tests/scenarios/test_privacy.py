@@ -150,15 +150,3 @@ def test_the_policy_refuses_by_kind(tmp_path: Path) -> None:
         assert not memory.sessions.list()
         memory.add(f"password: {PASSWORD} {CARD} DE89370400440532013000", user_id="lin")
         assert memory.get_all(user_id="lin")[0].content == f"password: {PASSWORD} {CARD} [iban]"
-
-
-def test_a_wrong_policy_is_an_error() -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"secrets": "drop"}, "policy.privacy.secrets must be redact, keep or refuse, not 'drop'"),
-        ({"kinds": {"github": "keep"}}, "policy.privacy.kinds: unknown field 'github'; did you mean 'github_token'?"),
-        ({"contexts": True}, "policy.privacy.contexts must be mask or show, not true or false"),
-    ]
-    for privacy, told in cases:
-        with pytest.raises(InputError) as wrong:
-            Memory.open("sqlite://", policy={"privacy": privacy})
-        assert wrong.value.message == told

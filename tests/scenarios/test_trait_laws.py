@@ -379,7 +379,7 @@ def test_whatever_is_wished_the_laws_hold(tmp_path: Path) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=8,
+            max_examples=5,
             stateful_step_count=25,
             deadline=None,
             phases=[Phase.generate, Phase.shrink],

@@ -84,11 +84,15 @@ def year(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Year]:
             yield told
 
 
-def test_the_traits_at_each_date_are_those_of_the_table(year: Year) -> None:
+def test_the_traits_at_each_date_are_those_of_the_table_and_come_again_from_the_log(year: Year) -> None:
     assert len(year.cycles) == len(STEPS)
     assert {"trend", "candidate", "emerging", "established", "core", "dissolved"} == {
         stage for step in STEPS for stage, _ in step["expected"].values()
     }
+    asked = len(year.script.asked)
+    result = year.memory.admin.rebuild(verify=True)
+    assert result.equal, result.differences
+    assert len(year.script.asked) == asked
 
 
 def test_a_reading_of_then_tells_the_same_story(year: Year) -> None:
@@ -144,11 +148,3 @@ def test_upgrades_keep_their_children_and_have_their_evidence(year: Year) -> Non
     assert year.at("tests").parent_ids == (careful.id,)
     inherited = {row.memory_id for row in rigour.evidence}
     assert {row.memory_id for trait in (careful, exact) for row in trait.evidence} < inherited
-
-
-@pytest.mark.slow
-def test_the_log_gives_the_same_traits_again(year: Year) -> None:
-    asked = len(year.script.asked)
-    result = year.memory.admin.rebuild(verify=True)
-    assert result.equal, result.differences
-    assert len(year.script.asked) == asked

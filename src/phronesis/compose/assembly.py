@@ -7,10 +7,16 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from phronesis.compose.composer import compose, shown_core
-from phronesis.compose.core_memory import CoreMemory, CorePolicy, bearing_procedures, core_memory, has_procedures
-from phronesis.compose.disputes import outweighed_items, side_by_side
-from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, choose_evidence
-from phronesis.compose.relevance_floor import RelevanceFloor
+from phronesis.compose.core_memory import (
+    CoreMemory,
+    CorePolicy,
+    bearing_procedures,
+    core_memory,
+    has_procedures,
+    outweighed_items,
+    side_by_side,
+)
+from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, RelevanceFloor, choose_evidence
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
@@ -25,14 +31,12 @@ from phronesis.core.timestamps import optional_moment
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
+from phronesis.recall.hits import origins_at
 from phronesis.recall.planning.planner import Planner, PlanRequest
 from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_held
-from phronesis.recall.reranking import Search
-from phronesis.recall.result_dedup import origins_at
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
-from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings, SearchOptions
+from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import has_documents
 from phronesis.store.eligible import ReadConditions

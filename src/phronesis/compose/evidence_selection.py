@@ -1,7 +1,7 @@
-"""Selecting evidence for a context: what is relevant to the message, each fact once. Pure.
+"""Selecting evidence for a context: what is relevant to the message, each fact once. Pure but for `RelevanceFloor`.
 
 Relevance is measured relative to the best result, by the shares of its score (``why``); neither the scale of scores nor
-the number of results determines where the list ends.
+the number of results determines where the list ends. The floor asks a model whether any of it bears on the message.
 """
 
 import dataclasses
@@ -16,19 +16,21 @@ from phronesis.compose.item_wording import words_of
 from phronesis.core.data_delimiters import own_text
 from phronesis.core.documents import SECTION
 from phronesis.core.items import SUSPECT_WORDS
-from phronesis.core.results import Evidence
+from phronesis.core.redaction import mask
+from phronesis.core.results import Degraded, Evidence
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.statements import plain_form
+from phronesis.errors import ModelError
 from phronesis.index.tokens import tokenize
+from phronesis.models.decision import NOTHING, ROLE, Decider, ask_relevance
 from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
 from phronesis.recall.fusion import RELEVANCE
 from phronesis.recall.hits import CROWDED
-from phronesis.recall.scoring.feature_names import FEATURE_NAMES
-from phronesis.recall.scoring.fusion_rules import FLOOR
+from phronesis.recall.retrieval import shown_text
 from phronesis.recall.scoring.packed_features import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of
-from phronesis.recall.scoring.weights import FEW
+from phronesis.recall.scoring.weights import FEATURE_NAMES, FEW, FLOOR
 
 NEAR: Final = 0.65
 """Share of the best score below which a result that covers no more of the question is not relevant.
@@ -295,3 +297,34 @@ def _store(one: Evidence) -> Store:
 
 def _text(one: Evidence) -> str:
     return one.matched[0].snippet if one.item.kind == SECTION and one.matched else words_of(one.item)
+
+
+IRRELEVANT: Final = "irrelevant"
+"""The reason for leaving out what bears on nothing that the message asks."""
+
+SCORES: Final = "scores"
+"""The fallback named in ``degraded``: what the scores select."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceFloor:
+    """Asks once for a message, about the best lines. Reading is not recorded; no transaction may be open meanwhile."""
+
+    decider: Decider
+
+    def keep_relevant(
+        self, tenant: str, asked: str, chosen: EvidenceChoice, *, first: int, seed: str
+    ) -> tuple[EvidenceChoice, tuple[Degraded, ...]]:
+        """Return the choice, or only its ``first`` results where nothing else bears on ``asked``."""
+        rest = chosen.shown[first:]
+        if not rest:
+            return chosen, ()
+        try:
+            question = ask_relevance(asked, [mask(shown_text(one)) for one in rest], seed=seed)
+            decision = self.decider.decide(tenant, question)
+        except ModelError as error:
+            return chosen, (Degraded(ROLE, error.code, SCORES, self.decider.name),)
+        if not decision.is_surely(NOTHING):
+            return chosen, ()
+        left_out = [*chosen.left_out, *((one.item.citation, IRRELEVANT) for one in rest)]
+        return EvidenceChoice(chosen.shown[:first], left_out), ()

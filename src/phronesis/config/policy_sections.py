@@ -1,22 +1,23 @@
 """Policy sections of the spine: fusion, ranking, sensitive topics, privacy, core memory."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import pydantic
 from pydantic_core import PydanticCustomError
 
 from phronesis.config.model_roles import Part
 from phronesis.core.items import KINDS
-from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.secret_formats import NUMBERS, SECRETS
-from phronesis.recall.scoring.feature_names import FEATURE_NAMES
-from phronesis.recall.scoring.fusion_rules import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAIN, FusionRules
-
-if TYPE_CHECKING:
-    from phronesis.recall.scoring import weights as fitted
-else:
-    fitted = lazy_module("phronesis.recall.scoring.weights")
+from phronesis.recall.scoring.weights import (
+    FEATURE_NAMES,
+    FLOOR,
+    MEMORY_SHARE,
+    PER_DOCUMENT,
+    PER_DOMAIN,
+    Formula,
+    FusionRules,
+)
 
 # Fusion of memory and resource evidence.
 
@@ -78,9 +79,9 @@ class Weighing(Part):
         default=0.0, description="What a result loses for each better one of its session or document; 0: nothing."
     )
 
-    def formula(self, *, dense: bool) -> "fitted.Formula":
+    def formula(self, *, dense: bool) -> Formula:
         """Return the formula."""
-        return fitted.Formula(self.name, self.weights, self.provenance, dense=dense, crowding=self.crowding)
+        return Formula(self.name, self.weights, self.provenance, dense=dense, crowding=self.crowding)
 
 
 class Ranking(Part):

@@ -9,7 +9,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from phronesis.conversation.consolidation_apply import ApplyState, PlacedProposal
+from phronesis.conversation.consolidation_apply import (
+    TASKS,
+    ApplyState,
+    PlacedProposal,
+    corrects,
+    find_by_words,
+    find_outdated,
+    said_in,
+    stands_in,
+    words_of,
+)
 from phronesis.conversation.entity_resolution import (
     ALIAS_KEY,
     NAMED,
@@ -20,15 +30,6 @@ from phronesis.conversation.entity_resolution import (
 )
 from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
 from phronesis.conversation.namesakes import ResolvedStatements, resolve_subjects
-from phronesis.conversation.statement_matching import (
-    TASKS,
-    corrects,
-    find_by_words,
-    find_outdated,
-    said_in,
-    stands_in,
-    words_of,
-)
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, TurnPayload, payload_of
 from phronesis.core.items import UTC_OFFSET, Item, Trust

@@ -6,29 +6,31 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from phronesis.conversation import (
         entity_edits,
         entity_resolution,
         handlers,
         policy_section,
-        reader_check,
-        retention_policy,
         typed_items,
         value_reextraction,
     )
+    from phronesis.conversation.extraction import gate
+    from phronesis.core import results
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
+    from phronesis.models.reader import token_encoder
     from phronesis.store.lane_view import LaneView
 else:
+    results = lazy_module("phronesis.core.results")
+    token_encoder = lazy_module("phronesis.models.reader.token_encoder")
     entity_edits = lazy_module("phronesis.conversation.entity_edits")
     policy_section = lazy_module("phronesis.conversation.policy_section")
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
-    reader_check = lazy_module("phronesis.conversation.reader_check")
-    retention_policy = lazy_module("phronesis.conversation.retention_policy")
+    gate = lazy_module("phronesis.conversation.extraction.gate")
     typed_items = lazy_module("phronesis.conversation.typed_items")
     value_reextraction = lazy_module("phronesis.conversation.value_reextraction")
 
@@ -39,7 +41,7 @@ def _open_messages(platform: Platform) -> OpenEngine:
 
 def _open_items(platform: Platform) -> OpenEngine:
     return OpenEngine(
-        handlers=typed_items.handlers(retention_policy.terms_of(platform.policy.of(policy_section.ConversationPolicy)))
+        handlers=typed_items.handlers(gate.terms_of(platform.policy.of(policy_section.ConversationPolicy)))
     )
 
 
@@ -52,7 +54,26 @@ def _open_updates(_platform: Platform) -> OpenEngine:
 
 
 def _open_checks(platform: Platform) -> OpenEngine:
-    return OpenEngine(checks=(reader_check.extraction_check(platform),))
+    def check_extraction(_tenant: str) -> "Iterable[results.Check]":
+        detail, remedy = _describe_extraction(platform)
+        yield results.Check("extraction", ok=True, detail=detail, remedy=remedy)
+
+    return OpenEngine(checks=(check_extraction,))
+
+
+def _describe_extraction(platform: Platform) -> tuple[str, str | None]:
+    """Return by what messages are read, and how to read more of them."""
+    if not platform.policy.of(policy_section.ConversationPolicy).extraction:
+        return "off: messages are kept word for word alone (extraction: false)", None
+    model = platform.models.asker("extract")
+    if model is not None:
+        return f"messages are read by {model.name}", None
+    if token_encoder.is_installed():
+        return "messages are read by the learned reader, in English and Chinese", None
+    return (
+        "without an encoder only plain sentences are understood; all messages are kept word for word",
+        'pip install "phronesis[embed]"',
+    )
 
 
 def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":

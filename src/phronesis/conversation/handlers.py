@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from phronesis.config import ExtractRole
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
 from phronesis.conversation.entity_resolution import make_entity, make_mention
-from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extract_locally
-from phronesis.conversation.extraction.gate import Gate
+from phronesis.conversation.extraction.extractor import MENTIONS, DecidingExtractor, LocalExtractor, extract_locally
+from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.policy_section import ConversationPolicy
-from phronesis.conversation.retention_policy import terms_of, withheld_in
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
 from phronesis.core.entries import (
@@ -49,12 +48,10 @@ from phronesis.log.reader import message_text
 from phronesis.store.lane_view import LaneView
 
 if TYPE_CHECKING:
-    from phronesis.conversation import item_search
-    from phronesis.conversation.extraction import decided, model_extractor
+    from phronesis.conversation.extraction import context, model_extractor
     from phronesis.engine.plugin import Platform
 else:
-    decided = lazy_module("phronesis.conversation.extraction.decided")
-    item_search = lazy_module("phronesis.conversation.item_search")
+    context = lazy_module("phronesis.conversation.extraction.context")
     model_extractor = lazy_module("phronesis.conversation.extraction.model_extractor")
 
 TRUST_OF_ROLE: Final = {
@@ -357,9 +354,9 @@ def prepare_turns(platform: "Platform") -> Prepare:
     local = LocalExtractor(reader, terms)
 
     def find(bench: PrepareContext, text: str) -> Sequence[str]:
-        return item_search.find_held(platform, bench, text)
+        return context.find_held(platform, bench, text)
 
-    prepare: Prepare = local if decider is None else decided.DecidingExtractor(local, decider, find)
+    prepare: Prepare = local if decider is None else DecidingExtractor(local, decider, find)
     role = policy.roles.extract
     if names is not None and isinstance(role, ExtractRole):
         prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)

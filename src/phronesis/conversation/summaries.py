@@ -30,9 +30,7 @@ from phronesis.core.ids import item_id
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.log.reader import fit, load_listed, message_text
-from phronesis.models.answer_rows import drop_invalid
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import StructuredClient, Task
+from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
 
 ROLE: Final = "summarise"
@@ -97,7 +95,7 @@ def _nothing(_text: str) -> None:
     """Return None: no text is suspicious."""
 
 
-def _no(_text: str) -> bool:
+def _hide_nothing(_text: str) -> bool:
     """Return False: no text is hidden."""
     return False
 
@@ -115,7 +113,7 @@ class SessionSummarizer:
     every_turns: int = 8
     max_tokens: int = 400
     suspicious: Callable[[str], object | None] = _nothing
-    hides: Callable[[str], bool] = _no
+    hides: Callable[[str], bool] = _hide_nothing
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of both, renumbered within a role."""

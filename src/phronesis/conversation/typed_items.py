@@ -12,9 +12,8 @@ from typing import Any, Final
 from phronesis.conversation.consolidation import BY, consolidate_all
 from phronesis.conversation.consolidation_apply import PlacedProposal
 from phronesis.conversation.entity_resolution import NameFamilies, make_mention
-from phronesis.conversation.extraction.gate import INJECTED, refusal
+from phronesis.conversation.extraction.gate import INJECTED, USUAL, RetentionPolicy, refusal
 from phronesis.conversation.extraction.memory_types import MemoryTypes, comparable_value, load_memory_types
-from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
 from phronesis.core.changes import Changes
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import Entry, ItemPayload, Outcome, is_erased, payload_of
@@ -53,10 +52,10 @@ class TypedItemPreparer:
         if has_context(payload["content"]):
             refused = refusal(0, payload["content"], INJECTED)
             return [Outcome(role=GATED, made_by=INJECTED_VERSION, body={"refusals": [refused.to_dict()]})]
-        below = _trust(payload) < Trust.USER
+        below = _parse_trust(payload) < Trust.USER
         found = suspicions({0: payload["content"]} if below else {})
         key = payload.get("key")
-        known = None if key is None else _types().find(key, payload["kind"]) or _types().find(key)
+        known = None if key is None else _load_types().find(key, payload["kind"]) or _load_types().find(key)
         if key is None or known is None:
             return found
         value = payload.get("value")
@@ -73,7 +72,7 @@ class TypedItemPreparer:
 
 
 @load_once
-def _types() -> MemoryTypes:
+def _load_types() -> MemoryTypes:
     return load_memory_types()
 
 
@@ -84,11 +83,11 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     external_id = payload_of(entry, ItemPayload).get(EXTERNAL_ID)
     if external_id is not None and is_taken(view, entry, external_id):
         return Changes()
-    return with_replaced(view, entry, with_name(view, external_id, _made(view, entry, outcomes)))
+    return with_replaced(view, entry, with_name(view, external_id, _make_changes(view, entry, outcomes)))
 
 
-def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    item = suspected_texts(outcomes).held(0, _item(view, entry))
+def _make_changes(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    item = suspected_texts(outcomes).held(0, _make_item(view, entry))
     if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):
@@ -128,11 +127,11 @@ def place_stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> PlacedPr
     return PlacedProposal(proposal=proposal, item=item, saying=saying, form=form_of(item))
 
 
-def _trust(payload: ItemPayload) -> Trust:
+def _parse_trust(payload: ItemPayload) -> Trust:
     return Trust[payload.get("trust", "USER").upper()]
 
 
-def _item(view: LaneView, entry: Entry) -> Item:
+def _make_item(view: LaneView, entry: Entry) -> Item:
     payload = payload_of(entry, ItemPayload)
     given = payload.get("occurred_at")
     at = entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
@@ -155,7 +154,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
         metadata=payload.get("metadata") or {},
         importance=payload.get("importance") or DEFAULT_IMPORTANCE[kind],
         confidence=1.0,
-        trust=_trust(payload),
+        trust=_parse_trust(payload),
         source_type="manual",
         external_id=payload.get(EXTERNAL_ID),
         agent_id=agent,

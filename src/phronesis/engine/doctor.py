@@ -28,8 +28,8 @@ from phronesis.errors import (
 from phronesis.log.chain import Break
 from phronesis.log.reader import check_chain, iterate, load_entries, load_entry
 from phronesis.log.redaction import Redactor
+from phronesis.models.embedder import missing_package
 from phronesis.models.embedders import Embedders
-from phronesis.models.local_embedders import missing_package
 from phronesis.models.model_registry import EffectiveRole, ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
 from phronesis.store import overview

@@ -12,8 +12,7 @@ from phronesis.engine.handler import DEGRADED_ROLE
 from phronesis.engine.plugin import Platform
 from phronesis.errors import ModelError
 from phronesis.log.reader import fit
-from phronesis.models.decision import ROLE, Decider, Decision, Question
-from phronesis.models.decision_questions import VERSION
+from phronesis.models.decision import ROLE, VERSION, Decider, Decision, Question
 from phronesis.models.structured_client import Answer
 
 ANSWERS: Final = "answer"

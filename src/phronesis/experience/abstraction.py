@@ -34,10 +34,8 @@ from phronesis.experience.laws.topics import (
     material,
 )
 from phronesis.experience.pattern_relations import TopicLikeness, repeats, with_loose
-from phronesis.models.answer_rows import drop_invalid
 from phronesis.models.embedders import Embedders
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, StructuredClient, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 

@@ -8,7 +8,7 @@ from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, withdraw
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from phronesis.conversation import forget_requests
+    from phronesis.conversation.extraction import extraction_rules
     from phronesis.core.changes import Changes
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     experience = lazy_module("phronesis.experience.policy_section")
     policy_section = lazy_module("phronesis.forgetting.policy_section")
-    forget_requests = lazy_module("phronesis.conversation.forget_requests")
+    extraction_rules = lazy_module("phronesis.conversation.extraction.extraction_rules")
     handler = lazy_module("phronesis.forgetting.handler")
 
 
@@ -31,7 +31,7 @@ def _open(platform: Platform) -> OpenEngine:
 
 
 def _with_requests_met(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return forget_requests.with_requests_met(view, entry, changes, held) if withdraws(changes) else changes
+    return extraction_rules.with_requests_met(view, entry, changes, held) if withdraws(changes) else changes
 
 
 ENGINE: Final = Engine(

@@ -190,14 +190,13 @@ def make_plan(view: LaneView, payload: ForgetPayload, at: datetime) -> Forgettin
     """Return the plan at a time: principles first, messages last, lowest retention first within a kind."""
     law = Law.of(payload["law"])
     kinds = [kind for kind in FORGETTABLE if kind in law.rules and kind in (payload.get("kinds") or ())]
-    judged = sorted(_RetentionAssessor(view, payload, law, at).of(kinds), key=_order)
+    judged = sorted(
+        _RetentionAssessor(view, payload, law, at).of(kinds),
+        key=lambda one: (FORGETTABLE.index(one.item.kind), one.kept, one.item.id),
+    )
     moved = {one.item.id: one.item.kind for one in judged if one.action in ("archive", "delete")}
     plan = _make_plan(judged, law, RemainingSupport.of(view, moved), at)
     return replace(plan, steps=[*plan.steps, *_restore_evidence(view, plan.steps)])
-
-
-def _order(one: _Assessment) -> tuple[int, float, str]:
-    return FORGETTABLE.index(one.item.kind), one.kept, one.item.id
 
 
 def _make_plan(judged: Iterable[_Assessment], law: Law, standing: RemainingSupport, at: datetime) -> ForgettingPlan:

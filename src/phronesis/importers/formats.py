@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.errors import InputError
-from phronesis.importers.chats import CHATGPT_FILE
+from phronesis.importers.exports import CHATGPT_FILE, INSIDE
 from phronesis.importers.import_call import read_members
-from phronesis.importers.stores import INSIDE
 from phronesis.log.export import FORMAT
 
 OWN: Final = "phronesis"

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from phronesis.recall.browse import Browser
     from phronesis.recall.entities import EntityBook
     from phronesis.recall.planning.planner import Planner
-    from phronesis.recall.reranking import Search
     from phronesis.recall.retrieval import PlanExecutor
+    from phronesis.recall.search_options import Search
     from phronesis.resources.ingestion import TakingIn
     from phronesis.resources.search import ResourceBook
     from phronesis.store.context_impressions import ShownContexts

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from phronesis.log import reader
     from phronesis.memory import external_ids
     from phronesis.reasoning.laws import item_records, records
-    from phronesis.recall import hits, prospective
-    from phronesis.recall import search as searching
+    from phronesis.recall import hits, user_items
+    from phronesis.recall import search_options as searching
 else:
     assembly = lazy_module("phronesis.compose.assembly")
     context = lazy_module("phronesis.core.context")
     external_ids = lazy_module("phronesis.memory.external_ids")
     hits = lazy_module("phronesis.recall.hits")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
-    prospective = lazy_module("phronesis.recall.prospective")
+    user_items = lazy_module("phronesis.recall.user_items")
     reader = lazy_module("phronesis.log.reader")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
-    searching = lazy_module("phronesis.recall.search")
+    searching = lazy_module("phronesis.recall.search_options")
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
@@ -158,7 +158,7 @@ class ReadVerbs(Verbs):
             budget=budget,
             agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)

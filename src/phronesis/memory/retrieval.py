@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from phronesis.core import evidence_pack, retrieval_plan
     from phronesis.log import reader
     from phronesis.recall import as_of as held
-    from phronesis.recall import prospective
+    from phronesis.recall import user_items
     from phronesis.recall.planning import planner as planning
     from phronesis.recall.scoring import weights
 else:
@@ -27,7 +27,7 @@ else:
     evidence_pack = lazy_module("phronesis.core.evidence_pack")
     held = lazy_module("phronesis.recall.as_of")
     planning = lazy_module("phronesis.recall.planning.planner")
-    prospective = lazy_module("phronesis.recall.prospective")
+    user_items = lazy_module("phronesis.recall.user_items")
     reader = lazy_module("phronesis.log.reader")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     session_history = lazy_module("phronesis.compose.session_history")
@@ -77,7 +77,7 @@ class RetrievalVerbs(Verbs):
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
             valid_at=optional_moment(wanted.valid_at),
-            now=prospective.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
         )
         return components.planner.plan(self._runtime.tenant, asked)
 

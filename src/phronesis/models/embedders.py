@@ -10,8 +10,14 @@ import numpy as np
 
 from phronesis.errors import InputError, ModelUnavailable
 from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
-from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, may_be_the_text
-from phronesis.models.local_embedders import load_beside, load_local_embedder
+from phronesis.models.embedder import (
+    Embedder,
+    Floats,
+    HashingEmbedder,
+    load_beside,
+    load_local_embedder,
+    may_be_the_text,
+)
 from phronesis.models.token_counter import TokenCounter
 
 PAUSE_SECONDS: Final = 10.0

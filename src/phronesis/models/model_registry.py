@@ -18,12 +18,15 @@ from phronesis.models.decision import ChatDecider, Decider, DecisionServer, Ques
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import ROLE as EMBED
 from phronesis.models.embedders import MeteredEmbedder
-from phronesis.models.fastembed_models import FastEmbedEmbedder, FastEmbedReranker
-from phronesis.models.openai_chat import OpenAIChat
-from phronesis.models.openai_embedder import OpenAIEmbedder
+from phronesis.models.in_process import (
+    CrossEncoderReranker,
+    FastEmbedEmbedder,
+    FastEmbedReranker,
+    SentenceTransformerEmbedder,
+)
+from phronesis.models.openai_models import OpenAIChat, OpenAIEmbedder
 from phronesis.models.rerankers import ROLE as RERANK
 from phronesis.models.rerankers import ChatReranker, HttpReranker, Judge, Reranker
-from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
 from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway as Server

@@ -1,13 +1,15 @@
 """Structured answers from a language model: strict schema, then JSON mode, then one repair attempt; and metering.
 
 An answer is accepted only if the model finished by itself and the text is one JSON object that matches the form, sizes
-included. Rejected answers are recorded and never used.
+included. Rejected answers are recorded and never used. The prompts are files, one for each role.
+
 """
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import resources
 from typing import Any, Final, Generic, TypeVar
 
 import pydantic
@@ -87,13 +89,13 @@ def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
         if refusal.details.get("status") not in REFUSED_PARAMETER:
             raise
         constraint = "json"
-        messages[0] = Message("system", f"{task.instructions}\n\n{_in_words(task)}")
+        messages[0] = Message("system", f"{task.instructions}\n\n{_describe_form(task)}")
         completion = say(messages, constraint)
     value, attempt, final = _look(task, completion, constraint)
     attempts.append(attempt)
     if value is None and not final:
         asked = [
-            Message("system", f"{task.instructions}\n\n{_in_words(task)}"),
+            Message("system", f"{task.instructions}\n\n{_describe_form(task)}"),
             Message("user", task.data),
             Message("assistant", completion.text[:KEPT_CHARACTERS]),
             Message("user", f"That was not of the form asked for: {attempt.problem}. Answer again, with JSON alone."),
@@ -146,16 +148,16 @@ def _read(form: type[_FORM], text: str) -> tuple[_FORM | None, str | None]:
         return form.model_validate(found), None
     except pydantic.ValidationError as error:
         told = error.errors(include_input=False, include_url=False)
-        return None, "; ".join(_place(one["loc"], one["type"]) for one in told[:TOLD_PROBLEMS])
+        return None, "; ".join(_format_place(one["loc"], one["type"]) for one in told[:TOLD_PROBLEMS])
 
 
-def _place(where: Sequence[int | str], what: str) -> str:
+def _format_place(where: Sequence[int | str], what: str) -> str:
     """Return the name of a position in an answer, without unknown field names, which are the model's own text."""
     known = where[:-1] if what == "extra_forbidden" else where
     return f"{'.'.join(map(str, known)) or 'it'}: {what}"
 
 
-def _in_words(task: Task[_FORM]) -> str:
+def _describe_form(task: Task[_FORM]) -> str:
     schema = json.dumps(task.answer.schema)
     return f"Answer with one JSON object and nothing else. It must be of this JSON schema:\n{schema}"
 
@@ -253,3 +255,25 @@ class StructuredClient:
                 return completion
 
         return self.conduct.run(once, limits)
+
+
+def drop_invalid(form: type[pydantic.BaseModel]) -> pydantic.BeforeValidator:
+    """Return a validator that leaves rows out of a list that are not of ``form``, unless none is."""
+
+    def valid(rows: object) -> object:
+        if not isinstance(rows, list):
+            return rows
+        return [one for one in map(parsed, rows) if one is not None] or rows
+
+    def parsed(row: object) -> pydantic.BaseModel | None:
+        try:
+            return form.model_validate(row)
+        except pydantic.ValidationError:
+            return None
+
+    return pydantic.BeforeValidator(valid)
+
+
+def prompt(name: str) -> str:
+    """Return the text of ``prompts/<name>.md``."""
+    return resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8").strip()

@@ -11,7 +11,7 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.errors import Violation
-from phronesis.models.answer_rows import drop_invalid
+from phronesis.models.structured_client import drop_invalid
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock

@@ -15,9 +15,8 @@ from phronesis.engine.model_outcomes import Decisions, answer_outcomes, degraded
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import ModelUnavailable
 from phronesis.log.reader import fit
-from phronesis.models.decision_questions import CONTRA, SUPPORT, ask_claim
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, StructuredClient, Task
+from phronesis.models.decision import CONTRA, SUPPORT, ask_claim
+from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge, test_of
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
 from phronesis.reasoning.laws.block_format import text_of

@@ -20,8 +20,7 @@ from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import InputError, Violation
 from phronesis.log.reader import fit
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import StructuredClient, Task
+from phronesis.models.structured_client import StructuredClient, Task, prompt
 from phronesis.reasoning import migration_sources
 from phronesis.reasoning.claim_gate import (
     KB_ALIAS,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import Store
 from phronesis.recall.deduplication import JUDGED, Candidate, Fate, document_of, domain_of, without_duplicates
-from phronesis.recall.scoring.fusion_rules import FusionRules
+from phronesis.recall.scoring.weights import FusionRules
 
 _SIDES: Final[tuple[Store, Store]] = ("memory", "resources")
 _ROUNDING: Final = 1e-9

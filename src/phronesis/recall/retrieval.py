@@ -1,22 +1,75 @@
-"""Executing a plan: query every retriever it names and fuse the results into one list."""
+"""Executing a plan over its retrievers, and reordering the best candidates by a reranker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.results import Degraded
+from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.errors import ModelError
+from phronesis.index.projections import chunk_start, of_content
 from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.deduplication import Candidate, candidates_of, reranked
 from phronesis.recall.fusion import FusedEvidence, fill_places, fuse
-from phronesis.recall.reranking import FUSION, shown_text
 from phronesis.recall.retrievers import RemoteRetriever, Retriever, RetrieverResult
-from phronesis.recall.scoring.fusion_rules import FusionRules
-from phronesis.recall.scoring.weights import on_scale
-from phronesis.recall.search_options import Encodings
+from phronesis.recall.scoring.weights import FusionRules, on_scale
+from phronesis.recall.search_options import Encodings, Query, Search
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
+
+SHOWN_CHARACTERS: Final = 2_000
+"""Characters of a text that the reranker reads: about 500 tokens, as common rerankers were trained on."""
+
+FUSION: Final = "fusion"
+"""The fallback named in ``degraded``: the fused order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedSearch:
+    """A search whose best candidates are reordered by a reranker.
+
+    If it fails, the order stays and ``degraded`` says so.
+
+    It changes the order only, not which results are found or whether the search abstains. No transaction is open during
+    the call.
+    """
+
+    searcher: Search
+    judge: Judge
+
+    def search(self, tenant: str, query: Query) -> SearchResult:
+        """Return the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
+        whole = replace(query, limit=max(query.limit, self.judge.candidates))
+        found = self.searcher.search(tenant, whole)
+        if len(found) <= 1:
+            return found
+        judged = found.evidence[: self.judge.candidates]
+        try:
+            scores = self.judge.judge(tenant, query.text, [shown_text(one) for one in judged])
+        except ModelError as error:
+            away = Degraded(ROLE, error.code, FUSION, self.judge.name)
+            return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
+        order = sorted(range(len(judged)), key=lambda n: (-scores[n], n))
+        ranked = [_with_score(judged[n], scores[n], explain=query.explain) for n in order]
+        least = ranked[-1].score
+        unread = [replace(one, score=min(one.score, least)) for one in found.evidence[len(judged) :]]
+        listed = on_scale([*ranked, *unread][: query.limit], abstained=found.abstained)
+        return replace(found, evidence=listed)
+
+
+def shown_text(evidence: Evidence) -> str:
+    """Return the matched text: a part with its own text, a chunk of a long text, or the beginning."""
+    best = evidence.matched[0] if evidence.matched else None
+    if best is not None and not of_content(best.part):
+        return best.snippet
+    start = 0 if best is None else chunk_start(best.part)
+    return evidence.item.content[start : start + SHOWN_CHARACTERS]
+
+
+def _with_score(evidence: Evidence, score: float, *, explain: bool) -> Evidence:
+    why = {**(evidence.why or {}), "rerank": round(score, 6)} if explain else evidence.why
+    return replace(evidence, score=round(score, 6), why=why)
+
 
 FEWEST: Final = 2
 """Minimum number of candidates for a reranker call."""

@@ -26,9 +26,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
 from phronesis.recall.deduplication import COVERED, OUTLYING, Part
-from phronesis.recall.reranking import Search
-from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings, SearchOptions
+from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 
@@ -235,7 +233,10 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         occurred_at=item.occurred_at,
         data=data,
     )
-    why = {**_plain(found.why), COVERED: _coverage([*own.values(), *data["path"], content], asked)}
+    why = {
+        **{name: value for name, value in (found.why or {}).items() if name == OUTLYING},
+        COVERED: _coverage([*own.values(), *data["path"], content], asked),
+    }
     return Evidence(ours, found.score, matched, tuple(_source(one, server) for one in found.sources), why=why)
 
 
@@ -253,10 +254,6 @@ def _foreign_match(match: Match, server: str, item_id: str) -> Match:
 def _source(source: Source, server: str) -> Source:
     quote = None if source.quote is None else source.quote[:MAX_READ]
     return Source(_foreign_id(server, source.entry_id), source.source_ref, occurred_at=source.occurred_at, quote=quote)
-
-
-def _plain(why: Mapping[str, float] | None) -> dict[str, float]:
-    return {name: value for name, value in (why or {}).items() if name == OUTLYING}
 
 
 def _coverage(texts: Collection[str], asked: Collection[str]) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence, Match, SearchResult
 from phronesis.core.retrieval_plan import Store
-from phronesis.core.scope import Scope
 from phronesis.core.statements import is_over
 from phronesis.core.timestamps import from_micros
 from phronesis.index.projections import WHOLE, match_id, own_words
@@ -18,19 +17,28 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import held_at, known_at, searched_lanes
-from phronesis.recall.asked_keys.finding import held_under, key_asked
 from phronesis.recall.deduplication import COVERED, TIMED
-from phronesis.recall.entity_signals import mentioned_items, named_in, speaker_of
 from phronesis.recall.evidence import EvidenceQuery, asks_for_past, snippet, sources_of, with_related
-from phronesis.recall.hits import Choice, Hit, best_hits, merge_stores, stores_of, without_why
-from phronesis.recall.result_dedup import deduplicate_messages, latest_first, repeats, said_in
+from phronesis.recall.hits import (
+    Choice,
+    Hit,
+    best_hits,
+    deduplicate_messages,
+    latest_first,
+    merge_stores,
+    repeats,
+    said_in,
+    stores_of,
+    without_why,
+)
+from phronesis.recall.question_signals import held_under, key_asked, mentioned_items, named_in, speaker_of
 from phronesis.recall.scope_index import NO_PART, LaneIndex, LaneLayout, ScopeIndexes
 from phronesis.recall.scoring import packed_features
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of
 from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
 from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, voice_of
 from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
-from phronesis.recall.search_options import ORDINARY, Asking, SearchOptions, Vector, read_question, spoken_names
+from phronesis.recall.search_options import Asking, Query, Vector, read_question, spoken_names
 from phronesis.store.database import Database, Unit
 from phronesis.store.document_tables import MEMORY, RESOURCES, Home, home_named
 from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
@@ -60,23 +68,6 @@ SPARE: Final = 2
 
 SPARE_MESSAGES: Final = 5
 """Additional candidates for messages alone: some repeat others verbatim."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A validated search. ``store``: memory or resources only; None: whichever holds its kinds.
-
-    Days in its text are in the time zone ``zone``.
-    """
-
-    text: str
-    scope: Scope
-    wanted: ReadConditions
-    limit: int
-    explain: bool = False
-    store: Store | None = None
-    manner: SearchOptions = ORDINARY
-    zone: tzinfo = UTC
 
 
 @dataclass(frozen=True, slots=True)

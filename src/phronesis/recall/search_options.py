@@ -1,25 +1,27 @@
-"""Search options and parsed questions: alternative wordings, terms, times, and the requested speaker."""
+"""Queries, search options and parsed questions: alternative wordings, terms, times, and the requested speaker."""
 
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from typing import Final
+from datetime import UTC, date, datetime, tzinfo
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.relations import normal_name
-from phronesis.core.results import Degraded
-from phronesis.core.retrieval_plan import MODES, Mode, SubQuery, TimeWindow
+from phronesis.core.results import Degraded, SearchResult
+from phronesis.core.retrieval_plan import MODES, Mode, Store, SubQuery, TimeWindow
+from phronesis.core.scope import Scope
 from phronesis.core.text import UNSPACED
 from phronesis.errors import ModelError
 from phronesis.index.tokens import question_terms, search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.entity_signals import names_in
+from phronesis.recall.question_signals import names_in
 from phronesis.recall.scoring.signals import DayRange, Question, Wording, asks_when
+from phronesis.store.eligible import ReadConditions
 
 # Search options: alternative wordings, names, a time window, and the channels to use.
 
@@ -108,6 +110,35 @@ class SearchOptions:
         return known[encoder.name, text]
 
 
+ORDINARY: Final = SearchOptions()
+"""The default search options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A validated search. ``store``: memory or resources only; None: whichever holds its kinds.
+
+    Days in its text are in the time zone ``zone``.
+    """
+
+    text: str
+    scope: Scope
+    wanted: ReadConditions
+    limit: int
+    explain: bool = False
+    store: Store | None = None
+    manner: SearchOptions = ORDINARY
+    zone: tzinfo = UTC
+
+
+class Search(Protocol):
+    """An object that answers a query (``recall.search.Searcher``)."""
+
+    def search(self, tenant: str, query: Query) -> SearchResult:
+        """Return the evidence for a query, best first."""
+        ...
+
+
 MAX_YEARS: Final = 20
 """Number of years tried for a date without a year, the latest ones in the scope."""
 
@@ -115,9 +146,6 @@ MAX_DATED: Final = 2_000
 """Characters of a question that are scanned for times."""
 
 _NAMES_LOOKED_AT: Final = 500
-
-ORDINARY: Final = SearchOptions()
-"""The default search options."""
 
 _NAMED: Final = re.compile(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|new\s?year"

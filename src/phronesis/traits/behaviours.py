@@ -27,12 +27,15 @@ from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
     NO_WORDS,
+    SIDES,
     TAKEN_BACK,
+    Link,
+    ReflectionInput,
     ReflectionState,
     context_of,
+    open_traits,
 )
-from phronesis.traits.scan import SIDES, Link, ReflectionInput, open_traits
-from phronesis.traits.text_similarity import TextSimilarity
+from phronesis.traits.strategies import TextSimilarity
 from phronesis.traits.upgrades import KNOWN, OPERATION, confirm, is_trend
 
 NEW_BEHAVIOURS: Final = "new_behaviors"

@@ -26,11 +26,11 @@ from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
     NO_WORDS,
+    SIDES,
     ReflectionState,
     context_of,
     form_of,
 )
-from phronesis.traits.scan import SIDES
 from phronesis.traits.upgrades import is_trend
 
 # Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.
@@ -50,7 +50,11 @@ def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapp
     if not going:
         return changes
     ended = [
-        Patch(trait.id, _dissolved(entry), "what supported it was taken back")
+        Patch(
+            trait.id,
+            {"ended": "dissolved", "ended_by": entry.id, "valid_to": entry.recorded_at},
+            "what supported it was taken back",
+        )
         for trait in _unsupported_traits(view, traits, going)
         if trait.ended is None
     ]
@@ -73,10 +77,6 @@ def _unsupported_traits(view: LaneView, traits: Mapping[str, Item], going: Itera
         for trait in traits.values()
         if not any(row.polarity == "support" and row.identity not in dropped for row in left.get(trait.id, ()))
     ]
-
-
-def _dissolved(entry: Entry) -> dict[str, object]:
-    return {"ended": "dissolved", "ended_by": entry.id, "valid_to": entry.recorded_at}
 
 
 OPERATION: Final = "contradictions"
@@ -160,7 +160,7 @@ def _split(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
     content = said.new_content.strip() or "; ".join(side.content for side, _ in sides)
     work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "depends on the situation")
     begun = {
-        "confidence": _kept(work, trait.id),
+        "confidence": round(confidence_at(work.traits[trait.id], work.entry.recorded_at) or 0.0, 6),
         "cap": "core" if work.strength(trait.id).reinforcements else "candidate",
     }
     made = []
@@ -192,7 +192,7 @@ def _sides(work: ReflectionState, trait: Item, given: Sequence[TraitSide]) -> li
     named = [*by_words.values()][:_NO_SIDES]
     if len(named) < _NO_SIDES:
         return []
-    chosen = [_named(rows, side) for side in named]
+    chosen = [[row for row in rows if row.source_key in set(side.evidence_ids)] for side in named]
     if not any(chosen):
         chosen = [_half(rows, "support"), _half(rows, "contra")]
     chosen = [
@@ -207,20 +207,12 @@ def _half(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
     return [row for row in rows if row.polarity == polarity]
 
 
-def _named(rows: Sequence[EvidenceRow], side: TraitSide) -> list[EvidenceRow]:
-    return [row for row in rows if row.source_key in set(side.evidence_ids)]
-
-
 def _against(rows: Sequence[EvidenceRow]) -> float:
     return len(_half(rows, "contra")) / len(rows) if rows else 0.0
 
 
 def _settled(work: ReflectionState) -> dict[str, Any]:
     return {"data.settled": isoformat(work.entry.recorded_at)}
-
-
-def _kept(work: ReflectionState, trait_id: str) -> float:
-    return round(confidence_at(work.traits[trait_id], work.entry.recorded_at) or 0.0, 6)
 
 
 # Corrections of traits by people: they take precedence over later inferences (requirement NM-15).

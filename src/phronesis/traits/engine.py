@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from phronesis.index import projections
     from phronesis.index.projections import Projection
     from phronesis.store.lane_view import LaneView
-    from phronesis.traits import contradictions, opening, policy_section, reflection, search
+    from phronesis.traits import contradictions, policy_section, reflection, reflector, search
 else:
     policy_section = lazy_module("phronesis.traits.policy_section")
     contradictions = lazy_module("phronesis.traits.contradictions")
-    opening = lazy_module("phronesis.traits.opening")
+    reflector = lazy_module("phronesis.traits.reflector")
     projections = lazy_module("phronesis.index.projections")
     reflection = lazy_module("phronesis.traits.reflection")
     search = lazy_module("phronesis.traits.search")
 
 
 def _open_reflection(platform: Platform) -> OpenEngine:
-    return opening.open_reflection(platform)
+    return reflector.open_reflection(platform)
 
 
 def _open_corrections(_platform: Platform) -> OpenEngine:

@@ -16,12 +16,10 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, StructuredClient, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 from phronesis.traits.laws.records import TraitInput, TraitRevision
 from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
-from phronesis.traits.reflection_state import ReflectionState
-from phronesis.traits.scan import ReflectionInput, open_traits, seen_trait
+from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_trait
 from phronesis.traits.strategies import StrategyResult
 
 # What a model sees: memories and traits as lines between fences (law 8).

@@ -20,8 +20,7 @@ from phronesis.core.timestamps import isoformat
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.model_outcomes import ANSWERS, Decisions
 from phronesis.engine.sensitive_topics import Guard
-from phronesis.models.decision import Decider
-from phronesis.models.decision_questions import HARMLESS, ask_sensitive
+from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins
@@ -29,16 +28,15 @@ from phronesis.traits.contradictions import CORRECTED
 from phronesis.traits.laws.records import COUNTED, CYCLE, ProposedOperations, RefusedOperation
 from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, ReflectionTrigger, Thresholds, due, stage_at
 from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
-from phronesis.traits.reflection_state import ReflectionState
-from phronesis.traits.scan import SIDES, ReflectionInput, scan
+from phronesis.traits.reflection_state import SIDES, ReflectionInput, ReflectionState, scan
 from phronesis.traits.strategies import (
     ReflectionStrategy,
     StrategyResult,
+    TextSimilarity,
     sensitive_words,
     sift,
     withheld,
 )
-from phronesis.traits.text_similarity import TextSimilarity
 from phronesis.traits.upgrades import is_trend
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import pydantic
 
 from phronesis.core.confidence import GRADES
-from phronesis.models.answer_rows import drop_invalid
+from phronesis.models.structured_client import drop_invalid
 from phronesis.traits.laws.records import (
     GENERAL,
     LONG_WINDOW,

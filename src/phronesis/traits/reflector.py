@@ -1,4 +1,4 @@
-"""Whether a reflection is due, and the result of one: what callers need around the verb ``reflect``."""
+"""Open reflection: whether one is due, and the result of one: what callers need around the verb ``reflect``."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,21 +11,31 @@ from weakref import WeakValueDictionary
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
-from phronesis.core.scope import LaneName
+from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import decode
+from phronesis.engine.handler import PrepareContext
+from phronesis.engine.model_outcomes import decider_of
+from phronesis.engine.plugin import OpenEngine, Platform
+from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.writer import Writer
 from phronesis.log.reader import load_entry
+from phronesis.recall.search_options import Query
 from phronesis.store.context_impressions import shown_since
-from phronesis.store.database import Database, Unit
+from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes, seqs_of_entries
+from phronesis.traits import reflection
 from phronesis.traits.laws.records import CYCLE, ReflectionCycle, cycle_of, not_due
 from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT, NewMemories, ReflectionTrigger, Thresholds, due
+from phronesis.traits.llm_reflection import FOUND, ModelStrategy
+from phronesis.traits.policy_section import TraitPolicy
 from phronesis.traits.reflection import REFLECT, TRIGGER
-from phronesis.traits.scan import failed_since, last_cycle
+from phronesis.traits.reflection_state import failed_since, last_cycle
+from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy, TextSimilarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class Reflector:
         """Return whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            learned = NewMemories(memories=0, importance=0) if lane is None else _new_memories(LaneView(unit, lane))
+            learned = NewMemories(memories=0, importance=0) if lane is None else _count_new(LaneView(unit, lane))
         return due(learned, now, self.thresholds, **asked)
 
     def due_jobs(self, tenant: str, now: datetime) -> Iterator[Job]:
@@ -63,7 +73,9 @@ class Reflector:
                 return {}
             view = LaneView(unit, lane)
             last = last_cycle(view)
-            shown = shown_since(unit, name, seq=0 if last is None else _seq(unit, last.entry_id))
+            shown = shown_since(
+                unit, name, seq=0 if last is None else seqs_of_entries(unit, [last.entry_id]).get(last.entry_id, 0)
+            )
             recalled = {one: shown[one] for one, item in sorted(view.items(shown).items()) if item.kind == TRAIT}
         told = {"last": None if last is None else last.id, "recalled": recalled}
         return {name: value for name, value in told.items() if value}
@@ -76,7 +88,7 @@ class Reflector:
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
         """Return the last reflection if it is not the one in ``seen``, else None."""
-        last = self._last(tenant, name)
+        last = self._find_last(tenant, name)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)
 
     @contextmanager
@@ -87,7 +99,7 @@ class Reflector:
         with lock:
             yield
 
-    def _last(self, tenant: str, name: LaneName) -> Item | None:
+    def _find_last(self, tenant: str, name: LaneName) -> Item | None:
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return None if lane is None else last_cycle(LaneView(unit, lane))
@@ -131,23 +143,48 @@ class Reflector:
             found = [item for item in read_items(unit, lane, made).values() if item.kind == CYCLE]
             if found:
                 return cycle_of(found[0])
-            trigger = _trigger(read_outcomes(unit, [entry.id])[entry.id])
+            trigger = _find_trigger(read_outcomes(unit, [entry.id])[entry.id])
             last = read_items(unit, lane, [trigger["last"]]) if trigger.get("last") else {}
             for item in last.values():
                 return cycle_of(item)
         return not_due(trigger.get("reason", "nothing_new"), trigger.get("value"))
 
 
-def _new_memories(view: LaneView) -> NewMemories:
+def _count_new(view: LaneView) -> NewMemories:
     last: Item | None = last_cycle(view)
     since = None if last is None else last.recorded_at
     memories, importance = view.weight(MEMORY_KINDS, since=since)
     return NewMemories(memories=memories, importance=importance, since=since)
 
 
-def _seq(unit: Unit, entry_id: str) -> int:
-    return seqs_of_entries(unit, [entry_id]).get(entry_id, 0)
-
-
-def _trigger(rows: Any) -> Mapping[str, Any]:
+def _find_trigger(rows: Any) -> Mapping[str, Any]:
     return next((decode(row["body"]) for row in rows if row["role"] == TRIGGER), {})
+
+
+def open_reflection(platform: Platform) -> OpenEngine:
+    """Open reflection: its verb, and what decides when it is due."""
+    own = platform.policy.of(TraitPolicy).traits
+    thresholds = Thresholds(importance=own.importance, hours=own.hours)
+    guard, similarity = Guard(own.sensitive), TextSimilarity(platform.embedders)
+    mind = _make_strategy(platform, similarity)
+    prepare = reflection.ReflectionPreparer(mind, guard, similarity, thresholds, decider_of(platform))
+    return OpenEngine(
+        handlers=reflection.handlers(prepare),
+        components={"reflector": Reflector(platform.database, thresholds, background=own.background)},
+    )
+
+
+def _make_strategy(platform: Platform, similarity: TextSimilarity) -> ReflectionStrategy:
+    """Return the reflection strategy: the role's model, with or without questions, or rules."""
+    models, search = platform.models, platform.search
+    asker = models.asker("reflect")
+    if asker is None:
+        return RuleStrategy(similarity)
+
+    def look(bench: PrepareContext, question: str) -> list[str]:
+        with bench.view() as view:
+            scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
+        found = search.search(bench.tenant, Query(question, scope, ReadConditions(kinds=MEMORY_KINDS), FOUND))
+        return [one.item.id for one in found]
+
+    return ModelStrategy(asker, models.asker("questions"), models.asker("special_reflection"), look)

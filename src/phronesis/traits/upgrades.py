@@ -19,11 +19,11 @@ from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
     NO_WORDS,
+    SIDES,
     TAKEN_BACK,
     ReflectionState,
     context_of,
 )
-from phronesis.traits.scan import SIDES
 
 # Steps 2 and 3: new trends, their confirmation, promotion and expiry (requirements NM-04, NM-08).
 
@@ -93,17 +93,13 @@ def _reinforce_parent_trait(work: ReflectionState, side: Item, memories: Sequenc
 def expire_trends(work: ReflectionState) -> None:
     """Dissolve the trends whose window ended without confirmation."""
     for trait_id, trait in list(work.traits.items()):
-        if is_trend(trait) and work.entry.recorded_at > _end(trait):
+        if is_trend(trait) and work.entry.recorded_at > parse_moment(trait.data[WINDOW]["end"], field="window.end"):
             work.end(trait_id, "dissolved", "its window ended")
 
 
 def _window(start: datetime, days: int) -> dict[str, Any]:
     length = SHORT_WINDOW if days == SHORT_WINDOW else LONG_WINDOW
     return {"start": isoformat(start), "end": isoformat(start + timedelta(days=length)), "days": length}
-
-
-def _end(trait: Item) -> datetime:
-    return parse_moment(trait.data[WINDOW]["end"], field="window.end")
 
 
 OPERATION: Final = "upgrades"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from phronesis.compose.assembly import Assembler, EvidencePlanner
 from phronesis.compose.core_memory import CorePolicy
-from phronesis.compose.relevance_floor import RelevanceFloor
+from phronesis.compose.evidence_selection import RelevanceFloor
 from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy, read_key
 from phronesis.conversation.extraction.memory_types import load_memory_types

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from phronesis.models.rerankers import Judge
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import reranking, search
+    from phronesis.recall import retrieval, search
+    from phronesis.recall.search_options import Search
 else:
-    reranking = lazy_module("phronesis.recall.reranking")
+    retrieval = lazy_module("phronesis.recall.retrieval")
     search = lazy_module("phronesis.recall.search")
     external_search = lazy_module("phronesis.reasoning.external_search")
 
@@ -29,17 +30,17 @@ def make_embedders(given: "Embedder | Embedders | None", platform: Platform) -> 
     return load_embedders(platform.policy.embedder) if own is None else Embedders(own)
 
 
-def make_search(platform: Platform, mirror: "Mirror | None") -> "reranking.Search":
+def make_search(platform: Platform, mirror: "Mirror | None") -> "Search":
     """Return the store's own search, over the external index where there is one."""
     database, embedders = platform.database, platform.embedders
     native = search.Searcher(database, embedders, platform.indexes, platform.clock, _formulas(platform.policy.ranking))
     return native if mirror is None else external_search.MirroredSearch(native, mirror, database, embedders)
 
 
-def make_searcher(platform: Platform) -> "reranking.Search":
+def make_searcher(platform: Platform) -> "Search":
     """Return the search of the verbs, which reranks where the policy names a reranker."""
     judge = judge_of(platform)
-    return platform.search if judge is None else reranking.RerankedSearch(platform.search, judge)
+    return platform.search if judge is None else retrieval.RerankedSearch(platform.search, judge)
 
 
 def judge_of(platform: Platform) -> "Judge | None":

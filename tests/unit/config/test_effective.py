@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pydantic
 import pytest
 
 from phronesis.config import effective_policy
@@ -73,24 +72,3 @@ def test_no_key_is_among_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     path = tmp_path / "brain.yml"
     path.write_text(FILE, "utf-8")
     assert "hunter2" not in json.dumps([one.to_dict() for one in rows(path).values()])
-    secrets = [
-        name
-        for part in _parts(find_engines().policy)
-        for name, field in part.model_fields.items()
-        if "Secret" in str(field.annotation) or name in {"api_key", "token", "password"}
-    ]
-    assert secrets == []
-
-
-def _parts(part: type[pydantic.BaseModel]) -> set[type[pydantic.BaseModel]]:
-    found = {part}
-    for field in part.model_fields.values():
-        for inner in _classes(field.annotation):
-            found |= _parts(inner)
-    return found
-
-
-def _classes(annotation: Any) -> list[type[pydantic.BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
-        return [annotation]
-    return [one for inner in getattr(annotation, "__args__", ()) for one in _classes(inner)]

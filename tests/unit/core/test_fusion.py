@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from found_evidence import memory, part, section
 from phronesis.recall.deduplication import Candidate, candidates_of, isotonic_decrease, reranked, support
 from phronesis.recall.fusion import FusedEvidence, fuse
-from phronesis.recall.scoring.fusion_rules import FusionRules
+from phronesis.recall.scoring.weights import FusionRules
 
 SHARES = st.floats(0, 1)
 MANY = FusionRules(per_document=1000, per_domain=1000)

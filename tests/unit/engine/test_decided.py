@@ -8,15 +8,13 @@ import pytest
 
 from custom_store import open_with
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.decided import DecidingExtractor
-from phronesis.conversation.extraction.extractor import LocalExtractor
+from phronesis.conversation.extraction.extractor import DecidingExtractor, LocalExtractor
 from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
-from phronesis.models.decision import Decision, Question
-from phronesis.models.decision_questions import NOT_STATED, REPLACES, STATED
+from phronesis.models.decision import NOT_STATED, REPLACES, STATED, Decision, Question
 
 KINDS = ["profile", "preference", "fact"]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from phronesis.conversation.extraction.gate import WITHHELD, terms_of, withheld_in
 from phronesis.conversation.policy_section import ConversationPolicy
-from phronesis.conversation.retention_policy import WITHHELD, terms_of, withheld_in
 from phronesis.core.entries import Outcome
 from phronesis.core.proposals import Proposal
 

@@ -14,7 +14,7 @@ from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.entries import SummaryRow
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
-from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import prompt
 from phronesis.store.conversations import find_summary
 from phronesis.store.lanes import list_lanes
 from phronesis.store.log import read_outcomes

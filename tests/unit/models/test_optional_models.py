@@ -15,9 +15,13 @@ import pytest
 from phronesis.errors import AnswerRejected, MissingExtra
 from phronesis.models.call_policy import Limits
 from phronesis.models.embedder import Embedder
-from phronesis.models.fastembed_models import FastEmbedEmbedder, FastEmbedReranker
-from phronesis.models.in_process import BATCH
-from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
+from phronesis.models.in_process import (
+    BATCH,
+    CrossEncoderReranker,
+    FastEmbedEmbedder,
+    FastEmbedReranker,
+    SentenceTransformerEmbedder,
+)
 
 LIMITS = Limits(lambda: 0.0, 60.0)
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "🎉", "word " * 4000, "今天天气很好"]

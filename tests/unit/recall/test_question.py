@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 
 from phronesis.index.tokens import term_hash, tokenize
-from phronesis.recall.result_dedup import deduplicate_messages
+from phronesis.recall.hits import deduplicate_messages
 from phronesis.recall.scoring.signals import DayRange
 from phronesis.recall.search_options import read_question, spoken_names, without_names
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.memory import Memory
-from phronesis.recall.entity_signals import mentioned_items, named_in, names_in
+from phronesis.recall.question_signals import mentioned_items, named_in, names_in
 
 POLICY = {"embedder": "none"}
 

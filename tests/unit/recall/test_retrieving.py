@@ -1,21 +1,24 @@
 """Carrying out a plan: who is asked, one reranking for all, and what is said of who was away."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import pytest
 
 from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
-from phronesis.core.results import Degraded, Evidence, SearchResult
+from phronesis.core.items import Item
+from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
-from phronesis.errors import ModelUnavailable
+from phronesis.core.scope import make_scope
+from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
-from phronesis.recall.retrieval import PlanExecutor
+from phronesis.recall.retrieval import SHOWN_CHARACTERS, PlanExecutor, RerankedSearch
 from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
-from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings
-from phronesis.store.eligible import NO_EXCLUSION, Exclusion
+from phronesis.recall.search_options import Encodings, Query
+from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
 
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")
 
@@ -44,30 +47,30 @@ class Finds:
 class Scores:
     name = "test/reranker"
 
-    def __init__(self, *scores: float, away: bool = False) -> None:
+    def __init__(self, *scores: float, fault: ModelError | None = None) -> None:
         self.scores = scores
-        self.away = away
+        self.fault = fault
         self.shown: list[tuple[str, list[str]]] = []
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
         limits.check()
         self.shown.append((query, list(texts)))
-        if self.away:
-            raise ModelUnavailable("gone")
+        if self.fault is not None:
+            raise self.fault
         return list(self.scores[: len(texts)])
 
 
-def judge(scores: Scores, candidates: int = 10) -> Judge:
+def judge(scores: Scores, candidates: int = 10, ledger: MemoryLedger | None = None, **allowed: Any) -> Judge:
     return Judge(
         reranker=scores,
         conduct=CallPolicy(timeout=5, tries=1, concurrency=1),
-        purse=SpendingLimit(MemoryLedger(), lambda: NOON, Allowance()),
+        purse=SpendingLimit(ledger or MemoryLedger(), lambda: NOON, Allowance(**allowed)),
         counter=ByteBound(),
         candidates=candidates,
     )
 
 
-def ids(found: Sequence[Evidence]) -> list[str]:
+def ids(found: Iterable[Evidence]) -> list[str]:
     return [one.item.id for one in found]
 
 
@@ -111,7 +114,7 @@ def test_both_sources_are_reranked_in_one_call() -> None:
 
 def test_without_the_reranker_the_order_stays_and_that_is_said() -> None:
     found = Finds("memory", memory(1, 0.9)), Finds("resources", section(1, 0.8))
-    pack = PlanExecutor(found, judge=judge(Scores(away=True))).retrieve("t", plan())
+    pack = PlanExecutor(found, judge=judge(Scores(fault=ModelUnavailable("gone")))).retrieve("t", plan())
     assert ids(pack.evidence) == ["m1", "s1"]
     assert pack.degraded == (Degraded("rerank", "model.unavailable", "fusion", "test/reranker"),)
     alone = Scores()
@@ -150,3 +153,73 @@ def test_the_weightiest_wording_is_searched_whole() -> None:
     assert query.wanted.as_of is not None
     assert told.ignored == ("entities",)
     assert told.explain["wordings"] == ["a?", "c?"]
+
+
+# A search whose best candidates are put in the order of a reranker.
+
+
+def evidence(n: int, content: str, part: str = "whole") -> Evidence:
+    item = Item(id=f"i{n}", kind="message", content=content, entry_id="e", recorded_at=NOON, updated_at=NOON)
+    match = Match(id=f"d{n}", part=part, snippet="", distance=0.0)
+    return Evidence(item, 10.0 - n, (match,), (), why={"lexical": 10.0 - n})
+
+
+class Found:
+    def __init__(self, *found: Evidence) -> None:
+        self.found = found
+        self.limits: list[int] = []
+
+    def search(self, _tenant: str, query: Query) -> SearchResult:
+        self.limits.append(query.limit)
+        return SearchResult(tuple(self.found[: query.limit]))
+
+
+def reranking(
+    found: Found, scores: Scores, *, candidates: int = 3, **allowed: Any
+) -> tuple[RerankedSearch, MemoryLedger]:
+    ledger = MemoryLedger()
+    return RerankedSearch(found, judge(scores, candidates, ledger, **allowed)), ledger
+
+
+def tea(limit: int, *, explain: bool = False) -> Query:
+    return Query("tea?", make_scope(user_id="u"), ReadConditions(), limit, explain=explain)
+
+
+def test_the_candidates_are_put_in_its_order() -> None:
+    found = Found(*(evidence(n, f"text {n}") for n in range(5)))
+    scores = Scores(0.1, 0.9, 0.5)
+    search, ledger = reranking(found, scores)
+    result = search.search("t", tea(2, explain=True))
+    assert ids(result) == ["i1", "i2"]
+    assert [(one.score, dict(one.why or {})["rerank"]) for one in result] == [(0.9, 0.9), (0.5, 0.5)]
+    assert scores.shown == [("tea?", ["text 0", "text 1", "text 2"])]
+    assert found.limits == [3]
+    assert [(call.role, call.model, call.status) for _, call in ledger.calls] == [("rerank", "test/reranker", "ok")]
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("away"), AnswerRejected("NaN")])
+def test_without_it_the_order_stays_and_that_is_said(error: ModelError) -> None:
+    found = Found(*(evidence(n, "x") for n in range(5)))
+    search, ledger = reranking(found, Scores(fault=error))
+    result = search.search("t", tea(2))
+    assert ids(result) == ["i0", "i1"]
+    (said,) = result.degraded
+    assert (said.role, said.reason, said.by, said.instead_of) == ("rerank", error.code, "fusion", "test/reranker")
+    assert result.to_dict()["degraded"][0]["role"] == "rerank"
+    assert [call.status for _, call in ledger.calls] == [error.code]
+
+
+def test_what_may_not_be_spent_is_not_asked() -> None:
+    scores = Scores(0.1)
+    search, ledger = reranking(Found(evidence(0, "x"), evidence(1, "y")), scores, tokens_per_call=1)
+    assert search.search("t", tea(2)).degraded[0].reason == ModelBudgetSpent.code
+    assert scores.shown == []
+    assert ledger.calls == []
+
+
+def test_it_reads_the_chunk_that_was_found() -> None:
+    text = "a" * 5_000 + "b" * 5_000
+    scores = Scores(0.1, 0.2)
+    search, _ = reranking(Found(evidence(0, text, "chunk:5000"), evidence(1, text)), scores)
+    search.search("t", tea(2))
+    assert scores.shown == [("tea?", ["b" * SHOWN_CHARACTERS, "a" * SHOWN_CHARACTERS])]

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
 from phronesis.errors import PhronesisError
-from phronesis.recall.asked_keys.words import load_words, parse_table
 from phronesis.recall.planning.intent import MAX_READ, Sentence
-from phronesis.recall.word_lists import UnitText, parse_words
+from phronesis.recall.word_lists import UnitText, load_words, parse_table, parse_words
 
 
 def test_words_are_found_by_their_stem_and_phrases_side_by_side() -> None:

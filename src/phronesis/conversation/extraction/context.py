@@ -1,4 +1,4 @@
-"""What a model is shown beside the new messages: held items, and what was said before.
+"""What a model is shown beside the new messages: held items, found by search, and what was said before.
 
 Everything is cut to a budget of tokens, estimated by characters. Nothing that a policy hides is shown.
 """
@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from phronesis.conversation.entity_resolution import ALIAS_KEY
 from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
@@ -17,10 +17,16 @@ from phronesis.core.entries import Entry, TurnPayload, payload_of
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.prospective import DUE
+from phronesis.core.scope import make_scope
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
+from phronesis.recall.search_options import Query
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
+
+if TYPE_CHECKING:
+    from phronesis.engine.plugin import Platform
 
 BUDGET: Final = 1_200
 """Tokens of what is shown beside the new messages, about: five parts of eight are for held items."""
@@ -96,23 +102,25 @@ def gather_context(
     session_id = payload.get("session_id")
     with bench.view() as view:
         before = view.newest(("message",), session_id=session_id, limit=2 * EARLIER)
-        held = _newest(view, sorted(STATED), limit=ALL_HELD + 1)
-        pending = _newest(view, _PENDING, limit=OPEN)
+        held = _find_newest(view, sorted(STATED), limit=ALL_HELD + 1)
+        pending = _find_newest(view, _PENDING, limit=OPEN)
     before = [item for item in before if item.entry_id != entry.id]
     first = min((one.at for one in said.values()), default=entry.recorded_at)
     if session_id is None:
-        before = _joined(before, first)
+        before = _select_adjoining(before, first)
     room = budget * 5 // 8
     known: dict[str, Item] = {}
-    if len(held) > ALL_HELD or _tokens(held) > room:
+    if len(held) > ALL_HELD or sum(estimate_tokens(held_line(0, item)) for item in held) > room:
         recent = "\n".join(item.content for item in before[-2:])
         found = find(bench, "\n".join([recent, *(one.text for one in said.values())]))
         with bench.view() as view:  # of a lane that is derived anew, only what it holds so far
             held = [*view.items(found).values(), *pending, *held]
-            known = _known_subjects(view)
+            known = _find_subjects(view)
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
-    kept = _within(room, [(one, held_line(0, one)) for one in shown.values()])
-    earlier = _within(budget * 3 // 8, [(one, _line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER])
+    kept = _fit_within(room, [(one, held_line(0, one)) for one in shown.values()])
+    earlier = _fit_within(
+        budget * 3 // 8, [(one, _format_line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER]
+    )
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
     subjects = {item.subject for item in ordered}
     known = {name: item for name, item in known.items() if item.subject not in subjects and not hides(name)}
@@ -121,9 +129,11 @@ def gather_context(
     )
 
 
-def _known_subjects(view: LaneView) -> dict[str, Item]:
+def _find_subjects(view: LaneView) -> dict[str, Item]:
     """Return the newest item of each subject but the user, by the subject's name and what else it is called."""
-    newest = {item.subject: item for item in reversed(_newest(view, sorted(STATED), limit=LOOKED_AT)) if item.subject}
+    newest = {
+        item.subject: item for item in reversed(_find_newest(view, sorted(STATED), limit=LOOKED_AT)) if item.subject
+    }
     newest.pop(USER, None)
     also: dict[str, list[str]] = {}
     for alias in view.stated(newest, (ALIAS_KEY,), STATED) if newest else ():
@@ -134,17 +144,13 @@ def _known_subjects(view: LaneView) -> dict[str, Item]:
     return {names[name]: newest[name] for name in ordered}
 
 
-def _newest(view: LaneView, kinds: Sequence[str], *, limit: int) -> list[Item]:
+def _find_newest(view: LaneView, kinds: Sequence[str], *, limit: int) -> list[Item]:
     """Return the newest items of kinds, newest first, in an order that repeats."""
     found = view.newest(kinds, limit=2 * limit)
     return sorted(found, key=lambda item: (item.recorded_at, item.content), reverse=True)[:limit]
 
 
-def _tokens(items: Iterable[Item]) -> int:
-    return sum(estimate_tokens(held_line(0, item)) for item in items)
-
-
-def _joined(before: Sequence[Item], until: datetime) -> list[Item]:
+def _select_adjoining(before: Sequence[Item], until: datetime) -> list[Item]:
     """Return the last messages that follow each other closely, and are followed closely by the new ones."""
     kept: list[Item] = []
     for item in reversed(before):
@@ -156,7 +162,7 @@ def _joined(before: Sequence[Item], until: datetime) -> list[Item]:
     return kept[::-1]
 
 
-def _within(budget: int, lines: Iterable[tuple[Item, str]]) -> list[Item]:
+def _fit_within(budget: int, lines: Iterable[tuple[Item, str]]) -> list[Item]:
     kept: list[Item] = []
     for item, line in lines:
         budget -= estimate_tokens(line)
@@ -192,7 +198,7 @@ def held_line(number: int, item: Item) -> str:
     return f"{number} | {item.subject} | {item.key} | {', '.join(when)} | {text}"
 
 
-def _line(item: Item) -> str:
+def _format_line(item: Item) -> str:
     return _cut(item.role, item.name, item.content)
 
 
@@ -216,17 +222,29 @@ def render_request(
         lines.append(f"Further subjects: {'; '.join(context.known)}")
     held = "\n".join(lines)
     said_before = [_cut(one.role, one.name, one.text) for one in overlap]
-    earlier = "\n".join([*map(_line, context.earlier), *said_before])
+    earlier = "\n".join([*map(_format_line, context.earlier), *said_before])
     boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
     parts = [f"Held:\n{boundary.memory(held)}"] if held else []
     parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []
     parts.append("New:")
-    parts += [boundary.turn(_attributes(n, one), one.text) for n, one in said.items()]
+    parts += [boundary.turn(_format_attributes(n, one), one.text) for n, one in said.items()]
     if sum(one.role != "assistant" for one in said.values()) > 1:
         parts.append(f"Numbers of `held` go on: the first memory of your answer is {len(context.held) + 1}.")
     return "\n".join(parts)
 
 
-def _attributes(n: int, one: GateInput) -> str:
+def _format_attributes(n: int, one: GateInput) -> str:
     name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
     return f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"'
+
+
+MAX_QUERY: Final = 2_000
+"""Characters of the messages that are searched for, the last ones."""
+
+
+def find_held(platform: "Platform", bench: PrepareContext, text: str) -> Sequence[str]:
+    """Return the ids of the held items of a lane that bear on a text, best first."""
+    with bench.view() as view:
+        scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
+    query = Query(text[-MAX_QUERY:], scope, ReadConditions(kinds=sorted(STATED)), FOUND)
+    return [one.item.id for one in platform.search.search(bench.tenant, query)]

@@ -1,9 +1,21 @@
-"""The gate: how sure a proposal must be to be stored, and what is said of a text that is not."""
+"""The gate: what of the proposals is stored, by how sure they are and by the rules of the policy.
 
-from dataclasses import dataclass
+All of it is decided in prepare and recorded in outcomes: a replay reads no policy, so that one log gives one state
+whatever the policy says today. ``rederive`` brings an older log under a new policy.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from phronesis.core.proposals import Basis, Refusal
+from phronesis.conversation.policy_section import ConversationPolicy
+from phronesis.core.entries import Outcome
+from phronesis.core.personal_numbers import is_phone
+from phronesis.core.proposals import Basis, Conflict, Outcomes, Proposal, Refusal, Retention
+from phronesis.core.redaction import markers
+from phronesis.core.values import names_of, rule_for
+from phronesis.engine.sensitive_topics import GUARD_VERSION, Finding, Guard
 
 INJECTED: Final = "injected"
 """The rule that refuses what nobody in the conversation wrote (``core.data_delimiters``)."""
@@ -60,3 +72,156 @@ def refusal(n: int, text: str, rule: str) -> Refusal:
     """Return a refusal of a text in message ``n``, cut to an excerpt."""
     words = " ".join(text.split())
     return Refusal(n=n, text=words[:MAX_EXCERPT], rule=rule, reason=REASONS[rule])
+
+
+# Rules of the policy: what is never stored, and the retention and conflict rules of the rest.
+
+WITHHELD: Final = "withheld"
+"""Role of the outcome that names messages stored without an item: ``{"withheld": [{n, topic}]}``."""
+
+NEVER: Final = "never"
+SENSITIVE: Final = "sensitive"
+REDACTED: Final = "redacted"
+NO_PHONE: Final = "no_phone"
+"""Rules of refusals: the policy excludes the key, or the sensitive topic; the value is the marker of a redacted secret;
+the number is no phone number.
+"""
+
+PHONE: Final = "phone"
+
+TOPICS_OF_KEYS: Final[Mapping[str, Sequence[str]]] = {
+    "health": ("physical_health", "mental_health"),
+    "allergy": ("physical_health",),
+}
+"""Keys that imply a sensitive topic whatever their text: the guard does not know every illness."""
+
+MAX_SENTENCE: Final = 400
+"""Characters around a value that the guard is asked of."""
+
+_STOP: Final = re.compile(r"[!?。！？;；\r\n]|\.(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """Policy rules by key, family or kind; ``usual`` is the default.
+
+    ``sensitive`` detects sensitive topics (None: no check), ``whole`` withholds the item of such a message too.
+    """
+
+    retention: Mapping[str, Retention] = field(default_factory=dict)
+    conflict: Mapping[str, Conflict] = field(default_factory=dict)
+    usual: tuple[Retention, Conflict] = ("versioned", "occurred")
+    never: frozenset[str] = frozenset()
+    sensitive: Guard | None = None
+    whole: bool = False
+
+    def of(self, key: str, kind: str) -> tuple[Retention, Conflict]:
+        """Return the retention and the conflict rule of a key."""
+        retention, conflict = self.usual
+        return rule_for(self.retention, key, kind) or retention, rule_for(self.conflict, key, kind) or conflict
+
+    def parted(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
+        """Return the messages that may be read, and the outcome and refusals for those withheld."""
+        if self.sensitive is None or not self.whole:
+            return dict(texts), [], []
+        found = {n: finding for n, text in texts.items() if (finding := self.sensitive.topic(text)) is not None}
+        if not found:
+            return dict(texts), [], []
+        rows = [{"n": n, "topic": finding.topic} for n, finding in found.items()]
+        refused = [_refuse(n, texts[n], SENSITIVE, _describe_finding(finding)) for n, finding in found.items()]
+        outcome = Outcome(role=WITHHELD, made_by=GUARD_VERSION, body={"withheld": rows})
+        return {n: text for n, text in texts.items() if n not in found}, [outcome], refused
+
+    def sifted(
+        self, proposals: Iterable[Proposal], refusals: Sequence[Refusal], texts: Mapping[int, str]
+    ) -> tuple[list[Proposal], list[Refusal]]:
+        """Return the proposals that the policy allows, each with its rules, and all refusals.
+
+        The number of refusals reported per message is limited as in the gate.
+        """
+        kept: list[Proposal] = []
+        refused: list[Refusal] = []
+        for one in proposals:
+            why = self._find_violation(one, texts[one.n])
+            if why is not None:
+                refused.append(_refuse(one.n, one.quote, *why))
+                continue
+            retention, conflict = self.of(one.key, one.kind)
+            kept.append(replace(one, retention=retention, conflict=conflict))
+        told: dict[int, list[Refusal]] = {}
+        for refusal in refused:
+            told.setdefault(refusal.n, []).append(refusal)
+        return kept, [*(one for rows in told.values() for one in rows[:MAX_REFUSALS]), *refusals]
+
+    def hides(self, text: str) -> bool:
+        """Return whether a text must be hidden from a model that makes summaries."""
+        return self.sensitive is not None and self.sensitive.topic(text) is not None
+
+    def _find_violation(self, one: Proposal, text: str) -> tuple[str, str] | None:
+        named = next((name for name in names_of(one.key, one.kind) if name in self.never), None)
+        if named is not None:
+            return NEVER, f"the policy takes nothing up of {named} (gates.never)"
+        place = _find_place(one, text)
+        if any(start < place[1] and place[0] < end for start, end in markers(text)):
+            return REDACTED, "it was a secret or a personal number, and was taken out before it was stored (privacy)"
+        if one.key == PHONE and one.value is not None and not is_phone(one.value, text[: place[0]]):
+            return NO_PHONE, "the number is not written as a phone's, or is called another number"
+        finding = self._find_topic(one, text)
+        return None if finding is None else (SENSITIVE, _describe_finding(finding))
+
+    def _find_topic(self, one: Proposal, text: str) -> Finding | None:
+        if self.sensitive is None:
+            return None
+        found = self.sensitive.topic(_find_sentence(text, one.start, one.end)) or self.sensitive.topic(one.content)
+        if found is not None:
+            return found
+        topic = next((topic for topic in TOPICS_OF_KEYS.get(one.key, ()) if topic in self.sensitive.topics), None)
+        return None if topic is None else Finding(topic, ())
+
+
+USUAL: Final = RetentionPolicy()
+"""Rules where a policy says nothing."""
+
+
+def terms_of(policy: ConversationPolicy) -> RetentionPolicy:
+    """Return the rules of a policy."""
+    matters = policy.sensitive
+    return RetentionPolicy(
+        policy.retention.types,
+        policy.conflict.types,
+        (policy.retention.default, policy.conflict.default),
+        never=frozenset(policy.gates.never),
+        sensitive=None if matters.store == "all" else Guard(matters),
+        whole=matters.store == "nothing_derived",
+    )
+
+
+def withheld_in(outcomes: Outcomes) -> frozenset[int]:
+    """Return the numbers of an entry's messages that get no item."""
+    return frozenset(row["n"] for outcome in outcomes.get(WITHHELD, ()) for row in outcome.body["withheld"])
+
+
+def _find_sentence(text: str, start: int, end: int) -> str:
+    """Return the sentence around [start, end), at most as long as the guard reads."""
+    first, last = max(0, start - MAX_SENTENCE), min(len(text), end + MAX_SENTENCE)
+    before = [match.end() for match in _STOP.finditer(text, first, start)]
+    after = _STOP.search(text, max(start, end - 1), last)
+    return text[before[-1] if before else first : after.start() if after else last]
+
+
+def _find_place(one: Proposal, text: str) -> tuple[int, int]:
+    """Return the span of a proposal's value, or of its whole quotation if the value is worded differently."""
+    start = -1 if one.value is None else text.find(one.value, one.start, one.end)
+    return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
+
+
+def _describe_finding(finding: Finding) -> str:
+    words = f" ({', '.join(finding.words)})" if finding.words else ""
+    return (
+        f"it speaks of a sensitive matter, {finding.topic}{words}, of which the policy makes no memory"
+        " (sensitive.store)"
+    )
+
+
+def _refuse(n: int, text: str, rule: str, reason: str) -> Refusal:
+    return Refusal(n=n, text=" ".join(text.split())[:MAX_EXCERPT], rule=rule, reason=reason)

@@ -127,7 +127,7 @@ def parse_memory_types(page: str) -> MemoryTypes:
         elif tuple(cells) in (COLUMNS, (*COLUMNS, CARE)):
             inside = tuple(cells)
         elif inside and set("".join(cells)) - set("-: "):
-            row = _row(cells, inside, f"{PAGE}, line {number}")
+            row = _parse_row(cells, inside, f"{PAGE}, line {number}")
             if (row.key, row.kind) in rows:
                 raise PhronesisError(f"{PAGE}, line {number}: `{row.key}` of kind {row.kind} stands there twice")
             rows[row.key, row.kind] = row
@@ -136,7 +136,7 @@ def parse_memory_types(page: str) -> MemoryTypes:
     return MemoryTypes(rows.values())
 
 
-def _row(cells: list[str], columns: tuple[str, ...], place: str) -> MemoryType:
+def _parse_row(cells: list[str], columns: tuple[str, ...], place: str) -> MemoryType:
     if len(cells) != len(columns):
         raise PhronesisError(f"{place}: {len(cells)} cells; a row has {len(columns)}: {', '.join(columns)}")
     given: Mapping[str, str] = dict(zip(columns, cells, strict=True))

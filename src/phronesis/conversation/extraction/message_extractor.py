@@ -5,12 +5,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Final
 
+from phronesis.conversation.extraction.extraction_rules import (
+    STARTER_VERSION,
+    appointments,
+    is_json,
+    requests_in,
+    said_at,
+    starter_values,
+    with_tie,
+)
 from phronesis.conversation.extraction.gate import INJECTED, MAX_REFUSALS, Gate, refusal
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
-from phronesis.conversation.extraction.starter import STARTER_VERSION, starter_values
-from phronesis.conversation.extraction.stated_tie import with_tie
-from phronesis.conversation.extraction.tool_answers import appointments, is_json
-from phronesis.conversation.forget_requests import requests_in, said_at
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, is_erased
@@ -21,8 +26,7 @@ from phronesis.core.values import plain_relative
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.models.reader.network import FoundValue
 from phronesis.models.reader.reader import READER_VERSION, Reader, load_reader
-from phronesis.models.reader.sentences import sentence_at, sentences
-from phronesis.models.text_features import has_han
+from phronesis.models.text_features import has_han, sentence_at, sentences
 
 STATED: Final = 0.85
 """The least confidence of a value that both the reader and the starter find."""
@@ -141,7 +145,7 @@ class MessageExtractor:
             reading = reader(text, before)
             values, rule = _confirmed(reading.values, starter_values(text)), reading.gate or rule
             named = {value.subject for value in values}
-            ends = [_end(n, text, place, speaker) for place in reading.ended if text[slice(*place)] not in named]
+            ends = [_make_end(n, text, place, speaker) for place in reading.ended if text[slice(*place)] not in named]
         found: dict[tuple[Any, ...], Proposal] = {}
         for value in values:
             one = self._proposal(n, text, at, value, speaker=speaker, basis=basis)
@@ -195,7 +199,7 @@ class MessageExtractor:
         return replace(one, compared=comparable_value(row, one.value, at=at))
 
 
-def _end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
+def _make_end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
     """Return the doubtful end of whatever words of a text name."""
     start, end = _quotation(text, *place)
     quote = text[start:end]

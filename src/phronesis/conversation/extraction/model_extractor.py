@@ -18,10 +18,18 @@ from phronesis.conversation.extraction.context import (
     gather_context,
     render_request,
 )
-from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, extraction_outcomes, refusals_by
+from phronesis.conversation.extraction.extraction_rules import FORGET_KEY, requests_in, said_at
+from phronesis.conversation.extraction.extractor import (
+    MENTIONS,
+    LocalExtractor,
+    extraction_outcomes,
+    merge_names,
+    place_names,
+    refusals_by,
+)
+from phronesis.conversation.extraction.gate import WITHHELD, withheld_in
 from phronesis.conversation.extraction.memory_types import MemoryTypes
 from phronesis.conversation.extraction.message_extractor import MessageExtractor, place_proposal
-from phronesis.conversation.extraction.name_placement import merge_names, place_names
 from phronesis.conversation.extraction.proposed import (
     ExtractionAnswer,
     GateInput,
@@ -30,9 +38,6 @@ from phronesis.conversation.extraction.proposed import (
     ProposedName,
     own_words,
 )
-from phronesis.conversation.forget_requests import KEY as FORGET_KEY
-from phronesis.conversation.forget_requests import requests_in, said_at
-from phronesis.conversation.retention_policy import WITHHELD, withheld_in
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
@@ -42,8 +47,7 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.reader import fit, texts_of
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import Answer, StructuredClient, Task
+from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 
 ROLE: Final = "extract"
 REFUSED: Final = "refused"

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, Literal, cast
 import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
+from phronesis.conversation.extraction.extraction_rules import with_tie
 from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
 from phronesis.conversation.extraction.proposed_times import ProposalTimes, ProposedTimes
-from phronesis.conversation.extraction.stated_tie import with_tie
 from phronesis.core.items import Item
 from phronesis.core.name_detection import MAX_SURFACE
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
@@ -21,9 +21,8 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
-from phronesis.models.answer_rows import drop_invalid
-from phronesis.models.reader.sentences import sentence_at, sentences
-from phronesis.models.text_features import has_han
+from phronesis.models.structured_client import drop_invalid
+from phronesis.models.text_features import has_han, sentence_at, sentences
 
 MAX_LISTED: Final = 200
 """Maximum names, and memories, in one answer."""
@@ -144,21 +143,21 @@ class ModelGate:
             place = None if said is None else find_quote(said.text, one.quote, one.value)
             if said is None or place is None:
                 why = ("message", "there is no such message") if said is None else _NO_QUOTE
-                refused.append(_refused(one, *why))
+                refused.append(_refuse(one, *why))
                 continue
-            named, others = _named(one, shown, said)
+            named, others = _find_named(one, shown, said)
             found = self._grounds(one, said, place, [*named, *itertools.chain(*others)])
             inferred = one.sure == "inferred" or found == "elsewhere"
             proposal = self._proposal(one, said, place, named, inferred=inferred)
             problem = self._problem(one, proposal, said) if found is not None else _NO_VALUE
             if problem is not None:
-                refused.append(_refused(one, *problem))
+                refused.append(_refuse(one, *problem))
                 continue
             proposal = with_effect_time(proposal, said.at)
-            for each in (proposal, *(_ending(proposal, group) for group in others)):
+            for each in (proposal, *(_make_ending(proposal, group) for group in others)):
                 kept.setdefault((each.n, each.subject, each.key, each.value, each.act), each)
             if one.n in self.entries and proposal.act == "assert" and not proposal.done:
-                shown[first + one.position] = _as_item(self.entries[one.n], proposal, said.at)
+                shown[first + one.position] = _make_item(self.entries[one.n], proposal, said.at)
         return list(kept.values()), refused
 
     def _grounds(
@@ -171,10 +170,17 @@ class ModelGate:
         if named and one.act in {"end", "done"}:
             return "said"
         quote, held = said.text[slice(*place)], [item.content for item in named]
-        if _grounded(one.value, "\n".join([quote, *held])) >= GROUNDED or _grounded(one.value, said.text) >= GROUNDED:
+        if (
+            _measure_grounding(one.value, "\n".join([quote, *held])) >= GROUNDED
+            or _measure_grounding(one.value, said.text) >= GROUNDED
+        ):
             return "said"
         shown = "\n".join([said.text, self.earlier, *held, *(item.content for item in self.held.values())])
-        return "elsewhere" if _grounded(one.value, quote) or _grounded(one.value, shown) >= GROUNDED else None
+        return (
+            "elsewhere"
+            if _measure_grounding(one.value, quote) or _measure_grounding(one.value, shown) >= GROUNDED
+            else None
+        )
 
     def _problem(self, one: ProposedMemory, proposal: Proposal, said: GateInput) -> tuple[str, str] | None:
         if said.role == "assistant" and not self.gate.passes("assistant", proposal.confidence):
@@ -202,10 +208,10 @@ class ModelGate:
             end=end + said.offset,
             kind=known.kind,
             subject=self._subject(one, said, named),
-            key=named[0].key or "" if named and one.act != "replace" else _key(one.key, known),
+            key=named[0].key or "" if named and one.act != "replace" else _choose_key(one.key, known),
             value=one.value.strip(),
             compared=comparable_value(known, one.value, at=said.at),
-            content=_content(one, quote),
+            content=_choose_content(one, quote),
             cardinality="many" if one.scope else known.cardinality,
             act="retract" if one.act == "end" else "assert",
             done=one.act == "done",
@@ -244,7 +250,7 @@ class ModelGate:
         return plain_relative(one.subject.strip())
 
 
-def _named(
+def _find_named(
     one: ProposedMemory, shown: Mapping[int, Item], said: GateInput
 ) -> tuple[Sequence[Item], Sequence[Sequence[Item]]]:
     """Return the items that a memory names: those of its own subject, and those of others, which it only ends.
@@ -266,7 +272,7 @@ def _named(
     return groups.get(own or "", []), others
 
 
-def _ending(one: Proposal, items: Sequence[Item]) -> Proposal:
+def _make_ending(one: Proposal, items: Sequence[Item]) -> Proposal:
     """Return the end of another subject's items, which a memory replaces or ends besides."""
     first = items[0]
     return replace(
@@ -281,7 +287,7 @@ def _ending(one: Proposal, items: Sequence[Item]) -> Proposal:
     )
 
 
-def _as_item(entry_id: str, one: Proposal, at: datetime) -> Item:
+def _make_item(entry_id: str, one: Proposal, at: datetime) -> Item:
     """Return the item that a proposal becomes, as far as a later memory of the answer needs it."""
     return Item(
         id=proposed_item_id(entry_id, one),
@@ -300,11 +306,11 @@ _NO_VALUE: Final = ("value", "its value is not in what it quotes")
 _NO_QUOTE: Final = ("quotation", "it does not stand there")
 
 
-def _refused(one: ProposedMemory, rule: str, reason: str) -> Refusal:
+def _refuse(one: ProposedMemory, rule: str, reason: str) -> Refusal:
     return Refusal(n=one.n, text=one.quote[:MAX_EXCERPT], rule=rule, reason=reason)
 
 
-def _key(given: str, known: MemoryType) -> str:
+def _choose_key(given: str, known: MemoryType) -> str:
     """Return the key of a memory under its type: with the model's word in a family, else the type's own."""
     family, _, word = given.casefold().partition(".")
     if family == DENIED and known.key == f"{DENIED}.*":
@@ -312,7 +318,7 @@ def _key(given: str, known: MemoryType) -> str:
     return known.key_of(word if known.key.startswith(f"{family}.") else given) if known.family else known.key
 
 
-def _content(one: ProposedMemory, quote: str) -> str:
+def _choose_content(one: ProposedMemory, quote: str) -> str:
     """Return the sentence that is kept: the model's, or the quotation where the model translated it."""
     return one.content.strip() if has_han(quote) == has_han(one.content) else quote
 
@@ -338,7 +344,7 @@ def find_quote(text: str, quote: str, value: str) -> tuple[int, int] | None:
     return start, end
 
 
-def _grounded(value: str, text: str) -> float:
+def _measure_grounding(value: str, text: str) -> float:
     """Return the share of a value's words that a text holds; 1 where it holds the value itself."""
     if any(map(str.isalnum, value)) and value.strip().casefold() in text.casefold():
         return 1.0

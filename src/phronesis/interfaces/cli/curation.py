@@ -24,7 +24,7 @@ from phronesis.interfaces.cli.output import on_one_line, say, say_cut, say_undo,
 from phronesis.interfaces.cli.render import about, say_edited
 
 if TYPE_CHECKING:
-    from phronesis.core.entity_records import EntityRecord
+    from phronesis.core.reports import EntityRecord
     from phronesis.experience.laws.records import ForgetResult, Forgotten
 
 MAX_KEPT: Final = 20

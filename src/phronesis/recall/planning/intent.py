@@ -205,11 +205,10 @@ def _is_code(line: str) -> bool:
 
 def identifiers(text: str) -> list[tuple[int, str]]:
     """Return names of code, options and API paths, with their positions."""
-    return [(match.start(), match[0].strip("`")) for match in _IDENTIFIER.finditer(_CURRENCY.sub(_blank, text))]
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
+    return [
+        (match.start(), match[0].strip("`"))
+        for match in _IDENTIFIER.finditer(_CURRENCY.sub(lambda found: " " * len(found[0]), text))
+    ]
 
 
 def excerpt(text: str, most: int = MAX_READ) -> str:
@@ -264,14 +263,9 @@ def decide(message: Message) -> MessageIntent:
     judged = _in_company(judged)
     needing = [one for one in judged if one.needs]
     asked = needing or [one for one in judged if one.asked]
-    intent = _weightiest(asked)
+    intent: Intent = asked[-1].intent if asked else "chat"  # earlier sentences lead up to the last
     reasons = list(dict.fromkeys(one.reason for one in (asked or judged)))
     return MessageIntent(intent, bool(needing), tuple(reasons[:4]) or ("nothing is asked",), judged)
-
-
-def _weightiest(judged: Sequence[SentenceIntent]) -> Intent:
-    """Return the intent of the last sentence that asks: earlier ones lead up to it."""
-    return judged[-1].intent if judged else "chat"
 
 
 def _in_company(judged: Sequence[SentenceIntent]) -> list[SentenceIntent]:

@@ -18,9 +18,7 @@ from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
 from phronesis.core.scope import Scope
-from phronesis.models.answer_rows import drop_invalid
-from phronesis.models.prompts import prompt
-from phronesis.models.structured_client import StructuredClient, Task
+from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
 from phronesis.recall.planning.intent import decide, excerpt, language_of, read_message
 from phronesis.recall.planning.time_range import window_of
 from phronesis.recall.planning.wordings import KnownNames, candidates, distinct, entities_in, sub_plan, word_queries

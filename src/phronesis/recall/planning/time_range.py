@@ -15,7 +15,7 @@ from typing import Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.retrieval_plan import TimeWindow
-from phronesis.recall.planning.intent import MessageIntent, Sentence, SentenceIntent
+from phronesis.recall.planning.intent import MessageIntent, SentenceIntent
 
 MAX_SCANNED: Final = 2_000
 """Characters of a question that are scanned for times."""
@@ -203,10 +203,9 @@ def _dated(one: SentenceIntent, decided: MessageIntent) -> Sequence[str]:
         return ()  # the time is a due time
     if not one.needs:
         return (sentence.text,)
-    clauses = [part for part in sentence.clauses if not _aside(part)]
+    clauses = [
+        part
+        for part in sentence.clauses  # without those that tell of the user and nothing of where the answer is
+        if not part.mine or part.asks or part.shows("told") or part.shows("doc")
+    ]
     return (" ".join(part.text for part in clauses),)
-
-
-def _aside(clause: Sentence) -> bool:
-    """Return whether a clause tells something about the user and nothing about where the answer is."""
-    return clause.mine and not (clause.asks or clause.shows("told") or clause.shows("doc"))

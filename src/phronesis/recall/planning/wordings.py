@@ -15,8 +15,8 @@ from phronesis.core.relations import normal_name
 from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery
 from phronesis.core.scope import Scope
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.entity_signals import names_in
 from phronesis.recall.planning.intent import MAX_READ, Message, MessageIntent, excerpt, identifiers, judge
+from phronesis.recall.question_signals import names_in
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import find_entities

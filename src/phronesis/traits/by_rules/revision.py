@@ -7,7 +7,7 @@ from typing import Final
 from phronesis.core.confidence import Grade
 from phronesis.models.text_features import has_han
 from phronesis.traits.by_rules.clusters import KnownTrait
-from phronesis.traits.by_rules.reading import MemoryFeatures, read, read_all
+from phronesis.traits.by_rules.memory_features import Code, MemoryFeatures, opposites_of, read, read_all, the_tables
 from phronesis.traits.by_rules.similarity import MemorySimilarity
 from phronesis.traits.by_rules.statement import (
     behaviours_of,
@@ -18,7 +18,6 @@ from phronesis.traits.by_rules.statement import (
     statement_of,
     trait_sentence,
 )
-from phronesis.traits.by_rules.tables import Code, opposites_of, the_tables
 from phronesis.traits.laws.records import MemoryInput, TraitContradiction, TraitInput, TraitRevision, TraitSide
 
 # How good new evidence of a trait is (NM-06).

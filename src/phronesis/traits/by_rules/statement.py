@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from phronesis.traits.by_rules.reading import MemoryFeatures
-from phronesis.traits.by_rules.tables import Code, the_tables
+from phronesis.traits.by_rules.memory_features import Code, MemoryFeatures, the_tables
 from phronesis.traits.laws.records import GENERAL
 
 MAX_LENGTH: Final = {"en": 80, "zh": 30}

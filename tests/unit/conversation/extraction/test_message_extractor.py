@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phronesis.conversation.extraction.extraction_rules import STARTER_VERSION
 from phronesis.conversation.extraction.gate import MAX_REFUSALS, Gate
 from phronesis.conversation.extraction.message_extractor import MessageExtractor
-from phronesis.conversation.extraction.starter import STARTER_VERSION
 from phronesis.core.proposals import Proposal, Refusal
 
 AT = datetime(2026, 3, 10, 9, tzinfo=UTC)
@@ -167,7 +167,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(text=st.one_of(st.lists(PIECES, max_size=14).map("".join), st.text(max_size=80)))
 def test_any_text_is_read_and_every_quotation_stands_in_it(text: str) -> None:
     found, refused = read(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.conversation.extraction.stated_tie import with_tie
+from phronesis.conversation.extraction.extraction_rules import with_tie
 from phronesis.core.proposals import USER, Proposal
 
 

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Collection
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
 from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubQuery
-from phronesis.core.scope import Scope, make_scope
 from phronesis.recall.planning.intent import MAX_READ
 from phronesis.recall.planning.planner import Planner, PlanRequest
 from phronesis.recall.planning.wordings import entities_in
@@ -41,17 +39,6 @@ def test_a_follow_up_takes_the_names_of_what_was_said_last() -> None:
     assert "it goes on with what was said before" in found.reasons
     assert plan("那个怎么用？", recent=["我在看内存泄漏"]).queries[1].text == "那个怎么用？ 我在看内存泄漏"
     assert len(plan("does it run on arm?").queries) == 1
-
-
-def test_names_that_the_scope_knows_are_entities() -> None:
-    def known(_tenant: str, scope: Scope, names: Collection[str]) -> set[str]:
-        assert scope.user_id == "lin"
-        return {"张伟", "伟"} & set(names) | {"张伟"}
-
-    asked = PlanRequest(message="张伟喜欢什么？", scope=make_scope(user_id="lin"))
-    found = Planner(lambda: NOW, known=known).plan("t", asked)
-    assert found.entities == ("张伟",)
-    assert found.queries[1] == SubQuery("张伟", 0.4, "entity")
 
 
 def test_entities_in_their_order() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from phronesis.core.items import Item, Trust
-from phronesis.traits.scan import ReflectionInput
+from phronesis.traits.reflection_state import ReflectionInput
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

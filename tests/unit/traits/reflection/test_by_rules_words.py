@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import PhronesisError
-from phronesis.traits.by_rules.reading import read
+from phronesis.traits.by_rules.memory_features import parse_tables, read, the_tables
 from phronesis.traits.by_rules.statement import clause_of, soften, trait_sentence
-from phronesis.traits.by_rules.tables import parse_tables, the_tables
 from seen_memories import memory
 
 

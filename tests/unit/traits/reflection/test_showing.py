@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from phronesis.traits.by_rules.reading import MemoryFeatures, read_all
-from phronesis.traits.by_rules.showing import chances_of, shows, with_odds
+from phronesis.traits.by_rules.memory_features import MemoryFeatures, chances_of, read_all, shows, with_odds
 from phronesis.traits.by_rules.similarity import cosines_of_pieces
 from seen_memories import memories
 

@@ -23,12 +23,10 @@ from phronesis.traits.by_rules.clusters import (
     without_strays,
     worth,
 )
-from phronesis.traits.by_rules.reading import MemoryFeatures, read_all
+from phronesis.traits.by_rules.memory_features import Code, MemoryFeatures, read_all, shows, the_tables, with_odds
 from phronesis.traits.by_rules.revision import contradictions_of, find_contradictions, grade_of
-from phronesis.traits.by_rules.showing import shows, with_odds
 from phronesis.traits.by_rules.similarity import Cosine, MemorySimilarity, by_pieces, likeness_of
 from phronesis.traits.by_rules.statement import behaviours_of, context_of, statement_of
-from phronesis.traits.by_rules.tables import Code, the_tables
 from phronesis.traits.laws.records import (
     GENERAL,
     MemoryInput,
@@ -269,7 +267,9 @@ def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -
         close=this.levels.close,
         least=MIN_MEMORIES,
     )
-    return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= this.levels.bare]
+    return [
+        one for one in clusters if _names_behaviour(this, one) or _least_mean(this.likeness, one) >= this.levels.bare
+    ]
 
 
 def _holds(this: _ReflectionPass, group: Group) -> bool:
@@ -282,9 +282,9 @@ def _recurs(this: _ReflectionPass, members: Sequence[int]) -> bool:
     return len({this.readings[n].place for n in members}) >= MIN_PLACES
 
 
-def _known(this: _ReflectionPass, members: Sequence[int]) -> bool:
+def _names_behaviour(this: _ReflectionPass, members: Sequence[int]) -> bool:
     return bool(behaviours_of([this.readings[n] for n in members]))
 
 
-def _mean(likeness: MemorySimilarity, members: Sequence[int]) -> float:
+def _least_mean(likeness: MemorySimilarity, members: Sequence[int]) -> float:
     return min(likeness.mean(n, [other for other in members if other != n]) for n in members)

@@ -1,28 +1,22 @@
-"""Rerankers behind servers: every shape of answer gives the same scores, and a wrong one gives none."""
+"""Rerankers and chat models behind servers: every shape of answer gives the same scores, a wrong one none."""
 
 import contextlib
-import logging
 import math
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from model_server import Behaviour, ModelServer, cut, garbage, reply_json, reranked, shown, slow, status
-from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
-from phronesis.models.call_policy import Limits, never
-from phronesis.models.rerankers import HttpReranker, RerankDialect
+from fake_models import limits
+from model_server import Behaviour, ModelServer, garbage, reply_json, reranked, shown
+from phronesis.errors import AnswerRejected
+from phronesis.models.rerankers import INSTRUCTIONS, ChatReranker, HttpReranker, RerankDialect
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
 QUERY = "what did the patient say"
 TEXTS = ["the patient's diagnosis", "the weather", "the patient's words"]
 SHAPES = ["vllm", "llama.cpp", "jina", "cohere", "tei"]
-
-
-def limits(seconds: float = 20.0, *, max_bytes: int = 8 << 20) -> Limits:
-    return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
 
 
 @contextlib.contextmanager
@@ -103,33 +97,68 @@ WRONG: dict[str, Behaviour] = {
     "score NaN": garbage(b'{"results":[{"index":0,"relevance_score":NaN}]}'),
     "score beyond floats": garbage(b'{"results":[{"index":0,"relevance_score":1' + b"0" * 400 + b"}]}"),
 }
-UNAVAILABLE: dict[str, Behaviour] = {"slow": slow(30.0, scored(0, 1, 2)), "cut": cut()}
-REFUSED: dict[str, Behaviour] = {"key": status(401, message=KEY)}
-LASTING = ("slow",)  # it takes as long as it is waited for
+
+
+@pytest.mark.parametrize("behaviour", WRONG.values(), ids=WRONG)
+def test_what_are_no_scores_is_rejected_unshown(behaviour: Behaviour) -> None:
+    with opened(behaviour) as (_, reranker), pytest.raises(AnswerRejected) as fault:
+        reranker.rerank(QUERY, TEXTS, limits=limits(max_bytes=1 << 20))
+    assert not [secret for secret in (KEY, QUERY, *TEXTS) if secret in shown(fault.value)]
+
+
+# A language model that says yes or no orders texts as a reranker does.
+
+
+def said(content: Any, *tokens: tuple[str, dict[str, Any]]) -> Behaviour:
+    """Say something; ``tokens`` each with the log-probabilities of what else might have been said."""
+    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    if tokens:
+        choice["logprobs"] = {
+            "content": [
+                {"token": token, "top_logprobs": [{"token": one, "logprob": value} for one, value in beside.items()]}
+                for token, beside in tokens
+            ]
+        }
+    return reply_json({"choices": [choice]})
+
+
+@contextlib.contextmanager
+def asked_by_chat(*behaviours: Behaviour) -> Iterator[tuple[ModelServer, ChatReranker]]:
+    with ModelServer(*behaviours) as server:
+        reranker = ChatReranker(Gateway("local", server.base_url), "qwen3-reranker")
+        with contextlib.closing(reranker):
+            yield server, reranker
+
+
+def test_the_score_is_the_share_of_yes() -> None:
+    likely = said("yes", ("yes", {"yes": math.log(0.6), "Yes": math.log(0.2), "no": math.log(0.2), "maybe": -1.0}))
+    unlikely = said("no", ("<think>", {"<think>": 0.0}), (" no", {" no": math.log(0.9), " yes": math.log(0.1)}))
+    with asked_by_chat(likely, unlikely) as (server, reranker):
+        assert reranker.rerank("tea?", ["green tea", "trains"], limits=limits()) == pytest.approx([0.8, 0.1])
+    first = server.requests[0].body
+    assert server.requests[0].path == "/v1/chat/completions"
+    assert first["messages"][0]["content"] == INSTRUCTIONS
+    assert first["messages"][1]["content"].endswith("<Query>: tea?\n<Document>: green tea")
+    assert (first["logprobs"], first["top_logprobs"], first["temperature"]) == (True, 20, 0.0)
+    assert reranker.name == "local/qwen3-reranker"
+
+
+def test_without_probabilities_the_word_decides() -> None:
+    cases: list[tuple[str, float]] = [
+        ("yes", 1.0),
+        ("No.", 0.0),
+        ("<think>\n\n</think>\n\n**Yes**", 1.0),
+        ("yes, because", 1.0),
+    ]
+    for content, score in cases:
+        with asked_by_chat(said(content)) as (_, reranker):
+            assert reranker.rerank("tea?", ["x"], limits=limits()) == [score]
 
 
 @pytest.mark.parametrize(
-    ("kind", "behaviour"),
-    [
-        pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}", marks=[pytest.mark.slow] * (name in LASTING))
-        for kind, behaviours in ((AnswerRejected, WRONG), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
-        for name, behaviour in behaviours.items()
-    ],
+    "behaviour",
+    [said("perhaps"), said(None), said("perhaps", ("perhaps", {"yes": 0.0})), said("x", ("yes", {"yes": "much"}))],
 )
-def test_every_fault_is_an_error_in_time_that_tells_nothing(
-    kind: type[ModelError], behaviour: Behaviour, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    for name in ("httpx2", "httpcore2"):
-        caplog.set_level(logging.DEBUG, name)
-    lasts = any(behaviour is UNAVAILABLE[name] for name in LASTING)
-    seconds = 1.0 if lasts else 30.0  # a busy machine may take one to send what is answered at once
-    with opened(behaviour) as (_, reranker):
-        began = time.monotonic()
-        with pytest.raises(ModelError) as fault:
-            reranker.rerank(QUERY, TEXTS, limits=limits(seconds, max_bytes=1 << 20))
-        assert time.monotonic() - began < seconds + 10
-    assert type(fault.value) is kind
-    for secret in (KEY, QUERY, *TEXTS):
-        assert secret not in shown(fault.value)
-        assert secret not in caplog.text
+def test_what_is_neither_yes_nor_no_is_rejected(behaviour: Behaviour) -> None:
+    with asked_by_chat(behaviour) as (_, reranker), pytest.raises(AnswerRejected):
+        reranker.rerank("tea?", ["x"], limits=limits())
