@@ -22,6 +22,11 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "serve": ("serve", "serve --host 0.0.0.0 --allow-host memory.example.com"),
     "mcp": ("mcp --user lin", "mcp --http --port 8766 --read-only"),
+    "daemon run": ("daemon run --idle 600",),
+    "daemon start": ("daemon start",),
+    "daemon status": ("daemon status --json",),
+    "daemon stop": ("daemon stop",),
+    "hook": ("hook prompt --user lin < event.json",),
     "keys create": (
         'keys create --role write --label "chat agent"',
         'keys create --role read --label "ann, audit" --actor user',
@@ -179,6 +184,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Serve": {
         "serve": "servers.serve",
         "mcp": "servers.mcp",
+        "hook": "daemon.hook",
+        "daemon": "daemon.daemon",
         "keys": "admin.keys",
     },
     "Keep in order": {
