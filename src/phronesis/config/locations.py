@@ -35,6 +35,11 @@ def runtime_folder() -> Path:
     return Path(given) / "phronesis" if given else Path(tempfile.gettempdir()) / f"phronesis-{user}"
 
 
+def home_folder() -> Path:
+    """Return the user's home folder."""
+    return Path.home()
+
+
 def login_name() -> str:
     """Return the user's name on this machine; "user" where there is none."""
     try:

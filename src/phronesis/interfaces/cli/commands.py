@@ -27,6 +27,8 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "daemon status": ("daemon status --json",),
     "daemon stop": ("daemon stop",),
     "hook": ("hook prompt --user lin < event.json",),
+    "install": ("install claude-code --user lin", "install codex --dry-run"),
+    "uninstall": ("uninstall claude-code",),
     "keys create": (
         'keys create --role write --label "chat agent"',
         'keys create --role read --label "ann, audit" --actor user',
@@ -184,6 +186,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Serve": {
         "serve": "servers.serve",
         "mcp": "servers.mcp",
+        "install": "hosts.install",
+        "uninstall": "hosts.uninstall",
         "hook": "daemon.hook",
         "daemon": "daemon.daemon",
         "keys": "admin.keys",
