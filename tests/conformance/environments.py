@@ -29,6 +29,7 @@ ADAPTED: dict[str, tuple[str, ...]] = {
     "anthropic": ("anthropic",),
     "langchain": ("langchain-core", "langchain-tests"),
     "mem0": ("mem0ai",),
+    "hermes": ("hermes-agent",),
 }
 """The frameworks that an adapter serves, by the name of its tests, at their newest."""
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from phronesis.adapters.agent_hooks import NOTICE, HookCall, answer_hook, project_name
 from phronesis.errors import InputError
-from phronesis.interfaces.daemon.hook_events import NOTICE, HookCall, answer_hook, project_name
 
 FAILED = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": "Exit code 1\nNo module named foo"}
 WORKED = {"tool_name": "Bash", "tool_input": {"command": "pytest -q -p xdist"}, "tool_response": {"stdout": "9 passed"}}

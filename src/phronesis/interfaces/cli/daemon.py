@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from phronesis.adapters.agent_hooks import EVENTS, HookCall, answer_hook
 from phronesis.config.locations import StoreName, daemon_enabled, login_name, store_name
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
 from phronesis.interfaces.daemon.endpoint import START_SECONDS, UNIX, Connection, connect
-from phronesis.interfaces.daemon.hook_events import EVENTS, HookCall, answer_hook
 
 
 def _name_of(store: Store) -> StoreName:

@@ -16,10 +16,10 @@ from anyio.abc import ByteStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from phronesis import __version__
+from phronesis.adapters.agent_hooks import HookCall, answer_hook
 from phronesis.config.locations import StoreName
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.daemon.endpoint import PROTOCOL, encode_line, make_folder, socket_path
-from phronesis.interfaces.daemon.hook_events import HookCall, answer_hook
 from phronesis.interfaces.mcp import DeferredMemory, Options, make_mcp
 
 if TYPE_CHECKING:

@@ -157,6 +157,20 @@ def _opencode(caller: Caller) -> Sequence[ConfigFile]:
     )
 
 
+def _hermes(caller: Caller) -> Sequence[ConfigFile]:
+    folder = caller.home / ".hermes/plugins/phronesis"
+    plugin = "from phronesis.adapters.hermes import PhronesisMemoryProvider, register\n"
+    manifest = f"name: {NAME}\ndescription: Memory with the evidence for every line.\n"
+    names = {"--url": "url", "--user": "user_id", "--namespace": "namespace"}
+    given = dict(zip(caller.options[::2], caller.options[1::2], strict=True))
+    settings = {key: given[option] for option, key in names.items() if option in given}
+    return (
+        OwnFile(folder / "__init__.py", plugin),
+        OwnFile(folder / "plugin.yaml", manifest),
+        OwnFile(caller.home / ".hermes/phronesis.json", json.dumps(settings, indent=2) + "\n"),
+    )
+
+
 def _template(name: str, caller: Caller) -> str:
     """Return one of our files for a host, with the command that it runs."""
     text = files("phronesis.interfaces.hosts").joinpath("templates", name).read_text(encoding="utf-8")
@@ -171,13 +185,18 @@ HOSTS: Final[Mapping[str, Host]] = {
     "cursor": Host("Cursor", _cursor, "Cursor adds memory to a session's start; for the rest it calls the MCP tools."),
     "vscode": Host("VS Code", _vscode, "VS Code takes no memory before a prompt: it calls the MCP tools."),
     "opencode": Host("opencode", _opencode),
+    "hermes": Host(
+        "Hermes",
+        _hermes,
+        "Install phronesis in the Python of Hermes too, then: hermes config set memory.provider phronesis",
+    ),
 }
 """The hosts by the name that ``phronesis install`` takes."""
 
 
 def find_problem(name: str, home: Path) -> str | None:
     """Return why a host that Phronesis was installed in does not call it; None: it does, or it was never installed."""
-    found = {file.path: _commands(file.path) for file in HOSTS[name].files(Caller(home, [NAME]))}
+    found = {file.path: _commands(file) for file in HOSTS[name].files(Caller(home, [NAME]))}
     programs = {words[0] for commands in found.values() for words in commands}
     if not programs:
         return None
@@ -188,13 +207,16 @@ def find_problem(name: str, home: Path) -> str | None:
     return f"{gone[0]} is gone: run 'phronesis install {name}' again" if gone else None
 
 
-def _commands(path: Path) -> list[list[str]]:
-    """Return the commands in a file that run Phronesis, word by word."""
+def _commands(file: ConfigFile) -> list[list[str]]:
+    """Return the commands in a file that run Phronesis, word by word; of a module that the host loads, Python."""
+    path = file.path
     try:
         text = path.read_text(encoding="utf-8")
     except OSError:
         return []
-    if path.suffix == ".js":
+    if isinstance(file, OwnFile):
+        if path.suffix != ".js":
+            return [[sys.executable]]
         return [json.loads(line.partition("=")[2]) for line in text.splitlines() if line.startswith("const PROGRAM")]
     try:
         root = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)

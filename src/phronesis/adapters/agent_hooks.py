@@ -7,7 +7,7 @@ answer is the object that the host reads on stdout; an empty one adds nothing to
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -136,33 +136,39 @@ def answer_hook(memory: "Memory", call: HookCall) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
 
 
-def _start_session(memory: "Memory", call: HookCall) -> str:
+def start_session(memory: "Memory", call: HookCall) -> str:
     """Return the stable part of a context, and after a compaction also what failed in the session."""
     package = memory.compose_context(
         call.session_id, "session start", token_budget=START_TOKENS, dry_run=True, **call.scope
     )
-    parts = (
-        [message["content"] for message in package.messages[: package.stable_messages]] if package.system_blocks else []
-    )
+    stable = package.messages[: package.stable_messages] if package.system_blocks else ()
+    parts = [message["content"] for message in stable]
     if call.text("source") in {"compact", "resume"}:
-        parts += _failures_so_far(memory, call)
-    return "\n\n".join(parts)
+        parts.append(failures_so_far(memory, call))
+    return "\n\n".join(filter(None, parts))
 
 
-def _failures_so_far(memory: "Memory", call: HookCall) -> Iterator[str]:
+def failures_so_far(memory: "Memory", call: HookCall) -> str:
+    """Return what was tried in a session and failed; empty if nothing did."""
     failed = [_line(event) for event in _attempts(memory, call.project, call.source, label="failure")]
-    if failed:
-        yield "Tried in this session, and failed:\n" + "\n".join(failed)
+    return "Tried in this session, and failed:\n" + "\n".join(failed) if failed else ""
 
 
-def _recall(memory: "Memory", call: HookCall) -> str:
-    """Return the evidence that bears on a prompt, then record the prompt."""
+def recall(memory: "Memory", call: HookCall) -> str:
+    """Return the evidence that bears on a prompt; empty if none does."""
     prompt = call.text("prompt", "text")[:LONGEST_PROMPT]
     if not prompt.strip():
         return ""
     package = memory.compose_context(call.session_id, prompt, token_budget=RECALL_TOKENS + len(prompt), **call.scope)
-    _record(memory, call, {"role": "user", "content": prompt}, call.text("prompt_id", "generation_id"))
     return package.messages[-2]["content"] if package.evidence else ""
+
+
+def _recall_and_record(memory: "Memory", call: HookCall) -> str:
+    prompt = call.text("prompt", "text")[:LONGEST_PROMPT]
+    context = recall(memory, call)
+    if prompt.strip():
+        _record(memory, call, {"role": "user", "content": prompt}, call.text("prompt_id", "generation_id"))
+    return context
 
 
 def _record_reply(memory: "Memory", call: HookCall) -> str:
@@ -180,7 +186,7 @@ def _record(memory: "Memory", call: HookCall, message: dict[str, Any], own_id: s
     memory.commit_turn(call.session_id, events, agent_id=call.host, wait=False, **call.scope)
 
 
-def _learn_from_tool(memory: "Memory", call: HookCall) -> str:
+def learn_from_tool(memory: "Memory", call: HookCall) -> str:
     """Record a tool that failed, and one that worked after it had failed; return what worked before, if it failed."""
     attempt, output = _attempt(call), _output(call)
     if not attempt:
@@ -331,9 +337,9 @@ def _flush(memory: "Memory", _call: HookCall) -> str:
 
 
 _HANDLERS: Final[Mapping[str, Callable[["Memory", HookCall], str]]] = {
-    "session-start": _start_session,
-    "prompt": _recall,
-    "post-tool": _learn_from_tool,
+    "session-start": start_session,
+    "prompt": _recall_and_record,
+    "post-tool": learn_from_tool,
     "pre-compact": _flush,
     "stop": _record_reply,
 }
