@@ -11,8 +11,16 @@ from phronesis import Memory
 from phronesis.adapters.agent_hooks import NOTICE, HookCall, answer_hook, project_name
 from phronesis.errors import InputError
 
-FAILED = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": "Exit code 1\nNo module named foo"}
-WORKED = {"tool_name": "Bash", "tool_input": {"command": "pytest -q -p xdist"}, "tool_response": {"stdout": "9 passed"}}
+FAILED: dict[str, Any] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "pytest -q"},
+    "error": "Exit code 1\nNo module named foo",
+}
+WORKED: dict[str, Any] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "pytest -q -p xdist"},
+    "tool_response": {"stdout": "9 passed"},
+}
 
 
 @pytest.fixture

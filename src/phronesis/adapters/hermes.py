@@ -36,13 +36,13 @@ _SETTINGS: Final = (
 )
 
 
-class PhronesisMemoryProvider(MemoryProvider):  # type: ignore[misc]  # Hermes has no types
+class PhronesisMemoryProvider(MemoryProvider):
     """Hermes' ``MemoryProvider`` over a Memory."""
 
     def __init__(self) -> None:
         self._memory: Memory | None = None
         self._session_id = ""
-        self._scope: dict[str, str | None] = {"user_id": None, "namespace": "hermes"}
+        self._scope: dict[str, Any] = {"user_id": None, "namespace": "hermes"}
         self._writes = True
 
     @property
