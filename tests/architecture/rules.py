@@ -14,7 +14,7 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 8
 
-ENVIRONMENT_ALLOWED = frozenset({"config/settings.py", "config/locations.py", "interfaces/cli/__init__.py"})  # the latter only sets
+ENVIRONMENT_ALLOWED = frozenset({"config/settings.py", "config/locations.py", "interfaces/cli/__init__.py"})
 ENVIRONMENT = ("os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv", "os.unsetenv")
 CLOCKS_AND_CHANCE = (
     *("time", "random", "secrets", "os.urandom", "numpy.random", "phronesis.uuid7"),
