@@ -3,21 +3,29 @@
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 import click
 
+from phronesis.config.locations import login_name
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
 from phronesis.interfaces.cli.render_reports import say_imported
 
 if TYPE_CHECKING:
     from phronesis.batch import BatchSummary
-    from phronesis.importers import ImportSummary
+    from phronesis.importers import ImportRunner, ImportSummary
 
+
+WATCH_SECONDS: Final = 5.0
+"""Seconds between two looks at the transcripts of --watch."""
+
+QUIET_SECONDS: Final = 20.0
+"""Seconds without a change after which a transcript is taken in: its last turn is whole then."""
 
 _WORDS: Final = {"recorded": "recorded", "known": "known already", "missing": "would be recorded"}
 
@@ -120,7 +128,10 @@ def _number(file: BinaryIO) -> int | None:
 # The command that takes in exports: Phronesis' own log, and what other programs wrote.
 
 OWN: Final = "phronesis"
-OTHERS: Final = ("mem0", "langgraph", "chatgpt", "claude", "git")
+TRANSCRIPTS: Final = ("claude-code", "codex", "cursor")
+"""The formats whose files grow while an agent works; what its user says in them is the user's own."""
+
+OTHERS: Final = ("mem0", "langgraph", "chatgpt", "claude", "git", *TRANSCRIPTS)
 """The names of `phronesis.importers.FORMATS`, which is not imported for ``--help``; a test holds them together."""
 
 
@@ -135,17 +146,24 @@ OTHERS: Final = ("mem0", "langgraph", "chatgpt", "claude", "git")
     help="What wrote it; phronesis: 'export'.",
 )
 @click.option("--dry-run", is_flag=True, help="Count what would be taken in, and write nothing.")
+@click.option("--watch", is_flag=True, help="Go on with the transcripts that change, until stopped.")
 @with_owner
 @with_store
 @click.pass_context
-def import_(ctx: click.Context, *, path: Path, format_: str, dry_run: bool, scope: Scope, store: Store) -> None:
+def import_(
+    ctx: click.Context, *, path: Path, format_: str, dry_run: bool, watch: bool, scope: Scope, store: Store
+) -> None:
     """Take in an export; what is known already is left alone.
 
     Of 'export': the whole file is checked before anything is stored. Of another program: mem0's get_all or a dump of a
-    LangGraph store as JSON, the conversations.json of ChatGPT or Claude (or the zip archive around it), or the folder
-    of a git repository. The same again changes nothing, and goes on where an interrupted import stopped. What is
-    passed over is told with the reason; the exit code is 1 when something could not be taken in.
+    LangGraph store as JSON, the conversations.json of ChatGPT or Claude (or the zip archive around it), the folder
+    of a git repository, or the session transcripts of claude-code (~/.claude/projects), codex (~/.codex/sessions) or
+    cursor (~/.cursor/projects), which are yours unless --user names somebody. The same again changes nothing, and goes
+    on where an interrupted import stopped. What is passed over is told with the reason; the exit code is 1 when
+    something could not be taken in.
     """
+    if watch and (format_ not in TRANSCRIPTS or dry_run):
+        raise click.UsageError(f"--watch goes with --format {', '.join(TRANSCRIPTS)}, and without --dry-run")
     if format_ == OWN:
         if dry_run or scope.named():
             raise click.UsageError("--dry-run, --user and --namespace go with the --format of another program")
@@ -156,17 +174,38 @@ def import_(ctx: click.Context, *, path: Path, format_: str, dry_run: bool, scop
         return
     from phronesis.importers import ImportRunner  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
+    owner = scope.named()
+    if format_ in TRANSCRIPTS and not owner.get("user_id"):
+        owner["user_id"] = login_name()
     with store.open() as memory:
         with Progress() as progress:
-            taking = ImportRunner(memory, **scope.named(), actor="user")
+            taking = ImportRunner(memory, **owner, actor="user")
             taking.on_progress = lambda done, total: progress(f"reading {format_}", done, total)
             summary = taking.run(path, format=format_, dry_run=dry_run)
         if not dry_run:
             with show_waiting("making vectors"):
                 memory.flush()
-    store.answer(summary, say_summary)
+        store.answer(summary, say_summary)
+        if watch:
+            _watch(taking, path, format_)
     if summary.failed:
         ctx.exit(1)
+
+
+def _watch(taking: "ImportRunner", path: Path, format_: str) -> None:
+    """Take in each transcript that changed and was then left alone for a while, until the process is stopped."""
+    from phronesis.importers.transcripts import transcript_files  # noqa: PLC0415 - as above
+
+    seen = {file: file.stat().st_mtime for file in transcript_files(path)}
+    with suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(WATCH_SECONDS)
+            for file in transcript_files(path):
+                changed = file.stat().st_mtime
+                if changed != seen.get(file) and time.time() - changed >= QUIET_SECONDS:
+                    seen[file] = changed
+                    say(f"{file}:")
+                    say_summary(taking.run(file, format=format_))
 
 
 def say_summary(summary: "ImportSummary") -> None:
