@@ -125,6 +125,17 @@ def test_a_failure_is_read_from_the_fields_of_each_host(memory: Memory, payload:
     assert [("make all" in item.content) for item in held] == [True] * fails
 
 
+def test_codex_names_an_exit_code_in_its_transcript_alone(memory: Memory, tmp_path: Path) -> None:
+    ran = {"type": "CommandExecution", "id": "c1", "exit_code": 2}
+    transcript = tmp_path / "rollout.jsonl"
+    transcript.write_text(json.dumps({"type": "event_msg", "payload": {"item": ran}}) + "\n", encoding="utf-8")
+    tool = {"tool_name": "Bash", "tool_input": {"command": "make all"}, "tool_response": "no rule"}
+    for own_id, path in (("c1", transcript), ("c2", transcript), ("c1", tmp_path / "none")):
+        hook(memory, "post-tool", host="codex", tool_use_id=own_id, transcript_path=str(path), **tool)
+    (event,) = memory.get_all(namespace="engine", kinds=["l1"])
+    assert "make all" in event.content
+
+
 def test_tools_without_a_command_are_recorded_by_their_arguments(memory: Memory) -> None:
     hook(memory, "post-tool", tool_name="Edit", tool_input={"file_path": "a.py"}, error="no such file")
     hook(memory, "post-tool", tool_input={}, error="no tool")

@@ -167,7 +167,7 @@ def _recall_and_record(memory: "Memory", call: HookCall) -> str:
     prompt = call.text("prompt", "text")[:LONGEST_PROMPT]
     context = recall(memory, call)
     if prompt.strip():
-        _record(memory, call, {"role": "user", "content": prompt}, call.text("prompt_id", "generation_id"))
+        _record(memory, call, {"role": "user", "content": prompt}, call.text("prompt_id", "generation_id", "turn_id"))
     return context
 
 
@@ -292,7 +292,20 @@ def _has_failed(call: HookCall) -> bool:
     if said.get("error") or said.get("error_message") or fields.get("is_error") or fields.get("success") is False:
         return True
     codes = (fields.get("exit_code"), fields.get("exitCode"), fields.get("returncode"), said.get("exit_code"))
-    return any(isinstance(code, int) and code != 0 for code in codes)
+    return any(isinstance(code, int) and code != 0 for code in (*codes, _recorded_exit_code(call)))
+
+
+def _recorded_exit_code(call: HookCall) -> int | None:
+    """Return the exit code of a call in the transcript of a host that gives its hooks none, which is Codex."""
+    own_id = call.text("tool_use_id")
+    if call.host != "codex" or not own_id:
+        return None
+    for line in reversed(_tail(call.text("transcript_path"))):
+        if own_id.encode() in line and b'"exit_code"' in line:
+            item = (json.loads(line).get("payload") or {}).get("item") or {}
+            if item.get("id") == own_id and isinstance(item.get("exit_code"), int):
+                return int(item["exit_code"])
+    return None
 
 
 def _program(command: str) -> str:
@@ -306,13 +319,17 @@ def _program(command: str) -> str:
 
 def _last_reply(path: str) -> str:
     """Return the text of the last reply in a transcript of JSON lines; empty if it cannot be read."""
+    return next(filter(None, map(_reply_text, reversed(_tail(path)))), "")
+
+
+def _tail(path: str) -> list[bytes]:
+    """Return the last lines of a file; none if it cannot be read."""
     try:
         with Path(path).open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
-            lines = file.read().splitlines()
+            return file.read().splitlines()
     except OSError:
-        return ""
-    return next(filter(None, map(_reply_text, reversed(lines))), "")
+        return []
 
 
 def _reply_text(line: bytes) -> str:

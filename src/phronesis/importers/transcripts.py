@@ -277,9 +277,12 @@ def parse_codex(line: Mapping[str, Any]) -> Iterator[Event]:
         yield About(str(payload.get("id") or ""), "", str(payload.get("cwd") or ""), spawned or None)
     elif line.get("type") == "compacted" and isinstance(payload.get("message"), str) and payload["message"]:
         yield Said("system", payload["message"], str(line["_line"]), at)
-    elif line.get("type") == "event_msg" and kind == "exec_command_end":
-        output = payload.get("aggregated_output") or f"{payload.get('stdout') or ''}{payload.get('stderr') or ''}"
-        yield Returned(str(payload.get("call_id")), _end(str(output)), payload.get("exit_code") not in {0, None})
+    elif line.get("type") == "event_msg":
+        item = mapping_or_empty(payload.get("item"))
+        ran = payload if kind == "exec_command_end" else item if item.get("type") == "CommandExecution" else {}
+        if isinstance(ran.get("exit_code"), int):
+            output = ran.get("aggregated_output") or f"{ran.get('stdout') or ''}{ran.get('stderr') or ''}"
+            yield Returned(str(ran.get("call_id") or ran.get("id")), _end(str(output)), ran["exit_code"] != 0)
     elif line.get("type") == "response_item":
         yield from _codex_item(payload, kind, str(line["_line"]), at)
 
@@ -309,11 +312,27 @@ def _codex_output(call_id: str, given: Any) -> Returned:
     code = mapping_or_empty(fields.get("metadata")).get("exit_code")
     text = fields.get("output", fields.get("content", given))
     if isinstance(text, str) and code is None:
-        head, _, rest = text.partition("\n")
-        word = head.removeprefix("Exit code:").strip()
-        code, text = (int(word), rest) if head.startswith("Exit code:") and word.lstrip("-").isdigit() else (None, text)
+        code, text = _exit_code(text)
     failed = not fields["success"] if isinstance(fields.get("success"), bool) else None if code is None else code != 0
     return Returned(call_id, _end(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)), failed)
+
+
+_EXITS: Final = ("Exit code: ", "Process exited with code ")
+"""Beginnings of the line of an output that names the exit code, among the first lines."""
+
+_HEAD_LINES: Final = 6
+
+
+def _exit_code(text: str) -> tuple[int | None, str]:
+    """Return the exit code that an output names in its head, and the output after the head."""
+    lines = text.splitlines()
+    for line in lines[:_HEAD_LINES]:
+        for begin in _EXITS:
+            word = line.removeprefix(begin)
+            if word != line and word.lstrip("-").isdigit():
+                _, mark, rest = text.partition("Output:\n")
+                return int(word), rest if mark else text.partition(f"{line}\n")[2]
+    return None, text
 
 
 def _parsed(given: Any) -> Any:

@@ -70,6 +70,14 @@ CODEX: list[Any] = [
         "input": "*** Begin Patch"}},
     {"type": "response_item", "payload": {"type": "custom_tool_call_output", "call_id": "k3",
         "output": "Exit code: 1\nbad patch"}},
+    {"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": "k4",
+        "arguments": json.dumps({"cmd": "make two"})}},
+    {"type": "event_msg", "payload": {"type": "item_completed", "item": {"type": "CommandExecution", "id": "k4",
+        "aggregated_output": "no rule for two", "exit_code": 2}}},
+    {"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": "k5",
+        "arguments": json.dumps({"cmd": "make three"})}},
+    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "k5",
+        "output": "Wall time: 0.0 seconds\nProcess exited with code 0\nOutput:\nthree\n"}},
     {"type": "compacted", "payload": {"message": "We built it."}},
     {"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [
         {"type": "output_text", "text": "It is built."}]}},
@@ -153,6 +161,8 @@ def test_a_rollout_of_codex_becomes_turns_and_experience(memory: Memory, tmp_pat
     assert events(memory) == {
         ("make all", "failure", "no rule"),
         ("make one", "success", "done"),
+        ("make two", "failure", "no rule for two"),
+        ("make three", "success", "three"),
         ('apply_patch {"input": "*** Begin Patch"}', "failure", "bad patch"),
     }
 
@@ -162,7 +172,7 @@ def test_a_sub_agent_of_codex_says_nothing_for_the_user(memory: Memory, tmp_path
     summary = take(memory, write(tmp_path / "rollout-2.jsonl", rows), "codex")
     assert summary.skipped == {"said to or by a sub-agent": 1}
     assert memory.sessions.list(user_id="lin") == []
-    assert len(events(memory, "default")) == 3
+    assert len(events(memory, "default")) == 5
 
 
 def test_a_transcript_of_cursor_becomes_turns(memory: Memory, tmp_path: Path) -> None:
