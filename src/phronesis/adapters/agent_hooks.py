@@ -191,13 +191,13 @@ def learn_from_tool(memory: "Memory", call: HookCall) -> str:
     attempt, output = _attempt(call), _output(call)
     if not attempt:
         return ""
-    if _has_failed(call):
+    failed = _has_failed(call)
+    if failed:
         known = _lessons(memory, call, attempt, output)
         _ingest(memory, call, attempt, output, label="failure")
         return known
-    program = _program(attempt)
-    before = _attempts(memory, call.project, call.source, label="failure") if program else []
-    if any(_program(event.attempt) == program for event in before):
+    before = _attempts(memory, call.project, call.source, label="failure") if failed is False else []
+    if any(_program(event.attempt) == _program(attempt) for event in before):
         _ingest(memory, call, attempt, output, label="success")
     return ""
 
@@ -282,26 +282,28 @@ def _output(call: HookCall) -> str:
     return without_private(text.strip())[-LONGEST_OUTPUT:]
 
 
-def _has_failed(call: HookCall) -> bool:
-    """Return whether a tool failed, by the fields in which hosts say so; an interruption by the user is no failure."""
+def _has_failed(call: HookCall) -> bool | None:
+    """Return whether a tool failed, by the fields in which hosts say so; None: the user stopped it, or nothing says."""
     said = call.payload
     response = said.get("tool_response", said.get("tool_output"))
     fields = response if isinstance(response, dict) else {}
     if said.get("is_interrupt") or fields.get("interrupted"):
-        return False
+        return None
     if said.get("error") or said.get("error_message") or fields.get("is_error") or fields.get("success") is False:
         return True
-    codes = (fields.get("exit_code"), fields.get("exitCode"), fields.get("returncode"), said.get("exit_code"))
-    return any(isinstance(code, int) and code != 0 for code in (*codes, _recorded_exit_code(call)))
+    names = ("exit_code", "exitCode", "returncode")
+    codes = [given[name] for given in (fields, said) for name in names if isinstance(given.get(name), int)]
+    if not codes and call.host == "codex":  # it gives its hooks no exit code
+        code = _recorded_exit_code(call)
+        return None if code is None else code != 0
+    return any(codes)
 
 
 def _recorded_exit_code(call: HookCall) -> int | None:
-    """Return the exit code of a call in the transcript of a host that gives its hooks none, which is Codex."""
+    """Return the exit code of a call in the transcript of Codex; None if it names none."""
     own_id = call.text("tool_use_id")
-    if call.host != "codex" or not own_id:
-        return None
     for line in reversed(_tail(call.text("transcript_path"))):
-        if own_id.encode() in line and b'"exit_code"' in line:
+        if own_id and own_id.encode() in line and b'"exit_code"' in line:
             item = (json.loads(line).get("payload") or {}).get("item") or {}
             if item.get("id") == own_id and isinstance(item.get("exit_code"), int):
                 return int(item["exit_code"])
