@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Settings,
         api_keys,
         check_tenant,
-        default_url,
         load_settings,
         read_key,
     )
@@ -33,7 +32,6 @@ _NAMES: Final = {
         "Settings",
         "api_keys",
         "check_tenant",
-        "default_url",
         "load_settings",
         "read_key",
     ),
@@ -59,7 +57,6 @@ __all__ = [
     "SpendingLimits",
     "api_keys",
     "check_tenant",
-    "default_url",
     "effective_policy",
     "load_settings",
     "read_key",

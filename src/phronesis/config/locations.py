@@ -24,6 +24,13 @@ def data_folder(platform: str = sys.platform) -> Path:
     return (Path(given) if given else Path.home() / usual) / "phronesis"
 
 
+def default_url() -> str:
+    """Return the URL of the store in the user's data folder, creating the folder."""
+    folder = data_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"{_SQLITE}{folder / 'memory.db'}"
+
+
 def runtime_folder() -> Path:
     """Return the folder of sockets and the files that describe running processes, readable by this user only.
 
@@ -69,7 +76,7 @@ class StoreName:
 
 def store_name(url: str | None, tenant: str | None, policy: Path | str | None) -> StoreName:
     """Return the name of the store that these options and the environment select."""
-    chosen = url or os.environ.get("PHRONESIS_URL") or f"{_SQLITE}{data_folder() / 'memory.db'}"
+    chosen = url or os.environ.get("PHRONESIS_URL") or default_url()
     if chosen.startswith(_SQLITE):
         path, mark, query = chosen.removeprefix(_SQLITE).partition("?")
         chosen = f"{_SQLITE}{Path(path).absolute()}{mark}{query}"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pydantic
 
-from phronesis.config.locations import data_folder
+from phronesis.config.locations import default_url
 from phronesis.config.policy import EmbedderName, Policy
 from phronesis.config.policy_errors import Origin, describe_value
 from phronesis.core.lazy_loading import lazy_module, load_once
@@ -152,13 +152,6 @@ def read_key(variable: str | None, *, what: str, field: str) -> str | None:
             field=field,
         )
     return key
-
-
-def default_url() -> str:
-    """Return the URL of the store in the user's data folder, creating the folder."""
-    folder = data_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder / 'memory.db'}"
 
 
 def check_tenant(name: object) -> str:

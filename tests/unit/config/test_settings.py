@@ -36,7 +36,7 @@ def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "SPARE_KEY",
     ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(settings, "data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(locations, "data_folder", lambda: tmp_path / "data")
 
 
 @pytest.fixture
