@@ -23,7 +23,7 @@ MAX_LINE: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TranscriptMessage:
     """A message of a transcript."""
 
     role: str
@@ -33,7 +33,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ToolCall:
     """A tool call of a transcript."""
 
     id: str
@@ -43,7 +43,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ToolResult:
     """The result of a tool call: its text, and whether it failed; None: the transcript does not say."""
 
     id: str
@@ -52,7 +52,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class SessionFacts:
     """Facts about the session: its id, title, folder, and whether a sub-agent speaks."""
 
     session_id: str = ""
@@ -61,7 +61,7 @@ class About:
     of_subagent: bool | None = None
 
 
-Event = Said | Called | Returned | About
+Event = TranscriptMessage | ToolCall | ToolResult | SessionFacts
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class _Session:
         arguments = {"session_id": self.session_id, "turn_events": events, "agent_id": self.host}
         yield ImportCall("commit_turn", f"{self.session_id}#{messages[0]['id']}", arguments, done=done)
 
-    def experience(self, call: Mapping[str, Any], result: Returned, done: int) -> Iterator[Step]:
+    def experience(self, call: Mapping[str, Any], result: ToolResult, done: int) -> Iterator[Step]:
         """Yield the experience of a tool call that failed, or that worked after the same program had failed."""
         command = command_of(call["args"])
         program = _program(command)
@@ -128,7 +128,7 @@ def read_transcripts(path: Path, host: str, parse: Callable[[Mapping[str, Any]],
     done = 0
     for file in transcript_files(path):
         session = _Session(host, file.stem, of_subagent="subagents" in file.parts)
-        titles = _titles(file) if host == "claude-code" else About()
+        titles = _titles(file) if host == "claude-code" else SessionFacts()
         session.title = titles.title
         for n, (line, size) in enumerate(_lines(file), start=1):
             done += size
@@ -141,20 +141,20 @@ def read_transcripts(path: Path, host: str, parse: Callable[[Mapping[str, Any]],
 
 
 def _take(session: _Session, event: Event, done: int) -> Iterator[Step]:
-    if isinstance(event, About):
+    if isinstance(event, SessionFacts):
         session.session_id = event.session_id or session.session_id
         session.title = event.title or session.title
         session.project = project_of(event.folder) if event.folder else session.project
         if event.of_subagent is not None and event.of_subagent != session.of_subagent:
             yield from session.turn(done)
             session.of_subagent = event.of_subagent
-    elif isinstance(event, Said):
+    elif isinstance(event, TranscriptMessage):
         if event.role == "user" and any(one["role"] != "user" for one in session.messages):
             yield from session.turn(done)
         message = {"role": event.role, "content": event.text, "id": event.id, "created_at": event.at}
         session.messages.append({name: value for name, value in message.items() if value})
         session.asked = event.text if event.role == "user" else session.asked
-    elif isinstance(event, Called):
+    elif isinstance(event, ToolCall):
         call = {"id": event.id, "name": event.name, "args": event.arguments, "created_at": event.at}
         session.calls[event.id] = {name: value for name, value in call.items() if value is not None}
     elif "result" not in (known := session.calls.get(event.id, {"result": None})):
@@ -226,30 +226,32 @@ def parse_claude_code(line: Mapping[str, Any]) -> Iterator[Event]:
     if line.get("type") not in {"user", "assistant"} or role not in {"user", "assistant"} or line.get("isMeta"):
         return
     at = line.get("timestamp") if isinstance(line.get("timestamp"), str) else None
-    yield About(str(line.get("sessionId") or ""), "", str(line.get("cwd") or ""), bool(line.get("isSidechain")) or None)
+    yield SessionFacts(
+        str(line.get("sessionId") or ""), "", str(line.get("cwd") or ""), bool(line.get("isSidechain")) or None
+    )
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
     texts = [one["text"] for one in blocks if one.get("type") == "text" and isinstance(one.get("text"), str)]
     text = "\n".join(one for one in texts if one.strip() and not one.startswith(_ENVELOPES))
     if text:
         speaker = "system" if line.get("isCompactSummary") else str(role)
-        yield Said(speaker, text, str(line.get("uuid") or line["_line"]), at)
+        yield TranscriptMessage(speaker, text, str(line.get("uuid") or line["_line"]), at)
     for block in blocks:
         if block.get("type") == "tool_use" and block.get("id") and block.get("name"):
-            yield Called(str(block["id"]), str(block["name"]), block.get("input") or {}, at)
+            yield ToolCall(str(block["id"]), str(block["name"]), block.get("input") or {}, at)
         elif block.get("type") == "tool_result" and block.get("tool_use_id"):
             yield _claude_result(block, line.get("toolUseResult"))
 
 
-def _claude_result(block: Mapping[str, Any], detail: Any) -> Returned:
+def _claude_result(block: Mapping[str, Any], detail: Any) -> ToolResult:
     content = block.get("content")
     texts = [content] if isinstance(content, str) else [str(one.get("text") or "") for one in objects(content)]
     stopped = mapping_or_empty(detail).get("interrupted") or (isinstance(detail, str) and "rejected" in detail)
     failed = None if stopped else bool(block.get("is_error"))
-    return Returned(str(block["tool_use_id"]), _end("\n".join(texts)), failed)
+    return ToolResult(str(block["tool_use_id"]), _end("\n".join(texts)), failed)
 
 
-def _titles(file: Path) -> About:
+def _titles(file: Path) -> SessionFacts:
     """Return the title of a session, which stands anywhere in its file: the user's own, else the latest summary."""
     own = summary = ""
     with file.open("rb") as stream:
@@ -261,7 +263,7 @@ def _titles(file: Path) -> About:
                     continue
                 own = str(row.get("customTitle") or own)
                 summary = str(row.get("aiTitle") or row.get("summary") or summary)
-    return About(title=own or summary)
+    return SessionFacts(title=own or summary)
 
 
 # Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl.
@@ -274,15 +276,15 @@ def parse_codex(line: Mapping[str, Any]) -> Iterator[Event]:
     if line.get("type") == "session_meta":
         source = mapping_or_empty(payload.get("source"))
         spawned = bool(payload.get("parent_thread_id")) or "subagent" in source
-        yield About(str(payload.get("id") or ""), "", str(payload.get("cwd") or ""), spawned or None)
+        yield SessionFacts(str(payload.get("id") or ""), "", str(payload.get("cwd") or ""), spawned or None)
     elif line.get("type") == "compacted" and isinstance(payload.get("message"), str) and payload["message"]:
-        yield Said("system", payload["message"], str(line["_line"]), at)
+        yield TranscriptMessage("system", payload["message"], str(line["_line"]), at)
     elif line.get("type") == "event_msg":
         item = mapping_or_empty(payload.get("item"))
         ran = payload if kind == "exec_command_end" else item if item.get("type") == "CommandExecution" else {}
         if isinstance(ran.get("exit_code"), int):
             output = ran.get("aggregated_output") or f"{ran.get('stdout') or ''}{ran.get('stderr') or ''}"
-            yield Returned(str(ran.get("call_id") or ran.get("id")), _end(str(output)), ran["exit_code"] != 0)
+            yield ToolResult(str(ran.get("call_id") or ran.get("id")), _end(str(output)), ran["exit_code"] != 0)
     elif line.get("type") == "response_item":
         yield from _codex_item(payload, kind, str(line["_line"]), at)
 
@@ -293,10 +295,10 @@ def _codex_item(payload: Mapping[str, Any], kind: Any, place: str, at: str | Non
         texts = [str(one.get("text") or "") for one in objects(payload.get("content"))]
         text = "\n".join(one for one in texts if one.strip() and not _is_scaffolding(one))
         if text:
-            yield Said(str(payload["role"]), text, str(payload.get("id") or place), at)
+            yield TranscriptMessage(str(payload["role"]), text, str(payload.get("id") or place), at)
     elif kind in {"function_call", "custom_tool_call", "local_shell_call"}:
         given = payload.get("arguments", payload.get("input", {"action": payload.get("action")}))
-        yield Called(call_id, str(payload.get("name") or "shell"), _parsed(given), at)
+        yield ToolCall(call_id, str(payload.get("name") or "shell"), _parsed(given), at)
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         yield _codex_output(call_id, payload.get("output"))
 
@@ -306,7 +308,7 @@ def _is_scaffolding(text: str) -> bool:
     return text.startswith(("<environment_context>", "<user_instructions>", "<permissions", "# AGENTS.md", "<turn_"))
 
 
-def _codex_output(call_id: str, given: Any) -> Returned:
+def _codex_output(call_id: str, given: Any) -> ToolResult:
     read = _parsed(given)
     fields = mapping_or_empty(read)
     code = mapping_or_empty(fields.get("metadata")).get("exit_code")
@@ -314,7 +316,7 @@ def _codex_output(call_id: str, given: Any) -> Returned:
     if isinstance(text, str) and code is None:
         code, text = _exit_code(text)
     failed = not fields["success"] if isinstance(fields.get("success"), bool) else None if code is None else code != 0
-    return Returned(call_id, _end(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)), failed)
+    return ToolResult(call_id, _end(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)), failed)
 
 
 _EXITS: Final = ("Exit code: ", "Process exited with code ")
@@ -357,10 +359,10 @@ def parse_cursor(line: Mapping[str, Any]) -> Iterator[Event]:
     texts = [_query(str(one.get("text") or "")) for one in blocks if one.get("type") == "text"]
     text = "\n".join(one for one in texts if one.strip())
     if text:
-        yield Said(str(role), text, str(line["_line"]))
+        yield TranscriptMessage(str(role), text, str(line["_line"]))
     for n, block in enumerate(blocks):
         if block.get("type") == "tool_use" and block.get("name"):
-            yield Called(f"{line['_line']}.{n}", str(block["name"]), block.get("input") or {})
+            yield ToolCall(f"{line['_line']}.{n}", str(block["name"]), block.get("input") or {})
 
 
 def _query(text: str) -> str:
