@@ -60,7 +60,7 @@ mutants: $(DEV)  ## make mutants [LAWS="forgetting every=5"]: how many mutants o
 	$(BIN)/python tests/mutants.py $(LAWS)
 
 agents: $(DEV)  ## Claude Code and Codex, installed from npm, with a scripted model (not part of make test)
-	PHRONESIS_REAL_AGENTS=1 $(BIN)/python -m pytest tests/agents
+	PHRONESIS_REAL_AGENTS=1 $(BIN)/python -m pytest tests/real_agents
 
 labelled:  ## unpack the labelled texts of benchmarks/data to .build/labelled
 	@mkdir -p .build && tar -xf benchmarks/data/labelled.tar.xz -C .build

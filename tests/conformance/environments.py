@@ -30,6 +30,9 @@ ADAPTED: dict[str, tuple[str, ...]] = {
     "langchain": ("langchain-core", "langchain-tests"),
     "mem0": ("mem0ai",),
     "hermes": ("hermes-agent",),
+    "google_adk": ("google-adk",),
+    "llama_index": ("llama-index-core",),
+    "pydantic_ai": ("pydantic-ai-slim",),
 }
 """The frameworks that an adapter serves, by the name of its tests, at their newest."""
 

@@ -129,7 +129,7 @@ def test_codex_names_an_exit_code_in_its_transcript_alone(memory: Memory, tmp_pa
     ran = {"type": "CommandExecution", "id": "c1", "exit_code": 2}
     transcript = tmp_path / "rollout.jsonl"
     transcript.write_text(json.dumps({"type": "event_msg", "payload": {"item": ran}}) + "\n", encoding="utf-8")
-    tool = {"tool_name": "Bash", "tool_input": {"command": "make all"}, "tool_response": "no rule"}
+    tool: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make all"}, "tool_response": "no rule"}
     for own_id, path in (("c1", transcript), ("c2", transcript), ("c1", tmp_path / "none")):
         hook(memory, "post-tool", host="codex", tool_use_id=own_id, transcript_path=str(path), **tool)
     (event,) = memory.get_all(namespace="engine", kinds=["l1"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.config import Policy, api_keys, check_tenant, locations, settings
+from phronesis.config import Policy, api_keys, check_tenant, locations
 from phronesis.errors import InputError
 from phronesis.wiring.engines import find_engines, read_settings
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.scripted_models import scripted_model
 from phronesis import Memory
+from real_agents.scripted_models import scripted_model
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".build" / "agents"
