@@ -18,7 +18,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite check lint types imports deps mutants bench labelled
+.PHONY: help demo test suite check lint types imports deps mutants bench agents labelled
 
 # Hundreds of processes are started: each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,6 +58,9 @@ deps: $(DEV)  ## what is imported is declared, and the other way round
 
 mutants: $(DEV)  ## make mutants [LAWS="forgetting every=5"]: how many mutants of the laws the fast tests kill
 	$(BIN)/python tests/mutants.py $(LAWS)
+
+agents: $(DEV)  ## Claude Code and Codex, installed from npm, with a scripted model (not part of make test)
+	PHRONESIS_REAL_AGENTS=1 $(BIN)/python -m pytest tests/real_agents
 
 labelled:  ## unpack the labelled texts of benchmarks/data to .build/labelled
 	@mkdir -p .build && tar -xf benchmarks/data/labelled.tar.xz -C .build

@@ -310,6 +310,12 @@ class ServerUnavailable(PhronesisError):
     code = "server.unavailable"
 
 
+class DaemonMismatch(PhronesisError):
+    """The daemon of this store is of another version, or does not take this connection."""
+
+    code = "daemon"
+
+
 class EntryFailed(PhronesisError):
     """An entry is in the log but could not be interpreted; the message names the remedy, mostly ``admin.retry(id)``."""
 

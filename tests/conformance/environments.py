@@ -29,6 +29,10 @@ ADAPTED: dict[str, tuple[str, ...]] = {
     "anthropic": ("anthropic",),
     "langchain": ("langchain-core", "langchain-tests"),
     "mem0": ("mem0ai",),
+    "hermes": ("hermes-agent",),
+    "google_adk": ("google-adk",),
+    "llama_index": ("llama-index-core",),
+    "pydantic_ai": ("pydantic-ai-slim",),
 }
 """The frameworks that an adapter serves, by the name of its tests, at their newest."""
 

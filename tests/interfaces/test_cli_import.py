@@ -1,7 +1,11 @@
 """``phronesis import --format``: other programs' exports, on the command line."""
 
+import json
+import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import exports
 from phronesis.importers import FORMATS
@@ -57,3 +61,28 @@ def test_the_format_is_told_by_the_content_and_a_wrong_one_is_refused(call: Any,
 
 def test_the_formats_are_those_of_the_importers() -> None:
     assert set(upkeep.FORMATS) == {"phronesis", *FORMATS}
+
+
+def test_watching_goes_on_with_transcripts_that_change(
+    call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def line(text: str) -> str:
+        return json.dumps({"role": "user", "message": {"content": text}}) + "\n"
+
+    path = tmp_path / "k1.jsonl"
+    path.write_text(line("Where is preprod?"), encoding="utf-8")
+    os.utime(path, (1_000, 1_000))
+    passes = iter([line("Where is preprod?") + line("It is in Kiel."), None])
+
+    def sleep(_seconds: float) -> None:
+        text = next(passes)
+        if text is None:
+            raise KeyboardInterrupt
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (2_000, 2_000))
+
+    monkeypatch.setattr("phronesis.interfaces.cli.upkeep.time.sleep", sleep)
+    done = call("store", "import", str(path), "--format", "cursor", "--watch")
+    assert done.code == 0
+    assert done.out.count("1 imported") == 2
+    assert call("store", "import", str(path), "--format", "git", "--watch").code == 2

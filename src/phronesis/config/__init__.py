@@ -1,19 +1,42 @@
-"""Configuration: the settings of a process, and the policy of a team."""
+"""Configuration: the settings of a process, and the policy of a team.
 
-from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, Part, RerankRole
-from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
-from phronesis.config.policy_sections import SENSITIVE_TOPICS, SensitiveRules
-from phronesis.config.server import Serving
-from phronesis.config.settings import (
-    DEFAULT_TENANT,
-    PolicySource,
-    Settings,
-    api_keys,
-    check_tenant,
-    default_url,
-    load_settings,
-    read_key,
-)
+The names are imported on first use: a process that only needs `phronesis.config.locations` loads no pydantic.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, Part, RerankRole
+    from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
+    from phronesis.config.policy_sections import SENSITIVE_TOPICS, SensitiveRules
+    from phronesis.config.server import Serving
+    from phronesis.config.settings import (
+        DEFAULT_TENANT,
+        PolicySource,
+        Settings,
+        api_keys,
+        check_tenant,
+        load_settings,
+        read_key,
+    )
+
+_NAMES: Final = {
+    "model_roles": ("ChatRole", "EmbedRole", "ExtractRole", "Gateway", "Part", "RerankRole"),
+    "policy": ("ROLES", "ModelPrice", "Policy", "SpendingLimits", "effective_policy"),
+    "policy_sections": ("SENSITIVE_TOPICS", "SensitiveRules"),
+    "server": ("Serving",),
+    "settings": (
+        "DEFAULT_TENANT",
+        "PolicySource",
+        "Settings",
+        "api_keys",
+        "check_tenant",
+        "load_settings",
+        "read_key",
+    ),
+}
+_HOMES: Final = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "DEFAULT_TENANT",
@@ -34,8 +57,15 @@ __all__ = [
     "SpendingLimits",
     "api_keys",
     "check_tenant",
-    "default_url",
     "effective_policy",
     "load_settings",
     "read_key",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on its first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import pydantic
 
-from phronesis.config.model_roles import Part
+from phronesis.config.model_roles import VARIABLE, Part, plain_url, variable_name
 from phronesis.core.serialization import MAX_DEPTH
 from phronesis.errors import InputError
 
@@ -28,6 +28,35 @@ def _is_origin(value: str) -> str:
 
 _Host = Annotated[str, pydantic.Field(min_length=1, max_length=255), pydantic.AfterValidator(_is_host)]
 _Origin = Annotated[str, pydantic.Field(min_length=1, max_length=300), pydantic.AfterValidator(_is_origin)]
+
+
+class Upstream(Part):
+    """The server that answers chat completions, when this one adds memory to them at ``/v1/chat/completions``."""
+
+    base_url: str = pydantic.Field(
+        description="Where it is, up to and with /v1.",
+        examples=["http://127.0.0.1:11434/v1", "https://api.openai.com/v1"],
+    )
+    api_key_env: str | None = pydantic.Field(
+        default=None,
+        description="The name of the environment variable that holds its key; never the key itself.",
+        examples=["OPENAI_API_KEY"],
+        json_schema_extra={"pattern": VARIABLE},
+    )
+    timeout: float = pydantic.Field(default=300.0, gt=0, le=3600, description="Seconds that an answer may take.")
+    token_budget: int = pydantic.Field(
+        default=1_500, ge=300, le=100_000, description="Tokens of memory that are added to a request at most."
+    )
+
+    @pydantic.field_validator("base_url")
+    @classmethod
+    def _is_plain_url(cls, value: str) -> str | None:
+        return plain_url(value, example="http://127.0.0.1:11434/v1")
+
+    @pydantic.field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, value: str | None) -> str | None:
+        return variable_name(value, example="OPENAI_API_KEY")
 
 
 class Serving(Part):
@@ -97,6 +126,10 @@ class Serving(Part):
         strict=False,
         max_length=64,
         description="Which tools models are offered at /mcp: default (the eight that a model needs), all, or names.",
+    )
+
+    upstream: Upstream | None = pydantic.Field(
+        default=None, description="Answer chat completions with memory, by this server of models."
     )
 
     @property

@@ -1,7 +1,6 @@
 """Settings: the only module that reads the environment."""
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pydantic
 
+from phronesis.config.locations import default_url
 from phronesis.config.policy import EmbedderName, Policy
 from phronesis.config.policy_errors import Origin, describe_value
 from phronesis.core.lazy_loading import lazy_module, load_once
@@ -28,9 +28,6 @@ PUBCHEM_URL: Final = "https://pubchem.ncbi.nlm.nih.gov/rest/pug"
 """PubChem's PUG REST, unless ``PHRONESIS_PUBCHEM_URL`` names a mirror or gateway."""
 _FILE_ENDINGS: Final = (".yml", ".yaml")
 """File endings of a policy given as a string; a ``Path`` may have any."""
-
-_DATA_FOLDERS: Final = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Application Support")}
-"""Variables and usual folders of a user's data, by platform."""
 
 PolicySource = Mapping[str, Any] | Policy | str | Path
 """Forms in which a policy can be given: its fields, a Policy, or the path of a brain.yml."""
@@ -155,20 +152,6 @@ def read_key(variable: str | None, *, what: str, field: str) -> str | None:
             field=field,
         )
     return key
-
-
-def default_url() -> str:
-    """Return the URL of the store in the user's data folder, creating the folder."""
-    folder = data_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    return f"sqlite:///{folder / 'memory.db'}"
-
-
-def data_folder(platform: str = sys.platform) -> Path:
-    """Return the folder of the user's data by the conventions of Windows, macOS and, elsewhere, XDG."""
-    variable, usual = _DATA_FOLDERS.get(platform, ("XDG_DATA_HOME", ".local/share"))
-    given = os.environ.get(variable, "").strip()
-    return (Path(given) if given else Path.home() / usual) / "phronesis"
 
 
 def check_tenant(name: object) -> str:

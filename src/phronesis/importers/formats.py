@@ -1,6 +1,6 @@
 """Tell the format of an export by its content."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -48,15 +48,20 @@ def _format_of_file(path: Path) -> str | None:
     return None
 
 
+_SIGNS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
+    OWN: lambda given: given.get("format") == FORMAT,
+    "chatgpt": lambda given: isinstance(given.get("mapping"), Mapping),
+    "claude": lambda given: isinstance(given.get("chat_messages"), list),
+    "claude-code": lambda given: "sessionId" in given and "type" in given,
+    "codex": lambda given: isinstance(given.get("payload"), Mapping) and "type" in given,
+    "cursor": lambda given: "role" in given and isinstance(given.get("message"), Mapping),
+    "mem0": lambda given: isinstance(given.get("memory"), str),
+    "langgraph": lambda given: "value" in given,
+}
+"""What an object of each format has; the first that fits is it."""
+
+
 def _format_of_object(given: Any) -> str | None:
     if not isinstance(given, Mapping):
         return None
-    if given.get("format") == FORMAT:
-        return OWN
-    if isinstance(given.get("mapping"), Mapping):
-        return "chatgpt"
-    if isinstance(given.get("chat_messages"), list):
-        return "claude"
-    if isinstance(given.get("memory"), str):
-        return "mem0"
-    return "langgraph" if "value" in given else None
+    return next((name for name, fits in _SIGNS.items() if fits(given)), None)

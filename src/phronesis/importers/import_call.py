@@ -21,7 +21,8 @@ Verb = Literal["commit_turn", "add", "ingest"]
 class ImportCall:
     """One call: a verb of Memory, its arguments, and ``ref``, the object's name in the source program.
 
-    ``owner`` is the user that the export names. ``done`` is the reader's progress, in the units of its total.
+    ``owner`` is the user that the export names, ``namespace`` where an experience of a project belongs. ``done`` is
+    the reader's progress, in the units of its total.
     ``identity`` holds metadata members, such as ``{"mem0": {"id": …}}``, that identify this object's item.
 
     An item, message or experience that has an id in the source program has it as ``external_id`` in its arguments.
@@ -33,6 +34,7 @@ class ImportCall:
     owner: str | None = None
     done: int = 0
     identity: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageR
 from phronesis.importers.exports import CHATGPT, CLAUDE, LANGGRAPH, MEM0
 from phronesis.importers.git_history import GIT
 from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, name_of
+from phronesis.importers.transcripts import CLAUDE_CODE, CODEX, CURSOR
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems
@@ -26,6 +27,9 @@ FORMATS: Final[Mapping[str, Format]] = {
     "chatgpt": CHATGPT,
     "claude": CLAUDE,
     "git": GIT,
+    "claude-code": CLAUDE_CODE,
+    "codex": CODEX,
+    "cursor": CURSOR,
 }
 
 
@@ -86,7 +90,7 @@ class ImportRunner:
     def run(self, path: str | Path, *, format: str, dry_run: bool = False) -> ImportSummary:  # noqa: A002 - its name
         """Import the export at ``path`` and return the summary. With ``dry_run`` nothing is written.
 
-        ``format``: mem0, langgraph, chatgpt, claude or git. InputError: an unknown format, or a path that does not
+        ``format`` is a key of `FORMATS`. InputError: an unknown format, or a path that does not
         exist.
         """
         if format not in FORMATS:
@@ -115,6 +119,8 @@ class ImportRunner:
             "user_id": self.user_id or (None if self.namespace else given.owner),
             "namespace": self.namespace,
         }
+        if given.namespace is not None:  # of a project, whoever worked on it
+            owner = {"namespace": self.namespace or given.namespace}
         owner = {name: value for name, value in owner.items() if value is not None}
         lane = make_scope(**owner).write_lane
         # The key omits external ids, so that objects imported before ids existed are recognised.
@@ -123,6 +129,8 @@ class ImportRunner:
             summary.known += 1
         elif summary.dry_run:
             summary.missing += 1
+        elif self._is_recorded_live(given, owner):
+            summary.skip(SkippedObject(given.ref, "recorded by the hooks of its agent already", given.done))
         else:
             verb = getattr(self.memory, given.verb)
             arguments = self._with_free_names(
@@ -130,6 +138,18 @@ class ImportRunner:
             )
             verb(**arguments, **owner, actor=self.actor, idempotency_key=key)
             summary.recorded += 1
+
+    def _is_recorded_live(self, given: ImportCall, owner: Mapping[str, Any]) -> bool:
+        """Return whether a hook recorded the session of a turn, or the experience, while it happened."""
+        if given.verb == "ingest" and "external_id" in given.arguments["nei"] and given.namespace is not None:
+            lane = make_scope(**owner).write_lane
+            names = NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
+            return names.find(given.arguments["nei"]["external_id"]) is not None
+        about = given.arguments.get("turn_events", {}).get("session_metadata", {})
+        if "imported" not in about:
+            return False
+        turns = self.memory.sessions.turns(given.arguments["session_id"], last=1, **owner)
+        return bool(turns) and "imported" not in turns[0].session_metadata
 
     def _with_free_names(self, given: ImportCall, names: NamedItems) -> dict[str, Any]:
         """Return the arguments of a call without external ids that belong to other objects.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.config import Policy, api_keys, check_tenant, settings
+from phronesis.config import Policy, api_keys, check_tenant, locations
 from phronesis.errors import InputError
 from phronesis.wiring.engines import find_engines, read_settings
 
@@ -22,7 +22,7 @@ POLICY: dict[str, Any] = {
     },
 }
 
-DATA_FOLDER = settings.data_folder
+DATA_FOLDER = locations.data_folder
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "SPARE_KEY",
     ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(settings, "data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(locations, "data_folder", lambda: tmp_path / "data")
 
 
 @pytest.fixture

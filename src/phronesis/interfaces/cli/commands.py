@@ -63,6 +63,23 @@ QUARANTINE: Final = Branch(
     {"list": "curation.list_quarantine", "release": "curation.release", "reject": "curation.reject"},
     default="list",
 )
+SESSIONS: Final = Branch(
+    """List conversations, and show one as it was recorded.
+
+    Without a command it lists: 'phronesis memory sessions --user ID'.
+    """,
+    {"list": "reading.list_sessions", "show": "reading.show_session"},
+    default="list",
+)
+DAEMON: Final = Branch(
+    """Keep one process for all sessions of a user.
+
+    MCP clients and hooks start it when they first need it, and it ends after half an hour without any. Set
+    PHRONESIS_DAEMON=off to have every process open the store itself. There is none on Windows.
+    """,
+    {"status": "daemon.status", "start": "daemon.start", "stop": "daemon.stop", "run": "daemon.run"},
+    default="status",
+)
 KEYS: Final = Branch(
     """Manage the API keys of the server's callers.
 
@@ -85,7 +102,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
         "explain": "reading.explain",
         "rollback": "writing.rollback",
         "memory": Branch(
-            """See what is due, histories, entities, quarantine.
+            """See what is due, sessions, histories, entities, quarantine.
 
             Also what forgetting archives, and how to bring it back.
             """,
@@ -95,17 +112,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
                 "plan": "reading.plan",
                 "forget": "curation.forget",
                 "unarchive": "curation.unarchive",
+                "sessions": SESSIONS,
                 "entities": ENTITIES,
                 "quarantine": QUARANTINE,
             },
-        ),
-        "sessions": Branch(
-            """List conversations, and show one as it was recorded.
-
-            Without a command it lists: 'phronesis sessions --user ID'.
-            """,
-            {"list": "reading.list_sessions", "show": "reading.show_session"},
-            default="list",
         ),
     },
     "Learn": {
@@ -157,14 +167,28 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
         ),
     },
     "Operate": {
+        "agents": Branch(
+            """Give memory to Claude Code, Codex, Cursor, VS Code, opencode, Hermes.
+
+            Install changes an agent's configuration, so that it recalls before a prompt and records after it. Hooks and
+            MCP sessions share one process, the daemon.
+            """,
+            {
+                "install": "agents.install",
+                "uninstall": "agents.uninstall",
+                "hook": "daemon.hook",
+                "daemon": DAEMON,
+            },
+        ),
         "store": Branch(
-            """Export, import, rebuild, upgrade and repair a store.
+            """Export, import, sync files, rebuild, upgrade and repair a store.
 
             'phronesis doctor' says which of these a store needs.
             """,
             {
                 "export": "upkeep.export",
                 "import": "upkeep.import_",
+                "sync": "upkeep.sync",
                 "rebuild": "upkeep.rebuild",
                 "upgrade": "upkeep.upgrade",
                 "jobs": "upkeep.jobs",
@@ -192,7 +216,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
 """The commands under their headings."""
 
 _MOVED: Final = {
-    "memory": "due history plan forget unarchive entities quarantine",
+    "memory": "due history plan forget unarchive sessions entities quarantine",
+    "agents": "install uninstall hook daemon",
     "learn": "ingest query aggregate abstract feedback reflect traits check-claims",
     "runs": "batch",
     "resources": "source",
@@ -201,7 +226,7 @@ _MOVED: Final = {
 }
 FORMER: Final[Mapping[str, Sequence[str]]] = {
     **{name: (group, name) for group, names in _MOVED.items() for name in names.split()},
-    "turns": ("sessions", "show"),
+    "turns": ("memory", "sessions", "show"),
     "erase": ("delete", "--erase"),
     "rederive": ("store", "rebuild", "--rederive"),
     "rebuild-claim-index": ("store", "rebuild", "--claims"),
@@ -209,7 +234,7 @@ FORMER: Final[Mapping[str, Sequence[str]]] = {
     "db": ("store",),
     "completion": ("--completion",),
 }
-"""Names of earlier versions that still run, though no help lists them, and what each stands for."""
+"""Short names, and those of earlier versions, that run though no help lists them, and what each stands for."""
 
 
 class Commands(click.Group):

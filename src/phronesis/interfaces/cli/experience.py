@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -23,7 +24,7 @@ from phronesis.interfaces.cli.options import (
     with_owner,
     with_store,
 )
-from phronesis.interfaces.cli.output import Progress, parse_objects
+from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, say
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import Ingested
@@ -107,19 +108,40 @@ def aggregate(*, full: bool, scope: Options, store: Store) -> None:
 
 
 @click.command()
+@click.option(
+    "--as-skills",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write each principle there as a skill (SKILL.md), with its evidence.",
+)
 @with_owner
 @with_store
-def abstract(*, scope: Options, store: Store) -> None:
+def abstract(*, as_skills: Path | None, scope: Options, store: Store) -> None:
     """Draw principles from patterns that agree.
 
     A principle says: if, then, because, watch out.
     """
+    if as_skills is not None:
+        store.run(partial(_write_skills, folder=as_skills, scope=scope), _say_skills, doing="looking at patterns")
+        return
     store.run(
         lambda memory: memory.abstract(actor="user", **scope),
         render_reports.say_principles,
         doing="looking at patterns",
         flush=True,
     )
+
+
+def _write_skills(memory: "Memory", *, folder: Path, scope: Options) -> dict[str, str]:
+    from phronesis.files.skills import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    memory.abstract(actor="user", **scope)
+    memory.flush()
+    return write_skills(memory, folder, **scope)
+
+
+def _say_skills(written: dict[str, str]) -> None:
+    say(f"{len(written)} skills", *(f"    {on_one_line(path)}" for path in written.values()))
 
 
 @click.command()

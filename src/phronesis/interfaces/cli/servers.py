@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from phronesis.config.locations import daemon_enabled
 from phronesis.core.api_keys import ApiKey
 from phronesis.core.ids import short_id
 from phronesis.interfaces.cli import render_reports
+from phronesis.interfaces.cli.daemon import relay_stdio
 from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json, table
 
@@ -34,15 +36,18 @@ from phronesis.interfaces.cli.output import say, say_json, table
     default=None,
     help="Also give each result as a record, for programs; default: with --tools all only.",
 )
+@click.option("--alone", is_flag=True, help="Open the store in this process, not in the daemon that sessions share.")
 @with_owner
 @with_store
-def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, **options: Any) -> None:
+def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone: bool, **options: Any) -> None:
     """Serve models over the Model Context Protocol.
 
     Over stdio, for a client that starts this command itself (Claude Desktop, Claude Code, Cursor, VS Code), or with
     --http for clients on this machine. --user and --namespace say whose memory is meant where a call does not. Over
-    stdio the store is opened by the first call that needs it.
+    stdio the store is opened by the daemon (phronesis daemon), which all sessions share.
     """
+    if not (http or alone) and daemon_enabled() and relay_stdio(store, {**scope, **options}):
+        return
     gc.disable()  # until tools can be listed: nothing that is imported is garbage
     from phronesis.interfaces.mcp import DeferredMemory, Options, make_mcp  # noqa: PLC0415 - not for --help
 

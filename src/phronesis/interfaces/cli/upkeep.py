@@ -1,11 +1,15 @@
 """Commands that keep a store in order: export, import, rebuild, repair."""
 
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from phronesis.config.locations import login_name
+from phronesis.core.ids import short_id
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
@@ -14,22 +18,50 @@ from phronesis.interfaces.cli.render import say_edited
 
 if TYPE_CHECKING:
     from phronesis.core.results import Check
+    from phronesis.files.bundle import SyncReport
+    from phronesis.importers import ImportRunner
 
 AND: Final = " && "
 """Between commands that repair together."""
 
-FORMATS: Final = ("phronesis", "mem0", "langgraph", "chatgpt", "claude", "git")
+TRANSCRIPTS: Final = ("claude-code", "codex", "cursor")
+"""The formats whose files grow while an agent works; what its user says in them is the user's own."""
+
+FORMATS: Final = ("phronesis", "mem0", "langgraph", "chatgpt", "claude", "git", *TRANSCRIPTS)
 """Phronesis' own and those of `phronesis.importers`, which is not imported for ``--help``; a test compares them."""
+
+WATCH_SECONDS: Final = 5.0
+"""Seconds between two looks at the transcripts of --watch."""
+
+QUIET_SECONDS: Final = 20.0
+"""Seconds without a change after which a transcript is imported: its last turn is complete then."""
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("log", "okf")),
+    default="log",
+    show_default=True,
+    help="log: everything, for 'store import'; okf: a folder of Markdown files, for people and agents.",
+)
+@with_owner
 @with_store
-def export(path: Path, *, store: Store) -> None:
-    """Write the whole log to a file of JSON lines.
+def export(path: Path, *, format_: str, scope: Options, store: Store) -> None:
+    """Write the whole log to a file, or the memories of a scope to a folder of Markdown.
 
-    It holds everything that was said and not erased; only you can read it.
+    The log holds everything that was said and not erased; only you can read it. A folder holds one file for each memory
+    of --user, else of --namespace, in the Open Knowledge Format; 'store sync' takes edits of it back.
     """
+    if format_ == "okf":
+        from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+        store.run(lambda memory: Bundle(memory, path, **scope).export(), _say_synced, doing="writing files")
+        return
+    if scope:
+        raise click.UsageError("--user and --namespace go with --format okf; a log is that of the whole store")
     store.run(
         lambda memory: memory.export(path),
         lambda done: say(f"{done.entries} entries of {done.lanes} lanes are in {on_one_line(done.path)}"),
@@ -38,26 +70,65 @@ def export(path: Path, *, store: Store) -> None:
 
 
 @click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--allow-many-deletions", is_flag=True, help="Archive also when most of the files are missing.")
+@with_owner
+@with_store
+@click.pass_context
+def sync(ctx: click.Context, *, folder: Path, allow_many_deletions: bool, scope: Options, store: Store) -> None:
+    """Take edits of a folder of Markdown files into the store, and write what changed there.
+
+    An edit becomes an entry that 'rollback' reverts, a deleted file archives its memory, and a new one is remembered. A
+    file whose memory has changed since is left alone and listed; the exit code is then 1.
+    """
+    from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    report = store.run(
+        lambda memory: Bundle(memory, folder, **scope).sync(allow_many_deletions=allow_many_deletions),
+        _say_synced,
+        doing="comparing files",
+        flush=True,
+    )
+    if report.skipped:
+        ctx.exit(1)
+
+
+def _say_synced(report: "SyncReport") -> None:
+    counts = {"written": report.written, "removed": report.removed}
+    counts |= {"edited": [*report.edited], "added": [*report.added], "archived": [*report.archived]}
+    told = [f"{len(paths)} {name}" for name, paths in counts.items() if paths]
+    say(", ".join(told) or "Nothing changed.")
+    for name in ("edited", "added", "archived"):
+        say(*(f"    {name}: {path}  entry {short_id(one)}" for path, one in getattr(report, name).items()))
+    for path, reason in report.skipped.items():
+        click.echo(on_one_line(f"    left alone: {path}: {reason}"), err=True)
+
+
+@click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="What wrote it; default: told by its content.")
+@click.option("--watch", is_flag=True, help="Go on with the transcripts that change, until stopped.")
 @DRY_RUN
 @with_owner
 @with_store
 @click.pass_context
 def import_(
-    ctx: click.Context, *, path: Path, format_: str | None, dry_run: bool, scope: Options, store: Store
+    ctx: click.Context, *, path: Path, format_: str | None, watch: bool, dry_run: bool, scope: Options, store: Store
 ) -> None:
     """Import an export; what is known already is left alone.
 
     PATH is the log that 'store export' wrote, mem0's get_all or a dump of a LangGraph store as JSON, the
-    conversations.json of ChatGPT or Claude (or the zip archive around it), or the folder of a git repository. A log is
-    checked as a whole before anything is stored. The same again changes nothing, and continues an interrupted import.
-    What is skipped is listed with the reason; the exit code is 1 when something could not be imported. A file that is
-    not of the named format is refused.
+    conversations.json of ChatGPT or Claude (or the zip archive around it), the folder of a git repository, or session
+    transcripts: of claude-code (~/.claude/projects), codex (~/.codex/sessions) or cursor (~/.cursor/projects), which
+    are yours unless --user names somebody. A log is checked as a whole before anything is stored. The same again
+    changes nothing, and continues an interrupted import. What is skipped is listed with the reason; the exit code is 1
+    when something could not be imported. A file that is not of the named format is refused.
     """
     from phronesis.importers.formats import check_format  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     wanted = check_format(path, format_)
+    if watch and (wanted not in TRANSCRIPTS or dry_run):
+        raise click.UsageError(f"--watch goes with transcripts ({', '.join(TRANSCRIPTS)}), and without --dry-run")
     if wanted == FORMATS[0]:
         if dry_run or scope:
             raise click.UsageError("--dry-run, --user and --namespace are for exports of other programs")
@@ -70,16 +141,35 @@ def import_(
         return
     from phronesis.importers import ImportRunner  # noqa: PLC0415 - the same
 
+    owner = {"user_id": login_name(), **scope} if wanted in TRANSCRIPTS else scope
     with store.open() as memory:
         with Progress() as progress:
-            runner = ImportRunner(memory, **scope, actor="user")
+            runner = ImportRunner(memory, **owner, actor="user")
             runner.on_progress = lambda done, total: progress(f"reading {wanted}", done, total)
             summary = runner.run(path, format=wanted, dry_run=dry_run)
         with show_waiting("making vectors"):
             memory.flush()
-    store.answer(summary, render_reports.say_summary)
+        store.answer(summary, render_reports.say_summary)
+        if watch:
+            _watch(runner, path, wanted)
     if summary.failed:
         ctx.exit(1)
+
+
+def _watch(runner: "ImportRunner", path: Path, format_: str) -> None:
+    """Import each transcript that changed and was then left alone for a while, until the process is stopped."""
+    from phronesis.importers.transcripts import transcript_files  # noqa: PLC0415 - as above
+
+    seen = {file: file.stat().st_mtime for file in transcript_files(path)}
+    with suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(WATCH_SECONDS)
+            for file in transcript_files(path):
+                changed = file.stat().st_mtime
+                if changed != seen.get(file) and time.time() - changed >= QUIET_SECONDS:
+                    seen[file] = changed
+                    say(f"{file}:")
+                    render_reports.say_summary(runner.run(file, format=format_))
 
 
 @click.command()

@@ -71,5 +71,11 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         app.include_router(openapi.router)
     for routes in ROUTES:
         app.include_router(routes, responses=problems(*EVERYWHERE))
+    if serving.upstream is not None:
+        from phronesis.interfaces.http.chat_proxy import ChatProxy, chat_router  # noqa: PLC0415 - if it is configured
+
+        proxy = ChatProxy(serving.upstream)
+        app.include_router(chat_router(proxy), responses=problems(*EVERYWHERE))
+        app.router.lifespan_context = proxy.lasting(app.router.lifespan_context)
     describe(app, ROUTES)
     return app

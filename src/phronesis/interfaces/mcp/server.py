@@ -133,6 +133,19 @@ async def _over_stdio(server: MCPServer[Any]) -> None:
         await inner.run(LenientStream(received, answers), answers, inner.create_initialization_options())
 
 
+async def serve_streams(server: MCPServer[Any], lines: Any, sink: Any) -> None:
+    """Serve one client over the lines of a connection, as over stdin and stdout.
+
+    Args:
+        server: a result of `make_mcp`; it may serve several connections at once.
+        lines: an asynchronous iterator of the lines that the client sends.
+        sink: an object with the coroutines ``write(text)`` and ``flush()``.
+    """
+    inner = server._lowlevel_server  # noqa: SLF001 - the only place where the SDK accepts streams
+    async with stdio_server(lines, sink) as (received, answers):
+        await inner.run(LenientStream(received, answers), answers, inner.create_initialization_options())
+
+
 def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:
     """Serve over HTTP until SIGINT or SIGTERM; ``say`` is called with the address once the socket listens.
 

@@ -1,0 +1,191 @@
+"""One item as a concept document of the Open Knowledge Format 0.2: Markdown with YAML front matter, and back."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Final
+
+import yaml
+
+from phronesis import __version__
+from phronesis.core.items import Item, Trust
+from phronesis.core.results import Explanation, Source
+from phronesis.core.timestamps import isoformat
+from phronesis.errors import InputError
+
+OKF_VERSION: Final = "0.2"
+
+TYPES: Final[Mapping[str, str]] = {
+    "fact": "Fact",
+    "profile": "Profile",
+    "preference": "Preference",
+    "decision": "Decision",
+    "task": "Task",
+    "intention": "Intention",
+    "event": "Event",
+    "episodic": "Episode",
+    "procedure": "Procedure",
+    "trait": "Trait",
+    "principle": "Principle",
+    "reasoning": "Claims",
+}
+"""The ``type`` of a concept by the kind of its item; kinds that are not here are not written to files."""
+
+EDITABLE: Final = frozenset(
+    {"fact", "profile", "preference", "decision", "task", "intention", "event", "episodic", "procedure"}
+)
+"""Kinds whose text a person may change; the text of the others follows from their evidence."""
+
+KIND_OF: Final = {title.casefold(): kind for kind, title in TYPES.items()}
+
+OWN: Final = "phronesis"
+"""The key of the front matter that holds what only Phronesis knows."""
+
+_FENCE: Final = "---"
+_TITLE_LENGTH: Final = 80
+_SLUG_LENGTH: Final = 48
+_NOTE: Final = re.compile(r"^\[\^[^\]]+\]:.*$", re.MULTILINE)
+_MARK: Final = re.compile(r"\[\^[^\]]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept document that was read: its text without footnotes, and what its front matter says.
+
+    ``id`` and ``version`` are those of the item from which it was written; None in a file that a person added.
+    """
+
+    text: str
+    type: str
+    id: str | None = None
+    version: int | None = None
+    status: str = "stable"
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The kind of an item for it; a type that is not ours is a fact."""
+        return KIND_OF.get(self.type.casefold(), "fact")
+
+
+def file_name(item: Item) -> str:
+    """Return the path of an item's file in a bundle: its kind, its first words, and the end of its id."""
+    words = re.sub(r"[^\w]+", "-", item.content[:_SLUG_LENGTH].casefold()).strip("-_")
+    return f"{item.kind}/{words or 'item'}-{item.id[-8:]}.md"
+
+
+def render_concept(explained: Explanation) -> str:
+    """Return the concept document of an item."""
+    item = explained.item
+    sources = [_source(source, n) for n, source in enumerate(explained.sources, start=1)]
+    head: dict[str, Any] = {
+        "type": TYPES[item.kind],
+        "title": _one_line(item.content)[:_TITLE_LENGTH],
+        "description": _one_line(item.content),
+        "tags": [item.key] if item.key else None,
+        "status": _status(item),
+        "stale_after": item.valid_to.date().isoformat() if item.valid_to is not None else None,
+        "generated": {"by": _author(item), "at": isoformat(item.updated_at)},
+        "verified": _verified(explained) or None,
+        "sources": sources or None,
+        OWN: {
+            "id": item.id,
+            "version": item.version,
+            "subject": item.subject,
+            "key": item.key,
+            "value": item.value,
+            "importance": item.importance,
+            "confidence": round(item.confidence, 3),
+        },
+    }
+    head[OWN] = {name: value for name, value in head[OWN].items() if value is not None}
+    shown = yaml.safe_dump(
+        {name: value for name, value in head.items() if value is not None}, sort_keys=False, allow_unicode=True
+    )
+    marks = "".join(f"[^{one['id']}]" for one in sources)
+    notes = "\n".join(f"[^{one['id']}]: {one.get('title', one['resource'])}" for one in sources)
+    return f"{_FENCE}\n{shown}{_FENCE}\n\n{item.content}{marks}\n" + (f"\n{notes}\n" if notes else "")
+
+
+def _source(source: Source, n: int) -> dict[str, Any]:
+    resource = source.source_ref or f"phronesis:entry/{source.entry_id}"
+    row: dict[str, Any] = {"id": f"s{n}", "resource": resource}
+    if source.quote:
+        row["title"] = _one_line(source.quote)[:200]
+    if source.occurred_at is not None:
+        row["last_modified"] = source.occurred_at.date().isoformat()
+    return row
+
+
+def _status(item: Item) -> str:
+    if not item.live:
+        return "deprecated"
+    return "draft" if item.stage == "candidate" else "stable"
+
+
+def _author(item: Item) -> str:
+    said = item.trust is Trust.USER and item.user_id is not None
+    return f"human:{item.user_id}" if said else f"phronesis/{__version__}"
+
+
+def _verified(explained: Explanation) -> list[dict[str, str]]:
+    """Return who confirmed an item: the people who edited, pinned or released it."""
+    verbs = {"update", "pin", "quarantine_release", "trait_correct"}
+    seen = [event for event in explained.history if event.actor == "user" and event.verb in verbs]
+    who = explained.item.user_id or "user"
+    return [{"by": f"human:{who}", "at": str(isoformat(event.at))} for event in seen[-1:]]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def read_concept(document: str) -> Concept:
+    """Return what a concept document says. InputError: it has no front matter with a type."""
+    begin, _, rest = document.lstrip("\ufeff").partition("\n")
+    head, mark, body = rest.partition(f"\n{_FENCE}\n")
+    if begin.strip() != _FENCE or not mark:
+        raise InputError(f"it does not begin with front matter between two lines of {_FENCE}", field="document")
+    try:
+        fields = yaml.safe_load(head)
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"its front matter is no YAML: {_one_line(str(error))}", field="document") from error
+    if not isinstance(fields, dict) or not isinstance(fields.get("type"), str) or not fields["type"].strip():
+        raise InputError("its front matter has no type", field="document")
+    given = fields.get(OWN)
+    own: dict[str, Any] = given if isinstance(given, dict) else {}
+    text = _MARK.sub("", _NOTE.sub("", body)).strip()
+    version = own.get("version")
+    return Concept(
+        text=text,
+        type=fields["type"].strip(),
+        id=str(own["id"]) if own.get("id") else None,
+        version=version if isinstance(version, int) else None,
+        status=str(fields.get("status") or "stable"),
+        own={name: _plain(value) for name, value in own.items()},
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of YAML as JSON has it: a date is its text."""
+    return value.isoformat() if isinstance(value, date | datetime) else value
+
+
+def digest(text: str) -> str:
+    """Return a short digest of a file's text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def render_index(title: str, groups: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Return the ``index.md`` of a bundle: a heading for each type, a line for each concept."""
+    parts = [f'{_FENCE}\nokf_version: "{OKF_VERSION}"\n{_FENCE}\n\n# {title}\n']
+    for heading, rows in groups.items():
+        lines = "\n".join(f"* [{_link(text)}]({path})" for path, text in rows)
+        parts.append(f"\n## {heading}\n\n{lines}\n")
+    return "".join(parts)
+
+
+def _link(text: str) -> str:
+    return _one_line(text)[:_TITLE_LENGTH].replace("[", "(").replace("]", ")")

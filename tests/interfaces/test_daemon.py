@@ -1,0 +1,210 @@
+"""The daemon: sessions of a user share one process, which starts when it is needed and loses nothing when it dies."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from phronesis import Memory
+from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
+from phronesis.errors import DaemonMismatch
+from phronesis.interfaces.daemon import endpoint, server
+
+pytestmark = pytest.mark.skipif(not endpoint.UNIX, reason="there are no Unix sockets")
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of a store; a socket's path may have about 100 characters, so its folder is not the test's."""
+    folder = tempfile.mkdtemp(prefix="ph-")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
+    monkeypatch.delenv("PHRONESIS_URL", raising=False)
+    monkeypatch.delenv("PHRONESIS_DAEMON", raising=False)
+    given = f"sqlite:///{tmp_path / 'd.db'}"
+    yield given
+    command("daemon", "stop", "--url", given)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def command(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run ``phronesis`` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "phronesis", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def hook(url: str, event: str, session: str = "s1", **payload: Any) -> dict[str, Any]:
+    """Call a hook in a process of its own, as a host does."""
+    given = json.dumps({"session_id": session, "cwd": "/home/lin/engine", **payload})
+    done = command("hook", event, "--user", "lin", "--url", url, stdin=given)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    return dict(json.loads(done.stdout)) if done.stdout else {}
+
+
+def wait_for_context(url: str, session: str, prompt: str) -> str:
+    """Return what a prompt recalls, once what was recorded before is interpreted."""
+    for _ in range(100):
+        answer = hook(url, "prompt", session, prompt=prompt)
+        if answer:
+            return str(answer["hookSpecificOutput"]["additionalContext"])
+        time.sleep(0.1)
+    raise AssertionError("nothing was recalled")
+
+
+class McpSession:
+    """An MCP client over the stdin and stdout of ``phronesis mcp``."""
+
+    def __init__(self, url: str, *options: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "phronesis", "mcp", "--user", "lin", "--url", url, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        self.server = self.call("initialize", hello)["serverInfo"]
+        self._send({"method": "notifications/initialized"})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        self._send({"id": 1, "method": method, "params": params or {}})
+        assert self._process.stdout is not None
+        return dict(json.loads(self._process.stdout.readline())["result"])
+
+    def tool(self, name: str, **arguments: Any) -> str:
+        return str(self.call("tools/call", {"name": name, "arguments": arguments})["content"][0]["text"])
+
+    def close(self) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        code = self._process.wait(20)
+        self._process.stdout.close()
+        return code
+
+
+@pytest.mark.slow
+def test_sessions_share_one_process_and_what_one_says_another_recalls(url: str) -> None:
+    assert command("daemon", "status", "--url", url).stdout == "No daemon runs for this store.\n"
+    pid = json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"]
+    hook(url, "prompt", prompt="The staging server is called preprod.")
+    assert "preprod" in wait_for_context(url, "s2", "Which is the staging server?")
+    first, second = McpSession(url), McpSession(url, "--tools", "search_memories,get_memory")
+    assert first.server["name"] == "phronesis"
+    assert len(second.call("tools/list")["tools"]) == 2
+    assert "noon" in first.tool("add_memory", content="The backup runs at noon.")
+    assert "at noon" in second.tool("search_memories", query="backup at noon")
+    assert json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"] == pid
+    assert (first.close(), second.close()) == (0, 0)
+    assert "stops" in command("daemon", "stop", "--url", url).stdout
+
+
+@pytest.mark.slow
+def test_a_daemon_that_is_killed_loses_nothing(url: str) -> None:
+    pid = json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"]
+    hook(url, "prompt", prompt="The staging server is called preprod.")
+    os.kill(pid, signal.SIGKILL)
+    assert "preprod" in wait_for_context(url, "s2", "Which is the staging server?")
+
+
+@pytest.mark.slow
+def test_without_a_daemon_processes_work_alone(url: str) -> None:
+    given = json.dumps({"session_id": "s1", "prompt": "The staging server is called preprod."})
+    done = command("hook", "prompt", "--user", "lin", "--url", url, stdin=given, PHRONESIS_DAEMON="off")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert command("daemon", "status", "--json", "--url", url).stdout == '{\n  "running": false\n}\n'
+    session = McpSession(url, "--alone")
+    assert "preprod" in session.tool("search_memories", query="staging server")
+    assert session.close() == 0
+    broken = command("hook", "prompt", "--url", url, stdin="{", PHRONESIS_DAEMON="off")
+    assert (broken.returncode, broken.stdout) == (0, "")
+    assert broken.stderr.startswith("phronesis: JSONDecodeError")
+
+
+@pytest.fixture
+def running(url: str) -> Iterator[server.Daemon]:
+    """A daemon in a thread of this process; it ends when it was idle for half a second."""
+    store = store_name(url, None, None)
+    endpoint.make_folder()
+    daemon = server.Daemon(store, lambda: Memory.open(url), idle_seconds=0.5)
+    thread = threading.Thread(target=anyio.run, args=(daemon.run_unsignalled,))
+    thread.start()
+    while not endpoint.socket_path(store).exists():
+        time.sleep(0.01)
+    yield daemon
+    thread.join(20)
+    assert not thread.is_alive()
+    assert not endpoint.socket_path(store).exists()
+
+
+@pytest.mark.usefixtures("running")
+def test_a_daemon_answers_hooks_one_after_another_and_ends_when_it_is_idle(url: str) -> None:
+    connection = endpoint.connect(store_name(url, None, None), {"service": "hook"})
+    assert connection is not None
+    prompt = {"event": "prompt", "user_id": "lin", "payload": {"session_id": "s", "prompt": "I live in Kiel."}}
+    for message, answer in ((prompt, {}), ({"event": "lunch"}, "error")):
+        connection.send_line(message)
+        got = connection.receive_line()
+        assert got == answer or answer in got
+    connection.close()
+    with Memory.open(url) as memory:
+        memory.flush()
+        assert [one.messages[0]["content"] for one in memory.sessions.turns("s", user_id="lin")] == ["I live in Kiel."]
+
+
+@pytest.mark.usefixtures("running")
+def test_another_version_is_refused_with_the_remedy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_name(url, None, None)
+    with pytest.raises(DaemonMismatch, match="tools: 'lunch' is no tool"):
+        endpoint.connect(store, {"service": "mcp", "options": {"tools": ["lunch"]}})
+    monkeypatch.setattr(endpoint, "__version__", "9.9")
+    with pytest.raises(DaemonMismatch, match=r"this is 9\.9: stop it with 'phronesis daemon stop'"):
+        endpoint.connect(store, {"service": "hook"})
+    stopped = endpoint.connect(store, {"service": "stop"})
+    assert stopped is not None
+    stopped.close()
+
+
+def test_a_store_has_one_daemon(url: str) -> None:
+    store = store_name(url, None, None)
+    with server.sole_daemon(store) as sole:
+        assert sole
+        assert not server.run_daemon(store, lambda: Memory.open(url))
+
+
+def test_a_store_has_one_name_however_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = store_name(f"sqlite:///{tmp_path / 'a.db'}", None, tmp_path / "brain.yml")
+    assert store_name("sqlite:///a.db", "default", "brain.yml") == named
+    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///a.db")
+    monkeypatch.setenv("PHRONESIS_POLICY", "brain.yml")
+    assert store_name(None, None, None).key == named.key
+    assert store_name(None, "acme", None).key != named.key
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    assert str(os.getuid()) in runtime_folder().name
+    monkeypatch.setenv("PHRONESIS_DAEMON", "off")
+    assert not daemon_enabled()
+    monkeypatch.setattr("getpass.getuser", lambda: (_ for _ in ()).throw(KeyError("no name")))
+    assert login_name() == "user"

@@ -1,0 +1,118 @@
+"""Claude Code and Codex themselves, from npm, with a scripted model: what is said in one session is in the next.
+
+``make agents`` runs these tests; nothing else does, because the two programs have several hundred megabytes.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from phronesis import Memory
+from real_agents.scripted_models import scripted_model
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / ".build" / "agents"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("PHRONESIS_REAL_AGENTS" not in os.environ, reason="make agents runs the real programs"),
+]
+
+Say = Callable[[str], str]
+"""Starts a session with one prompt; returns what the model was sent in it."""
+
+
+def program(package: str, name: str) -> str:
+    """Return a program of an npm package, installed if it is not."""
+    folder = PROGRAMS / name
+    if not (folder / "node_modules" / ".bin" / name).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["npm", "install", "--prefix", str(folder), package], check=True, timeout=600)
+    return str(folder / "node_modules" / ".bin" / name)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home folder, a project, and a daemon that ends with the test."""
+    (tmp_path / "engine").mkdir()
+    folder = tempfile.mkdtemp(prefix="ph-")
+    for name, value in {
+        "HOME": str(tmp_path),
+        "XDG_RUNTIME_DIR": folder,
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "PHRONESIS_EMBEDDER": "none",
+        "ANTHROPIC_API_KEY": "sk-ant-none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "FAKE_KEY": "none",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("PHRONESIS_DAEMON", raising=False)
+    yield tmp_path
+    phronesis("daemon", "stop")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def phronesis(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "phronesis", *arguments], check=True, capture_output=True, text=True, timeout=120
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def claude(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Say]:
+    command = [program("@anthropic-ai/claude-code", "claude"), "-p"]
+    with scripted_model() as (address, requests):
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+        yield lambda prompt: said(home, requests, [*command, prompt, "--allowedTools", "Bash"])
+
+
+@pytest.fixture
+def codex(home: Path) -> Iterator[Say]:
+    command = [program("@openai/codex", "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+    with scripted_model() as (address, requests):
+        (home / ".codex").mkdir()
+        (home / ".codex/config.toml").write_text(
+            f'model = "gpt-5"\nmodel_provider = "fake"\n\n[model_providers.fake]\nname = "fake"\n'
+            f'base_url = "{address}/v1"\nenv_key = "FAKE_KEY"\nwire_api = "responses"\n',
+            encoding="utf-8",
+        )
+        free = "--dangerously-bypass-approvals-and-sandbox"
+        yield lambda prompt: said(home, requests, [*command, free, prompt])
+
+
+def said(home: Path, requests: list[str], command: list[str]) -> str:
+    """Run one session; return what the model was sent, once all that was recorded is interpreted."""
+    before = len(requests)
+    subprocess.run(command, cwd=home / "engine", check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    with Memory.open() as memory:
+        memory.flush()  # the last hook of a session is answered before its entry is interpreted
+    return "\n".join(requests[before:])
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_an_agent_recalls_without_a_tool_call_and_is_left_as_it_was(
+    home: Path, host: str, request: pytest.FixtureRequest
+) -> None:
+    say: Say = request.getfixturevalue("claude" if host == "claude-code" else "codex")
+    phronesis("install", host, "--user", "lin")
+    phronesis("daemon", "start")
+    assert "Remembered by Phronesis" not in say("The staging server is called preprod.")
+    assert "user) The staging server is called preprod." in say("Which server is the staging server?")
+    say("RUN: make nosuchtarget END")
+    say("RUN: make -s --version END")
+    told = say("RUN: make nosuchtarget END")
+    assert "This failed before" in told
+    assert "make nosuchtarget" in phronesis("list", "--namespace", "engine", "--kind", "l1")
+    taken = phronesis("import", str(home / (".claude/projects" if host == "claude-code" else ".codex/sessions")),
+                      "--format", host, "--user", "lin")  # fmt: skip
+    assert taken.startswith("0 taken in")
+    phronesis("uninstall", host)
+    assert "phronesis" not in "".join(path.read_text("utf-8") for path in (home / ".claude").glob("settings.json"))
