@@ -40,7 +40,7 @@ def test_a_request_is_recorded_by_route_result_and_user(memory: Memory, http: Te
         (f"GET {API}/memories", "200", False, "lin"),
         (f"GET {API}/users/{{user_id}}/traits", "200", False, "lin"),
         (f"POST {API}/memories", "422", True, None),
-        (f"POST {API}/memories", "422", True, None),
+        (f"POST {API}/memories", "400", True, None),
         ("GET unknown", "404", True, None),
     ]
     assert all(one.milliseconds > 0 and one.key_id is None for one in memory.admin.requests())
