@@ -10,9 +10,10 @@ from phronesis.core.api_keys import Role
 from phronesis.core.reports import Page
 from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX
-from phronesis.interfaces.http.bodies import Form, ReadScope, Time
+from phronesis.interfaces.http.bodies import Form, Time
 from phronesis.interfaces.http.dependencies import Administering, Reading
 from phronesis.interfaces.http.openapi import answer, gives, page_response
+from phronesis.interfaces.http.queries import ReadScope
 
 _NEXT: Final = {"Link": "The next page."}
 
