@@ -196,6 +196,11 @@ class AsyncAdmin(AsyncVerbs[Admin]):
     jobs = _verb(Admin.jobs)
     overview = _verb(Admin.overview)
     users = _verb(Admin.users)
+    contexts = _verb(Admin.contexts)
+    context = _verb(Admin.context)
+    requests = _verb(Admin.requests)
+    latencies = _verb(Admin.latencies)
+    unlearned = _verb(Admin.unlearned)
 
 
 class AsyncMemory(AsyncVerbs[Memory]):

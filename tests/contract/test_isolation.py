@@ -367,6 +367,7 @@ def test_every_reading_verb_is_looked_at() -> None:
     }  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "traits.reflections", "should_reflect"}
     looked_at |= {"runs.review"}  # of one run: tests/contract/test_reviews.py
+    looked_at |= {f"admin.{name}" for name in ("contexts", "requests", "latencies", "unlearned")}  # test_activity.py
     looked_at |= {"get"}  # by an external id: tests/contract/test_external_ids.py
     looked_at |= {"items.preview"}  # tests/unit/memory/test_preview.py
     looked_at |= BY_ID.keys()

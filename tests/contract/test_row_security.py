@@ -14,6 +14,7 @@ from memory_index import InMemoryIndex
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
 from phronesis.store import schema
+from phronesis.store.activity_log import RequestRow
 from phronesis.store.database import Database, connect
 from phronesis.store.document_tables import RESOURCE_TABLES
 from phronesis.store.model_calls import Lookup, keep_lookup
@@ -23,6 +24,17 @@ from postgres_databases import Databases
 from shelved import HANDLERS, shelve
 
 TABLES = sorted(schema.metadata.tables)
+REQUEST = RequestRow(
+    request_id="r",
+    at=1,
+    interface="http",
+    route="GET /",
+    status="200",
+    failed=False,
+    milliseconds=1.0,
+    key_id=None,
+    owner=None,
+)
 RESOURCES = {table.name for table in RESOURCE_TABLES}
 
 
@@ -54,6 +66,7 @@ def fill(dsn: str) -> None:
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
             memory.admin.components.usage.settle(memory.admin.tenant)
+            memory.admin.components.activity.note_request(memory.admin.tenant, REQUEST)
             memory.admin.keys.create("read", label="a laptop")
 
 

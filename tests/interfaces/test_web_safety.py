@@ -36,6 +36,8 @@ PAGES = (
     "/entities/graph",
     "/experience/walk",
     "/resources",
+    "/activity",
+    "/activity/unlearned",
     "/quarantine",
     "/jobs",
     "/jobs/waiting",
@@ -197,6 +199,8 @@ def test_hostile_words_are_shown_as_words(site: Site) -> None:
         f"/memories/{site.ids['noted']}",
         "/memories?q=%3Cscript%3E",
         "/sessions/view?id=%3Cscript%3E",
+        "/activity/unlearned?user=lin",
+        f"/activity?user=lin&shown={site.ids['item_id']}",
     )
     for path in paths:
         text = site.browser.get(path).text
@@ -242,7 +246,13 @@ def test_a_key_that_may_read_sees_no_form_that_writes(site: Site) -> None:
         assert answer.status_code == 200, path
         forms = set(re.findall(r'method="post" action="([^"]+)"', answer.text))
         assert forms <= HOME | LOOKING, (path, forms)
-    for path in ("/health/checks", "/memories/new", f"/memories/{site.ids['item_id']}/form", "/suggestions/user"):
+    for path in (
+        "/health/checks",
+        "/activity/requests",
+        "/memories/new",
+        f"/memories/{site.ids['item_id']}/form",
+        "/suggestions/user",
+    ):
         assert browser.get(path).status_code == 403, path
     for path in set(posts) - HOME - LOOKING:
         assert browser.post(path, data=site.fields(token)).status_code == 403, path

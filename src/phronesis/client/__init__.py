@@ -193,6 +193,11 @@ class RemoteAdmin(RemoteVerbs[Admin]):
     retry = _verb(Admin.retry)
     overview = _verb(Admin.overview)
     users = _verb(Admin.users)
+    contexts = _verb(Admin.contexts)
+    context = _verb(Admin.context)
+    requests = _verb(Admin.requests)
+    latencies = _verb(Admin.latencies)
+    unlearned = _verb(Admin.unlearned)
 
 
 class RemoteQuarantine(RemoteVerbs[Quarantine]):

@@ -19,7 +19,7 @@ from phronesis.config.model_roles import (
     Roles,
 )
 from phronesis.config.policy_errors import FieldPath, Origin
-from phronesis.config.policy_sections import CoreRules, FusionPolicy, PrivacyRules, Ranking
+from phronesis.config.policy_sections import ActivityRules, CoreRules, FusionPolicy, PrivacyRules, Ranking
 from phronesis.config.server import Serving
 from phronesis.core.context import Budget
 from phronesis.core.results import PolicyValue
@@ -139,6 +139,12 @@ class Policy(Part):
         title="Core",
         description="What stands in every context of a user.",
         examples=[{"pin": ["allergy", "decision"]}],
+    )
+    activity: ActivityRules = pydantic.Field(
+        default_factory=ActivityRules,
+        title="Activity",
+        description="How long the contexts that were composed and the requests that were answered stay recorded.",
+        examples=[{"contexts": 20_000, "days": 7}],
     )
     fusion: FusionPolicy = pydantic.Field(
         default_factory=FusionPolicy,

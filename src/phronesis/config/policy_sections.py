@@ -7,6 +7,7 @@ import pydantic
 from pydantic_core import PydanticCustomError
 
 from phronesis.config.model_roles import Part
+from phronesis.core.activity import USUAL_LIMITS, ActivityLimits
 from phronesis.core.items import KINDS
 from phronesis.core.secret_formats import NUMBERS, SECRETS
 from phronesis.recall.scoring.weights import (
@@ -191,6 +192,36 @@ class PrivacyRules(Part):
         """The action for each kind that is not redacted."""
         usual = dict.fromkeys(SECRETS, self.secrets) | dict.fromkeys(NUMBERS, self.personal_numbers) | self.kinds
         return {kind: action for kind, action in usual.items() if action != "redact"}
+
+
+# Activity: how much of what was shown and asked is recorded.
+
+MAX_KEPT: Final = 1_000_000
+
+
+class ActivityRules(Part):
+    """How many contexts and requests are recorded: ids, figures and times, no text."""
+
+    contexts: int = pydantic.Field(
+        default=USUAL_LIMITS.contexts,
+        ge=0,
+        le=MAX_KEPT,
+        description="Composed contexts that are kept of a tenant, the newest; 0 records none.",
+    )
+    requests: int = pydantic.Field(
+        default=USUAL_LIMITS.requests,
+        ge=0,
+        le=MAX_KEPT,
+        description="Requests of the HTTP API and calls of MCP tools that are kept of a tenant, the newest; 0 records"
+        " none.",
+    )
+    days: int = pydantic.Field(
+        default=USUAL_LIMITS.days, ge=1, le=3_650, description="Days for which either is kept at most."
+    )
+
+    def limits(self) -> ActivityLimits:
+        """Return the limits of the log."""
+        return ActivityLimits(contexts=self.contexts, requests=self.requests, days=self.days)
 
 
 # Core memory.

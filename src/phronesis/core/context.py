@@ -118,6 +118,21 @@ class ContextPackage(Record):
         ]  # a policy's line is no item
         return list(dict.fromkeys([*cited, *(item for one in self.evidence for item in (one.item.id, *one.same))]))
 
+    def ids_by_section(self) -> dict[str, list[str]]:
+        """Return the ids of the items that each section shows, recent turns included, without empty sections."""
+        blocks = {name: getattr(self, name) for name in ("system_blocks", "working_summary", "recent_turns")}
+        cited = {
+            name: [
+                citation.removeprefix(CITATION_PREFIX)
+                for block in section
+                for citation in block.citations
+                if citation.startswith(CITATION_PREFIX)
+            ]
+            for name, section in blocks.items()
+        }
+        cited["evidence"] = [one.item.id for one in self.evidence]
+        return {name: list(dict.fromkeys(ids)) for name, ids in cited.items() if ids}
+
     def render(self, form: Literal["text", "messages"] = "text") -> Any:
         """Return the prompt as one text, or as a list of ``{role, content}`` for a chat model."""
         return self.text if form == "text" else [dict(message) for message in self.messages]

@@ -41,6 +41,7 @@ from phronesis.log.erasure import left_of, words_of
 from phronesis.log.recorder import Recorder
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
+from phronesis.store.activity_log import forget_activity
 from phronesis.store.context_impressions import forget_shown
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import Probes, count_items, is_named
@@ -197,6 +198,7 @@ class Eraser:
             )
         if lane.name is not None and (plan.everything or target.session_id is not None):
             forget_shown(unit, LaneName(lane.kind, lane.name), target.session_id)
+            forget_activity(unit, LaneName(lane.kind, lane.name), target.session_id)
         if lane.name is not None:
             forget_used(unit, LaneName(lane.kind, lane.name), None if plan.everything else plan.items)
         forget_usage(unit, lane.lane_id, None if plan.everything else plan.items)

@@ -21,8 +21,8 @@ from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, parse_moment
 from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.log import inputs
+from phronesis.memory.activity import ActivityVerbs
 from phronesis.memory.components import Components
-from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import check_kinds
 from phronesis.store.lanes import find_lane
 
@@ -63,7 +63,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the current step, the amount done, and the total."""
 
 
-class Admin(Verbs):
+class Admin(ActivityVerbs):
     """The group ``memory.admin``: maintenance of a tenant's store, and what a server needs to know of it."""
 
     @property

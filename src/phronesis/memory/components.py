@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from phronesis.recall.search_options import Search
     from phronesis.resources.ingestion import TakingIn
     from phronesis.resources.search import ResourceBook
+    from phronesis.store.activity_log import ActivityLog
     from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.database import Database
     from phronesis.store.model_calls import StoredLedger
@@ -58,6 +59,7 @@ class Components(LazyMembers):
     replayer: "Replayer"
     eraser: "Eraser"
     shown: "ShownContexts"
+    activity: "ActivityLog"
     used: "UsedMemories"
     usage: "Usage"
     runs: "RunReader"

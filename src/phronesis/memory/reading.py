@@ -1,5 +1,6 @@
 """Verbs that read: search, get, get_all, history, explain and compose_context; and the sessions of a scope."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,7 @@ from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
-from phronesis.core.timestamps import Moment
+from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.memory.runtime import Verbs
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from phronesis.compose import assembly
     from phronesis.core import context, retrieval_plan
     from phronesis.log import reader
-    from phronesis.memory import external_ids
+    from phronesis.memory import activity, external_ids
     from phronesis.reasoning.laws import item_records, records
     from phronesis.recall import hits, user_items
     from phronesis.recall import search_options as searching
 else:
+    activity = lazy_module("phronesis.memory.activity")
     assembly = lazy_module("phronesis.compose.assembly")
     context = lazy_module("phronesis.core.context")
     external_ids = lazy_module("phronesis.memory.external_ids")
@@ -141,8 +143,10 @@ class ReadVerbs(Verbs):
         included; policies and the session's turns and summary are always in it.
 
         The call notes, beside memory, that the session was shown these items, so that repeating them is no new evidence
-        (law 7), and that they were used. ``dry_run`` notes neither: use it to inspect a context.
+        (law 7), that they were used, and what ``admin.contexts`` lists. ``dry_run`` notes nothing: use it to inspect a
+        context.
         """
+        started = time.perf_counter()
         looked_at = inputs.flag(dry_run, field="dry_run")
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
@@ -163,14 +167,16 @@ class ReadVerbs(Verbs):
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)
         if not looked_at:
-            self._note_context(request, package, stood)
+            self._note_context(request, package, stood, started=started)
         return package
 
-    def _note_context(self, request: "assembly.Request", package: "context.ContextPackage", seq: int) -> None:
+    def _note_context(
+        self, request: "assembly.Request", package: "context.ContextPackage", seq: int, *, started: float
+    ) -> None:
         """Note which items a session was shown; it is written asynchronously, while the agent replies."""
-        shown = package.shown_ids()
+        shown, components = package.shown_ids(), self._runtime.components
         if shown:
-            self._runtime.components.shown.note(
+            components.shown.note(
                 self._runtime.tenant,
                 request.scope.write_lane,
                 session_id=request.session_id,
@@ -179,6 +185,19 @@ class ReadVerbs(Verbs):
                 seq=seq,
             )
             self._runtime.wake_notes()
+        row = activity.context_row(
+            "compose_context",
+            request.scope,
+            package.ids_by_section(),
+            session_id=request.session_id,
+            context_id=package.context_id,
+            at=to_micros(components.clock()),
+            token_count=package.token_count,
+            token_budget=package.token_budget,
+            milliseconds=round((time.perf_counter() - started) * 1000, 1),
+            abstained=bool(package.explain["retrieved"]["abstained"]),
+        )
+        components.activity.note_context(self._runtime.tenant, row)
         self._runtime.note_use(shown)
 
     def get(

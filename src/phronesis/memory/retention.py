@@ -127,6 +127,7 @@ class StoreVerbs(Verbs):
         said = None if reason is None else check_text(reason, field="reason")
         call = self._runtime.call(actor, None, True)
         self._runtime.components.shown.settle(self._runtime.tenant)  # otherwise it would be written after the erasure
+        self._runtime.components.activity.settle(self._runtime.tenant)
         certificate = self._runtime.components.eraser.erase(call, target, reason=said)
         self._runtime.wake(pending=False)
         return certificate

@@ -90,6 +90,7 @@ class Runtime:
             for guest in guests:
                 guest.close()
             if self._host is None:
+                self._close_made("activity")
                 self._close_made("shown")  # impressions of Memories that were dropped without being closed
                 mirror: Mirror | None = self._components.if_made("mirror")
                 if mirror is not None:
@@ -125,6 +126,7 @@ class Runtime:
         if not self._components.ledger.settle(patient=False):
             self._notes.wake()  # another process is writing: retry soon
         self._settle_shown(patient=False)
+        self._close_made("activity")
         if self._counts_due:
             self._counts_due = False
             self._components.usage.settle(self.tenant, patient=False)
@@ -286,9 +288,9 @@ class Runtime:
         for error in filter(None, stuck):
             raise error
 
-    def wake_notes(self) -> None:
-        """Write soon what reads have noted: impressions and uses."""
-        self._notes.wake(pressing=True)
+    def wake_notes(self, *, pressing: bool = True) -> None:
+        """Write soon what reads have noted: impressions, uses and activity; not ``pressing``: when reads pause."""
+        self._notes.wake(pressing=pressing)
 
     def recorded_payload(self, call: "Call") -> Mapping[str, Any] | None:
         """Return the payload recorded under a call's idempotency key, which a repeated call reuses."""

@@ -25,7 +25,7 @@ from phronesis.uuid7 import new_id
 # Records of reads, written in the background: they neither delay a read nor make it fail.
 
 MAX_WAITING: Final = 256
-"""Maximum number of notes waiting in this process; the oldest are dropped."""
+"""Maximum number of notes waiting in this process, unless a queue is given; the oldest are dropped."""
 
 _Note = TypeVar("_Note")
 
@@ -69,9 +69,8 @@ class WriteBehind(Generic[_Note]):
         except StorageError:
             pass  # a store that cannot be written learns nothing either
         with self._lock:
-            for waiting in mine:
-                if waiting in self._waiting:
-                    self._waiting.remove(waiting)
+            written = set(map(id, mine))
+            self._waiting = deque((one for one in self._waiting if id(one) not in written), self._waiting.maxlen)
 
 
 KEPT: Final = 64

@@ -139,6 +139,32 @@ def entries_of_verb(
     return [EntryRow(**row) for row in unit.run(query.order_by(entries.c.seq)).mappings()]
 
 
+def entries_back(
+    unit: Unit,
+    lane_ids: Sequence[int] | None,
+    verbs: Sequence[str],
+    *,
+    upto: str | None = None,
+    times: tuple[int | None, int | None] = (None, None),
+    limit: int,
+) -> list[EntryRow]:
+    """Return entries of some verbs, the latest ids first: of a few lanes or of the whole tenant, from ``upto`` down.
+
+    ``times`` bound when they were recorded: from the first, before the second, in microseconds.
+    """
+    query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.verb.in_(verbs))
+    since, until = times
+    if lane_ids is not None:
+        query = query.where(entries.c.lane_id.in_(lane_ids))
+    if upto is not None:
+        query = query.where(entries.c.entry_id <= upto)
+    if since is not None:
+        query = query.where(entries.c.recorded_at >= since)
+    if until is not None:
+        query = query.where(entries.c.recorded_at < until)
+    return [EntryRow(**row) for row in unit.run(query.order_by(entries.c.entry_id.desc()).limit(limit)).mappings()]
+
+
 def verbs_of_lane(unit: Unit, lane_id: int) -> list[str]:
     """Return the verbs of a lane's entries, each once, sorted."""
     query = sa.select(entries.c.verb).where(entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id)

@@ -146,5 +146,37 @@ api_keys = table(
     small=True,
 )
 
-SIDE: Final = (shown_contexts, used_memories, usage, lookups, api_keys)
+# Contexts composed and requests answered (``store/activity_log``). Whose they were, and of which session, are numbers
+# made of their names, as above.
+composed_contexts = table(
+    "composed_contexts",
+    key("context_id"),
+    big("at", required=True),
+    text("verb", required=True),
+    text("owner", required=True),
+    text("session"),
+    text("namespace"),
+    text("agent_id"),
+    big("token_count", required=True),
+    big("token_budget", required=True),
+    number("milliseconds"),
+    sa.Column("abstained", sa.Boolean, nullable=False),
+    json_text("shown"),
+)
+
+answered_requests = table(
+    "answered_requests",
+    key("request_id"),
+    big("at", required=True),
+    text("interface", required=True),
+    text("route", required=True),
+    text("status", required=True),
+    sa.Column("failed", sa.Boolean, nullable=False),
+    number("milliseconds"),
+    text("key_id"),
+    text("owner"),
+    small=True,
+)
+
+SIDE: Final = (shown_contexts, used_memories, usage, lookups, api_keys, composed_contexts, answered_requests)
 """All side tables."""

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from phronesis.models.token_counter import TokenCounter
     from phronesis.recall import browse, entities, scope_index
     from phronesis.recall.scope_index import ScopeIndexes
-    from phronesis.store import context_impressions, usage
+    from phronesis.store import activity_log, context_impressions, usage
     from phronesis.wiring import answering as _answering
     from phronesis.wiring import interpreting as _interpreting
     from phronesis.wiring import searching as _searching
 else:
     _answering = lazy_module("phronesis.wiring.answering")
+    activity_log = lazy_module("phronesis.store.activity_log")
     browse = lazy_module("phronesis.recall.browse")
     context_impressions = lazy_module("phronesis.store.context_impressions")
     doctor = lazy_module("phronesis.engine.doctor")
@@ -102,13 +103,17 @@ def open_memory(
             **_reader_makers(platform, counter, lambda: components),
             **_writer_makers(platform, counter, lambda: components, engines, parts),
             **brought,
+            "activity": lambda: activity_log.ActivityLog(
+                database, settings.policy.activity.limits(), lambda: runtime.wake_notes(pressing=False)
+            ),
         },
     )
+    runtime = Runtime(components, settings.tenant)
     if index is not None or settings.policy.may_fail:
         platform.make_all()
         components.make_all()
         _ = [one.opened for one in parts]
-    return Memory(Runtime(components, settings.tenant))
+    return Memory(runtime)
 
 
 def _component_makers(parts: Sequence[OpenPart]) -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Any]]:

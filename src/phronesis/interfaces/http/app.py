@@ -8,7 +8,7 @@ from starlette.middleware.cors import CORSMiddleware
 from phronesis import __version__
 from phronesis.config.server import Serving
 from phronesis.interfaces.authentication import Authenticator, RateLimit
-from phronesis.interfaces.http import admin_routes, engine_routes, memory_routes, openapi
+from phronesis.interfaces.http import activity_routes, admin_routes, engine_routes, memory_routes, openapi
 from phronesis.interfaces.http.middleware import REQUEST_ID, Gate
 from phronesis.interfaces.http.observability import Watch
 from phronesis.interfaces.http.openapi import EVERYWHERE, describe, problems
@@ -23,6 +23,7 @@ ROUTES: Final = (
     memory_routes.user_router,
     engine_routes.run_router,
     engine_routes.resource_router,
+    activity_routes.activity_router,
     admin_routes.upkeep_router,
 )
 """Routers in the order of the OpenAPI document."""
@@ -46,7 +47,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         openapi_url="/openapi.json" if serving.docs else None,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # spans would hold queries, logs bodies
     )
-    watch = Watch(log=serving.access_log)
+    watch = Watch(log=serving.access_log, memory=memory)
     keys_required = serving.keys_required or serving.reached_by_others
     app.state.admission = Authenticator(
         memory,

@@ -120,7 +120,7 @@ class Gate:
                     return
                 bounded = _limit_body(receive, self.serving.max_body)
                 if _is_json(headers):
-                    bounded = await _check_body(bounded, self.serving)
+                    bounded = await _check_body(bounded, scope, self.serving)
                 await self.app(scope, bounded, sending)
             except HTTPException as error:  # the body grew too large
                 await problems.framework_response(request, error)(scope, receive, sending)
@@ -180,8 +180,11 @@ def _is_json(headers: Headers) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-async def _check_body(receive: Receive, serving: Serving) -> Receive:
-    """Return a ``receive`` with the same body, refused if it holds more than the server takes."""
+async def _check_body(receive: Receive, scope: Scope, serving: Serving) -> Receive:
+    """Return a ``receive`` with the same body, refused if it holds more than the server takes.
+
+    The body is kept in the scope's state too, for the log of requests.
+    """
     pieces: list[bytes] = []
     while (message := await receive())["type"] == "http.request":
         pieces.append(message.get("body", b""))
@@ -189,6 +192,7 @@ async def _check_body(receive: Receive, serving: Serving) -> Receive:
             break
     body = b"".join(pieces)
     await run_in_threadpool(check_extent, body, serving) if len(body) > _AT_ONCE else check_extent(body, serving)
+    scope["state"]["body"] = body
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     if message["type"] != "http.request":
         waiting = [message]

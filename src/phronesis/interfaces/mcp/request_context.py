@@ -127,11 +127,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request: its memory, its role, and the actor recorded in the log."""
+    """The caller of a request: its memory, its role, the actor recorded in the log, and the id of its key."""
 
     memory: "Memory"
     role: Role = "admin"
     actor: str = "agent"
+    key_id: str | None = None
 
     def may(self, role: Role) -> bool:
         """Return whether the caller has ``role`` or above."""
@@ -188,6 +189,9 @@ class RequestTracker:
         """Names of the tools that store or change something; add the name of any such tool here."""
         self._callers = callers
         self._request: ContextVar[ServerRequestContext[Any, Any]] = ContextVar("request")
+        self._known: ContextVar[tuple[ServerRequestContext[Any, Any], Caller] | None] = ContextVar(
+            "caller", default=None
+        )
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Answer one request."""
@@ -207,4 +211,8 @@ class RequestTracker:
 
     def caller(self) -> Caller:
         """Return the caller; exceptions of `Callers` propagate. It may read a database: not for the event loop."""
-        return self._callers(self._request.get())
+        request, known = self._request.get(), self._known.get()
+        if known is None or known[0] is not request:
+            known = (request, self._callers(request))
+            self._known.set(known)
+        return known[1]

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import BudgetTooSmall, PhronesisError
+from phronesis.interfaces.mcp.call_log import run_recorded
 from phronesis.interfaces.mcp.request_context import Caller, Options, RequestTracker
 from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within
 from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
@@ -310,7 +311,7 @@ def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
-        fn=partial(_run_verb, verb, reception),
+        fn=partial(run_recorded, _run_verb, verb, reception),
         name=verb.name,
         title=verb.title,
         description=verb.description,

@@ -15,7 +15,7 @@ from phronesis import errors
 from phronesis.config import effective_policy
 from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
 from phronesis.config.policy_errors import Origin
-from phronesis.core import results, retrieval_plan
+from phronesis.core import activity, results, retrieval_plan
 from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
 from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
@@ -183,7 +183,8 @@ def memory_page() -> str:
         lines += _verbs(part, "memory")
     for group, part in GROUPS.items():
         lines += [f"## memory.{group}", "", prose(inspect.getdoc(part)), ""]
-        lines += _verbs(part, f"memory.{group}")
+        for owner in part.__mro__[:-2]:  # without the base of every group
+            lines += _verbs(owner, f"memory.{group}")
     lines += ["## What moved", "", MOVED, "", *table(("before", "now"), _MOVES)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -191,7 +192,8 @@ def memory_page() -> str:
 def records_page() -> str:
     """Return ``docs/reference/records.md``: the fields of every record that a verb gives."""
     named = {getattr(phronesis, name) for name in phronesis.__all__}
-    named |= {one for module in (results, retrieval_plan) for one in vars(module).values() if isinstance(one, type)}
+    modules = (results, retrieval_plan, activity)
+    named |= {one for module in modules for one in vars(module).values() if isinstance(one, type)}
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
     lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
     for name, record in sorted(records.items()):

@@ -9,6 +9,7 @@ from fastapi.staticfiles import StaticFiles
 from phronesis.engine.plugin import merge_parts
 from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.pages import (
+    activity,
     conversations,
     engines,
     entities,
@@ -37,7 +38,7 @@ def mount(app: FastAPI, admission: Authenticator) -> None:
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
     lists = (new_memory, item_export, item_edits, memories, quarantine, suggestions)
-    pages = (login, status, *lists, sessions, conversations, people, entities, experience, runs, resources)
+    pages = (login, status, *lists, sessions, conversations, people, entities, experience, runs, resources, activity)
     for page in pages:
         app.include_router(page.router, include_in_schema=False)
     own = {route.path: None for page in pages for route in page.router.routes if isinstance(route, APIRoute)}

@@ -33,6 +33,7 @@ NAVIGATION: Final = (
     ("experience", "/experience"),
     ("runs", "/runs"),
     ("resources", "/resources"),
+    ("activity", "/activity"),
     ("quarantine", "/quarantine"),
     ("jobs", "/jobs"),
     ("health", "/health"),

@@ -1,0 +1,265 @@
+"""The log of contexts composed and requests answered: ids, numbers and times, never text, bounded by limits.
+
+A row names its user and its session by numbers made of their names (``context_impressions``); a reader resolves them
+against the lanes and sessions that are there. It is written in the background, so that no read waits for it.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.activity import ActivityLimits, TimedRequest
+from phronesis.core.scope import LaneName
+from phronesis.store.compiled_statements import batches, insert_ignore
+from phronesis.store.context_impressions import WriteBehind, owner_of, session_of
+from phronesis.store.database import Database, Unit
+from phronesis.store.lanes import list_lanes
+from phronesis.store.schema import items, sessions
+from phronesis.store.side_tables import answered_requests, composed_contexts
+
+MAX_WAITING: Final = 4_096
+"""Maximum number of rows waiting in this process; the oldest are dropped."""
+
+PRUNED_AFTER: Final = 64
+"""Number of rows of a table that a process writes before it deletes what is over the limits again."""
+
+_DAY: Final = 86_400_000_000
+"""Microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRow:
+    """A context as stored; times in microseconds since 1970 UTC."""
+
+    context_id: str
+    at: int
+    verb: str
+    owner: str
+    session: str | None
+    namespace: str | None
+    agent_id: str | None
+    token_count: int
+    token_budget: int
+    milliseconds: float
+    abstained: bool
+    shown: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRow:
+    """A request as stored."""
+
+    request_id: str
+    at: int
+    interface: str
+    route: str
+    status: str
+    failed: bool
+    milliseconds: float
+    key_id: str | None
+    owner: str | None
+
+
+_Row = ContextRow | RequestRow
+_CONTEXT_COLUMNS: Final = [composed_contexts.c[name] for name in ContextRow.__dataclass_fields__]
+_REQUEST_COLUMNS: Final = [answered_requests.c[name] for name in RequestRow.__dataclass_fields__]
+
+
+def user_number(user_id: str) -> str:
+    """Return the number that stands for a user."""
+    return owner_of(LaneName("user", user_id))
+
+
+@dataclass(slots=True)
+class ActivityLog:
+    """Queues rows and writes them in the background; ``wake`` is called when rows are queued. Thread-safe."""
+
+    database: Database
+    limits: ActivityLimits
+    wake: Callable[[], None]
+    aside: WriteBehind[_Row] = field(init=False)
+    _written: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Make the queue."""
+        self.aside = WriteBehind(self.database, self._store, deque(maxlen=MAX_WAITING))
+
+    def note_context(self, tenant: str, row: ContextRow) -> None:
+        """Queue a context. Never fails and never blocks."""
+        if self.limits.contexts:
+            self.aside.note(tenant, row)
+            self.wake()
+
+    def note_request(self, tenant: str, row: RequestRow) -> None:
+        """Queue a request. Never fails and never blocks."""
+        if self.limits.requests:
+            self.aside.note(tenant, row)
+            self.wake()
+
+    def settle(self, tenant: str) -> None:
+        """Write a tenant's queue before it is read or erased; waits for the lock as a write would."""
+        self.aside.settle(tenant)
+
+    def close(self) -> None:
+        """Write the queues of all tenants, unless another writer holds the lock."""
+        self.aside.close()
+
+    def _store(self, unit: Unit, rows: Sequence[_Row]) -> None:
+        contexts = [row for row in rows if isinstance(row, ContextRow)]
+        requests = [row for row in rows if isinstance(row, RequestRow)]
+        for table, some, kept in (
+            (composed_contexts, contexts, self.limits.contexts),
+            (answered_requests, requests, self.limits.requests),
+        ):
+            if some:
+                insert_ignore(unit, table, [{"tenant_id": unit.tenant, **asdict(row)} for row in some])
+                if self._is_due(unit.tenant, table.name, len(some)):
+                    _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
+
+    def _is_due(self, tenant: str, table: str, count: int) -> bool:
+        with self._lock:
+            known = self._written.get((tenant, table))
+            due = known is None or known + count >= PRUNED_AFTER
+            self._written[tenant, table] = 0 if due else (known or 0) + count
+        return due
+
+
+def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:
+    """Delete all but the newest rows, and those from before ``oldest``."""
+    own, number = table.c.tenant_id == unit.tenant, next(one for one in table.primary_key if one.name != "tenant_id")
+    last = unit.run(sa.select(number).where(own).order_by(number.desc()).offset(kept - 1).limit(1)).scalar_one_or_none()
+    over = table.c.at < oldest if last is None else sa.or_(table.c.at < oldest, number < last)
+    unit.run(sa.delete(table).where(own, over))
+
+
+def forget_activity(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:
+    """Delete the contexts of a session; or those of a lane, and the requests that named its user."""
+    contexts, requests = composed_contexts.c, answered_requests.c
+    if session_id is not None:
+        mine = contexts.session == session_of(lane, session_id)
+        unit.run(sa.delete(composed_contexts).where(contexts.tenant_id == unit.tenant, mine))
+        return
+    owner = owner_of(lane)
+    unit.run(sa.delete(composed_contexts).where(contexts.tenant_id == unit.tenant, contexts.owner == owner))
+    unit.run(sa.delete(answered_requests).where(requests.tenant_id == unit.tenant, requests.owner == owner))
+
+
+# Reading: pages of rows, newest first, and the names behind their numbers.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextQuery:
+    """Which contexts: those that match every given member."""
+
+    owner: str | None = None
+    session: str | None = None
+    verb: str | None = None
+    agent_id: str | None = None
+    item_id: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestQuery:
+    """Which requests: those that match every given member."""
+
+    owner: str | None = None
+    interface: str | None = None
+    route: str | None = None
+    failed: bool | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+def list_contexts(unit: Unit, wanted: ContextQuery, *, before: str | None, limit: int) -> list[ContextRow]:
+    """Return contexts, newest first: those before the id ``before``."""
+    columns = composed_contexts.c
+    conditions = _equal(columns, owner=wanted.owner, session=wanted.session, verb=wanted.verb, agent_id=wanted.agent_id)
+    if wanted.item_id is not None:  # an id has no character that LIKE takes for another
+        conditions.append(sa.cast(columns.shown, sa.Text).like(f'%"{wanted.item_id}"%'))
+    conditions += _between(columns.at, wanted.since, wanted.until)
+    query = sa.select(*_CONTEXT_COLUMNS).where(columns.tenant_id == unit.tenant, *conditions)
+    if before is not None:
+        query = query.where(columns.context_id < before)
+    rows = unit.run(query.order_by(columns.context_id.desc()).limit(limit)).mappings()
+    return [ContextRow(**row) for row in rows]
+
+
+def find_context(unit: Unit, context_id: str) -> ContextRow | None:
+    """Return a context by id, or None."""
+    columns = composed_contexts.c
+    query = sa.select(*_CONTEXT_COLUMNS).where(columns.tenant_id == unit.tenant, columns.context_id == context_id)
+    row = unit.run(query).mappings().one_or_none()
+    return None if row is None else ContextRow(**row)
+
+
+def list_requests(unit: Unit, wanted: RequestQuery, *, before: str | None, limit: int) -> list[RequestRow]:
+    """Return requests, newest first: those before the id ``before``."""
+    columns = answered_requests.c
+    query = sa.select(*_REQUEST_COLUMNS).where(*_request_conditions(unit, wanted))
+    if before is not None:
+        query = query.where(columns.request_id < before)
+    rows = unit.run(query.order_by(columns.request_id.desc()).limit(limit)).mappings()
+    return [RequestRow(**row) for row in rows]
+
+
+def list_timings(unit: Unit, wanted: RequestQuery) -> list[TimedRequest]:
+    """Return the route and the time of every matching request, at most as many as the limits keep."""
+    columns = answered_requests.c
+    told = (columns.interface, columns.route, columns.failed, columns.milliseconds)
+    rows = unit.run(sa.select(*told).where(*_request_conditions(unit, wanted)))
+    return [TimedRequest(row.interface, row.route, row.failed, row.milliseconds) for row in rows]
+
+
+def _request_conditions(unit: Unit, wanted: RequestQuery) -> list[sa.ColumnElement[bool]]:
+    columns = answered_requests.c
+    same = _equal(columns, owner=wanted.owner, interface=wanted.interface, route=wanted.route)
+    if wanted.failed is not None:
+        same.append(columns.failed.is_(wanted.failed))
+    return [columns.tenant_id == unit.tenant, *same, *_between(columns.at, wanted.since, wanted.until)]
+
+
+def _equal(columns: Any, **wanted: str | None) -> list[sa.ColumnElement[bool]]:
+    return [columns[name] == value for name, value in wanted.items() if value is not None]
+
+
+def _between(column: sa.Column[int], since: int | None, until: int | None) -> list[sa.ColumnElement[bool]]:
+    out: list[sa.ColumnElement[bool]] = [] if since is None else [column >= since]
+    return out if until is None else [*out, column < until]
+
+
+def lanes_by_number(unit: Unit, numbers: Collection[str]) -> dict[str, tuple[int, LaneName]]:
+    """Return the lanes that numbers stand for, each with its id and name; erased and unknown ones are left out."""
+    wanted, out = set(numbers), dict[str, tuple[int, LaneName]]()
+    for lane in list_lanes(unit) if wanted else ():
+        if lane.name is not None and (number := owner_of(name := LaneName(lane.kind, lane.name))) in wanted:
+            out[number] = (lane.lane_id, name)
+    return out
+
+
+def sessions_by_number(unit: Unit, lanes: Collection[tuple[int, LaneName]], numbers: Collection[str]) -> dict[str, str]:
+    """Return the names of the sessions that numbers stand for, in some lanes; those without a turn are left out."""
+    wanted, names = set(numbers), dict(lanes)
+    query = sa.select(sessions.c.lane_id, sessions.c.session_id).where(
+        sessions.c.tenant_id == unit.tenant, sessions.c.lane_id.in_(names)
+    )
+    rows = unit.run(query) if wanted else ()
+    named = ((session_of(names[lane_id], session_id), session_id) for lane_id, session_id in map(tuple, rows))
+    return {number: session_id for number, session_id in named if number in wanted}
+
+
+def lanes_of_items(unit: Unit, item_ids: Collection[str]) -> dict[int, list[str]]:
+    """Return those of some items that exist, by lane."""
+    out: dict[int, list[str]] = {}
+    for batch in batches(item_ids):
+        query = sa.select(items.c.lane_id, items.c.id).where(items.c.tenant_id == unit.tenant, items.c.id.in_(batch))
+        for lane_id, item_id in map(tuple, unit.run(query)):
+            out.setdefault(lane_id, []).append(item_id)
+    return out

@@ -1,0 +1,174 @@
+"""Activity: a reader sees what an agent was shown and what became of it, and remembers what no rule recognised."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import expect
+
+from browsing import Visit, served
+from mcp_talk import Talk
+from phronesis import Memory
+from phronesis.interfaces.mcp import Options, make_mcp
+from phronesis.store.activity_log import RequestRow, user_number
+from phronesis.uuid7 import new_id
+
+SAID = "The spare key is with the neighbours on the second floor."
+TURN = {
+    "messages": [
+        {"role": "user", "content": SAID},
+        {"role": "assistant", "content": "You seem to like keys."},
+        {"role": "user", "content": "Ha, just kidding, I am the king of Spain!"},
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
+    """A store of its own, in which contexts were composed and tools called; and its address."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('house') / 'memory.db'}"
+    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
+        for words in ("I live in Paris.", "I am allergic to peanuts.", "I prefer tea to coffee."):
+            memory.add(words, user_id="ann", agent_id="house-agent")
+        memory.commit_turn("kitchen", TURN, user_id="ann")
+        memory.commit_turn("厨房", {"messages": [{"role": "user", "content": "今天的公交车又晚点了"}]}, user_id="王芳")
+        memory.compose_context("kitchen", "Where do I live?", user_id="ann", agent_id="house-agent")
+        memory.compose_context("kitchen", "What do I drink?", user_id="ann", agent_id="house-agent")
+        memory.compose_context("厨房", "你好", user_id="王芳")
+        memory.compose_context("first", "Hello", user_id="new")
+        with Talk(make_mcp(memory, Options(user_id="ann"))) as talk:
+            talk.text("search_memories", query="allergic to peanuts")
+            talk.result("update_memory", id="01900000-0000-7000-8000-000000000000", content="x")
+        _requests(memory)
+        memory.add("I moved to Oslo.", user_id="ann")
+        yield memory, address
+
+
+def _requests(memory: Memory) -> None:
+    now = datetime.now(UTC) - timedelta(hours=3)
+    for n in range(40):
+        at = int((now + timedelta(minutes=n)).timestamp() * 1_000_000)
+        failed = n % 13 == 12
+        row = RequestRow(
+            request_id=new_id(),
+            at=at,
+            interface="http",
+            route="POST /api/v1/turns" if n % 3 else "POST /api/v1/context",
+            status="422" if failed else "201",
+            failed=failed,
+            milliseconds=4.0 + n * 1.7,
+            key_id=None,
+            owner=user_number("ann"),
+        )
+        memory.admin.components.activity.note_request(memory.admin.tenant, row)
+
+
+def test_what_was_not_learned_is_remembered_and_taken_back(
+    open_tab: Callable[..., Visit], house: tuple[Memory, str]
+) -> None:
+    memory, address = house
+    visit = open_tab(address=address)
+    page = visit.see("/")
+    page.get_by_role("link", name="Activity").click()
+    page.get_by_role("link", name="Not learned").click()
+    page.get_by_label("User", exact=True).fill("ann")
+    page.locator(".filters button").click()
+    row = page.get_by_role("article", name="The spare key")
+    expect(row).to_contain_text("The wording is less certain than the policy asks")
+    expect(page.get_by_text("You seem to like keys.")).to_have_count(0)
+    visit.shot("unlearned")
+    row.get_by_text("Remember it anyway").click()
+    row.locator("textarea").fill("The spare key of ann's house is with the neighbours.")
+    row.locator("select").select_option("fact")
+    row.locator("form button").click()
+    row = page.get_by_role("article", name="The spare key")
+    expect(row).to_contain_text("remembered anyway")
+    visit.shot("unlearned-remembered")
+    (item,) = (one for one in memory.get_all(user_id="ann", kinds=["fact"]) if "neighbours" in one.content)
+    assert item.metadata["remembered_from"]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("article", name="The spare key")).to_contain_text("Remember it anyway")
+    assert not [one for one in memory.get_all(user_id="ann", kinds=["fact"]) if "neighbours" in one.content]
+    page.get_by_role("combobox", name="Said by").select_option("assistant")
+    page.locator(".filters button").click()
+    expect(page.get_by_role("article", name="You seem to like keys.")).to_contain_text("no source about the person")
+
+
+def test_a_context_says_what_was_shown_and_what_became_of_it(
+    open_tab: Callable[..., Visit], house: tuple[Memory, str]
+) -> None:
+    _, address = house
+    visit = open_tab(address=address)
+    page = visit.see("/activity")
+    expect(page.get_by_role("article")).to_have_count(5)
+    expect(page.get_by_text("a user of whom nothing is stored")).to_be_visible()
+    visit.shot("contexts")
+    page.get_by_label("Agent").fill("house-agent")
+    page.locator(".filters button").click()
+    expect(page.get_by_role("article")).to_have_count(2)
+    page.get_by_role("article").first.get_by_role("link", name="memories shown").click()
+    system = page.get_by_role("region", name="System")
+    paris = system.get_by_role("article").filter(has_text="I live in Paris")
+    expect(paris).to_contain_text("ended since")
+    expect(page.get_by_text("One of these changed or ended since.")).to_be_visible()
+    visit.shot("context")
+    paris.get_by_role("link", name="I live in Paris").click()
+    page.get_by_role("link", name="Shown in contexts").click()
+    expect(page.get_by_role("article")).to_have_count(2)
+    page.get_by_role("article").first.get_by_role("link", name="kitchen").click()
+    page.locator('a[href^="/activity?session"]').click()
+    expect(page.get_by_role("article")).to_have_count(2)
+    assert page.get_by_label("Session").input_value() == "kitchen"
+
+
+def test_a_session_without_its_user_asks_for_one(open_tab: Callable[..., Visit], house: tuple[Memory, str]) -> None:
+    _, address = house
+    page = open_tab(address=address).see("/activity?session=kitchen")
+    expect(page.get_by_role("alert")).to_contain_text("name a user or a namespace")
+
+
+def test_requests_show_latencies_by_route_and_what_failed(
+    open_tab: Callable[..., Visit], house: tuple[Memory, str]
+) -> None:
+    _, address = house
+    visit = open_tab(address=address)
+    page = visit.see("/activity/requests")
+    row = page.get_by_role("row").filter(has_text="POST /api/v1/turns")
+    expect(row.get_by_role("cell").nth(0)).to_have_text("26")
+    expect(page.get_by_role("row").filter(has_text="search_memories")).to_be_visible()
+    visit.shot("requests")
+    page.get_by_label("Only failed ones").check()
+    page.locator(".filters button").click()
+    expect(page.get_by_role("article").filter(has_text="update_memory")).to_contain_text("not_found")
+    expect(page.get_by_role("article")).to_have_count(4)
+    row.get_by_role("link").click()
+    expect(page.get_by_role("article")).to_have_count(26)
+    expect(page.get_by_role("article").first).to_contain_text("no key")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "shown"),
+    [
+        ("contexts", "/activity", "智能体看到过什么"),
+        ("unlearned", "/activity/unlearned", "说过但没有成为记忆的内容"),
+        ("requests", "/activity/requests", "HTTP 接口和 MCP 工具收到的请求"),
+    ],
+)
+def test_each_fits_a_phone(
+    open_tab: Callable[..., Visit], house: tuple[Memory, str], name: str, path: str, shown: str
+) -> None:
+    visit = open_tab(phone=True, dark=True, language="zh-CN", address=house[1])
+    page = visit.see(path)
+    expect(page.get_by_text(shown)).to_be_visible()
+    show, fold = page.locator(".filters button"), page.locator(".fold > summary")
+    expect(show).to_be_hidden()
+    fold.click()
+    expect(show).to_be_visible()
+    fold.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    visit.shot(f"{name}-zh-dark-phone")
+    if name == "contexts":
+        page.get_by_role("link", name="条记忆").nth(2).click()
+        expect(page.get_by_role("heading", name="展示了什么")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        visit.shot("context-zh-dark-phone")
