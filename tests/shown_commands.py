@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli import commands
 
-_DEFAULTS = ("http", "list")
+_DEFAULTS = ("http", "list", "status")
 """What a group does that is called without a command."""
 
 
@@ -23,13 +23,9 @@ def shown_commands(text: str) -> Iterator[str]:
 
 def find_command(words: Sequence[str]) -> tuple[click.Command, list[str]]:
     """Return the command that words name, and the words behind its name; KeyError if there is none."""
-    command: click.Command = cli
-    rest = list(words)
-    while isinstance(command, click.Group):
-        name = rest.pop(0) if rest and not rest[0].startswith("-") else _default(command)
-        if name is None:
-            break
-        command = command.commands[name]
+    command, rest = commands.find_command(words)
+    if isinstance(command, click.Group):
+        command = next((command.commands[name] for name in _DEFAULTS if name in command.commands), command)
     return command, rest
 
 
@@ -43,7 +39,3 @@ def unknown_words(line: str) -> list[str]:
         return [f"{line}: {error}"]
     known = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} | {"--help"}
     return [f"{line}: {word}" for word in rest if re.match(r"--\w", word) and word not in known]
-
-
-def _default(group: click.Group) -> str | None:
-    return next((name for name in _DEFAULTS if name in group.commands), None)

@@ -4,11 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
-import click
 import pytest
 import yaml
 
-from phronesis.interfaces.cli.commands import cli
+from shown_commands import unknown_words
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,12 +25,7 @@ def test_the_image_installs_extras_that_exist_and_copies_what_the_build_needs() 
 
 @pytest.mark.parametrize("text", ["serve --host 0.0.0.0", "serve keys create --role admin --label first"])
 def test_the_commands_in_its_comments_parse(text: str) -> None:
-    command: click.Command = cli
-    words = text.split()
-    with click.Context(cli) as ctx:
-        while isinstance(command, click.Group) and words and (found := command.get_command(ctx, words[0])) is not None:
-            command, words = found, words[1:]
-        command.make_parser(ctx).parse_args(words)
+    assert unknown_words(text) == []
 
 
 def test_the_composition_names_a_health_check_that_answers() -> None:

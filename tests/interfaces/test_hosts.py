@@ -76,18 +76,20 @@ def test_vs_code_runs_the_hooks_of_claude_code_once(home: Path) -> None:
     assert "hooks" not in texts(home)[".copilot/hooks/phronesis.json"]
 
 
-def test_the_check_says_why_a_host_no_longer_calls(home: Path) -> None:
+def test_doctor_says_why_a_host_no_longer_calls(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert find_problem("codex", home) is None
     assert run(["install", "codex"]) == 0
+    capsys.readouterr()
     text = (home / ".codex/hooks.json").read_text(encoding="utf-8")
     (home / ".codex/hooks.json").unlink()
-    assert "hooks.json no longer names Phronesis: run 'phronesis install codex' again" in str(
-        find_problem("codex", home)
-    )
+    assert run(["doctor", "--url", "sqlite://", "--json"]) == 1
+    (check,) = [check for check in json.loads(capsys.readouterr().out)["checks"] if check["name"] == "agents"]
+    assert "hooks.json no longer names Phronesis" in check["detail"]
+    assert "run 'phronesis install codex'" in check["remedy"]
     (home / ".codex/hooks.json").write_text("{", encoding="utf-8")
     assert "no longer names" in str(find_problem("codex", home))
     (home / ".codex/hooks.json").write_text(text.replace("/phronesis hook", "-gone/phronesis hook"), encoding="utf-8")
-    assert "is gone: run 'phronesis install codex' again" in str(find_problem("codex", home))
+    assert "is gone" in str(find_problem("codex", home))
 
 
 def test_a_file_that_cannot_be_read_is_left_alone_with_what_to_add(tmp_path: Path) -> None:

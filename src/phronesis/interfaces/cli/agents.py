@@ -38,7 +38,10 @@ def install(*, store: Store, scope: Options, host: str, dry_run: bool) -> None:
 @DRY_RUN
 @with_store
 def uninstall(*, store: Store, host: str, dry_run: bool) -> None:
-    """Remove from an agent what install added. Memories stay."""
+    """Remove from an agent what install added.
+
+    Memories stay, and so does everything else in its configuration files.
+    """
     made = changes(HOSTS[host].files(Caller(home_folder(), _program())), install=False)
     _apply(store, made, dry_run=dry_run)
 

@@ -168,10 +168,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
     },
     "Operate": {
         "agents": Branch(
-            """Give memory to Claude Code, Codex, Cursor, VS Code, opencode, Hermes.
+            """Give memory to the coding agents on this machine.
 
-            Install changes an agent's configuration, so that it recalls before a prompt and records after it. Hooks and
-            MCP sessions share one process, the daemon.
+            They are Claude Code, Codex, Cursor, VS Code, opencode and Hermes. Install changes an agent's configuration,
+            so that it recalls before a prompt and records after it. Hooks and MCP sessions share the daemon.
             """,
             {
                 "install": "agents.install",
@@ -181,9 +181,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
             },
         ),
         "store": Branch(
-            """Export, import, sync files, rebuild, upgrade and repair a store.
+            """Export, import, rebuild, upgrade and repair a store.
 
-            'phronesis doctor' says which of these a store needs.
+            Sync keeps it equal with a folder of Markdown files. 'phronesis doctor' says which of these a store needs.
             """,
             {
                 "export": "upkeep.export",

@@ -25,7 +25,10 @@ def _name_of(store: Store) -> StoreName:
 )
 @with_store
 def run(*, store: Store, idle: float) -> None:
-    """Run the daemon of this store here, until it is stopped or idle."""
+    """Run the daemon of this store in this process.
+
+    It ends when it is stopped, or when no session has used it for --idle seconds.
+    """
     if not UNIX:
         raise click.UsageError("there are no Unix sockets on this system; each process opens the store itself")
     from phronesis.interfaces.daemon.server import run_daemon  # noqa: PLC0415 - the MCP SDK: not for --help
@@ -37,21 +40,30 @@ def run(*, store: Store, idle: float) -> None:
 @click.command()
 @with_store
 def start(*, store: Store) -> None:
-    """Start the daemon of this store, unless it runs."""
+    """Start the daemon of this store, unless it runs.
+
+    Clients and hooks start it by themselves; start it beforehand to spare the first one the wait.
+    """
     _show_status(store, connect(_name_of(store), {"service": "status"}, start_seconds=60))
 
 
 @click.command()
 @with_store
 def status(*, store: Store) -> None:
-    """Say whether the daemon of this store runs, and since when."""
+    """Say whether the daemon of this store runs, and since when.
+
+    Each store has a daemon of its own: --url, --tenant and --policy say which.
+    """
     _show_status(store, connect(_name_of(store), {"service": "status"}))
 
 
 @click.command()
 @with_store
 def stop(*, store: Store) -> None:
-    """Stop the daemon of this store; its sessions open the store again when they next need it."""
+    """Stop the daemon of this store.
+
+    Nothing is lost: whoever next needs the store starts the daemon again.
+    """
     _show_status(store, connect(_name_of(store), {"service": "stop"}), ended=True)
 
 
@@ -72,11 +84,11 @@ def _show_status(store: Store, connection: Connection | None, *, ended: bool = F
 @with_owner
 @with_store
 def hook(*, store: Store, scope: Options, event: str, host: str) -> None:
-    """Answer a hook of a coding agent: its JSON on stdin, the answer on stdout.
+    """Answer a hook of a coding agent.
 
-    A hook never stops its host: whatever goes wrong is one line on stderr, and the exit code is 0. --user is whose
-    memory is meant (default: your login name), --namespace where the experience of tools is kept (default: the name of
-    the project's folder).
+    The host's JSON is read from stdin, and the answer is written to stdout. A hook never stops its host: whatever goes
+    wrong is one line on stderr, and the exit code is 0. --user is whose memory is meant (default: your login name),
+    --namespace where the experience of tools is kept (default: the name of the project's folder).
     """
     try:
         payload = json.loads(sys.stdin.buffer.read() or b"{}")

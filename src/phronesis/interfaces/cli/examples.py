@@ -48,7 +48,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "agents install": ("install claude-code --user lin", "agents install codex --dry-run"),
     "agents uninstall": ("uninstall claude-code",),
-    "agents hook": ("hook prompt --user lin < event.json",),
+    "agents hook": ("hook prompt --user lin",),
     "agents daemon run": ("daemon run --idle 600",),
     "agents daemon start": ("daemon start",),
     "agents daemon status": ("daemon", "daemon status --json"),

@@ -1,6 +1,7 @@
 """Commands that keep a store in order: export, import, rebuild, repair."""
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from phronesis.config.locations import login_name
+from phronesis.config.locations import home_folder, login_name
 from phronesis.core.ids import short_id
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
 from phronesis.interfaces.cli.render import say_edited
+from phronesis.interfaces.hosts.host_table import HOSTS, find_problem
 
 if TYPE_CHECKING:
     from phronesis.core.results import Check
@@ -50,7 +52,7 @@ QUIET_SECONDS: Final = 20.0
 @with_owner
 @with_store
 def export(path: Path, *, format_: str, scope: Options, store: Store) -> None:
-    """Write the whole log to a file, or the memories of a scope to a folder of Markdown.
+    """Write the log to a file, or memories to a folder.
 
     The log holds everything that was said and not erased; only you can read it. A folder holds one file for each memory
     of --user, else of --namespace, in the Open Knowledge Format; 'store sync' takes edits of it back.
@@ -76,7 +78,7 @@ def export(path: Path, *, format_: str, scope: Options, store: Store) -> None:
 @with_store
 @click.pass_context
 def sync(ctx: click.Context, *, folder: Path, allow_many_deletions: bool, scope: Options, store: Store) -> None:
-    """Take edits of a folder of Markdown files into the store, and write what changed there.
+    """Exchange changes with a folder of Markdown files.
 
     An edit becomes an entry that 'rollback' reverts, a deleted file archives its memory, and a new one is remembered. A
     file whose memory has changed since is left alone and listed; the exit code is then 1.
@@ -291,17 +293,30 @@ def doctor(ctx: click.Context, *, fields: bool, store: Store) -> None:
     """Find what is wrong with a store, and how to fix it.
 
     Each finding has a level, a code, what is wrong and how to fix it: where a command does it, a line that can be
-    pasted. A store that cannot be opened, and mistakes in a policy file, are findings like others. The last line is the
-    verdict; the exit code is 1 when something needs fixing. Nothing is changed.
+    pasted. A store that cannot be opened, mistakes in a policy file, and an agent that phronesis was installed in and
+    that no longer calls it, are findings like others. The last line is the verdict; the exit code is 1 when something
+    needs fixing. Nothing is changed.
     """
     from phronesis.wiring import examine  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     with show_waiting("examining the store"):
         report = examine(store.url, policy=store.policy, tenant=store.tenant)
-    report = replace(report, checks=[_with_options(check, store) for check in report.checks])
+    checks = [*(_with_options(check, store) for check in report.checks), *_agent_checks()]
+    report = replace(report, checks=checks)
     store.answer(report, lambda found: render_reports.say_report(found, fields=fields))
     if not report.ok:
         ctx.exit(1)
+
+
+def _agent_checks() -> Iterator["Check"]:
+    """Yield a check for each agent that Phronesis was installed in and that does not call it."""
+    from phronesis.core.results import Check  # noqa: PLC0415 - not for --help
+
+    for name, host in HOSTS.items():
+        if (problem := find_problem(name, home_folder())) is not None:
+            detail = f"{host.title} does not call Phronesis: {problem}"
+            remedy = f"run 'phronesis install {name}' with the options of before"
+            yield Check("agents", ok=False, detail=detail, remedy=remedy, level="warning", code="agents.not_called")
 
 
 def _with_options(check: "Check", store: Store) -> "Check":

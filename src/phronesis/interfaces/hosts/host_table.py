@@ -202,9 +202,9 @@ def find_problem(name: str, home: Path) -> str | None:
         return None
     missing = [str(path) for path, commands in found.items() if not commands]
     if missing:
-        return f"{', '.join(missing)} no longer names Phronesis: run 'phronesis install {name}' again"
+        return f"{', '.join(missing)} no longer names Phronesis"
     gone = [program for program in sorted(programs) if shutil.which(program) is None]
-    return f"{gone[0]} is gone: run 'phronesis install {name}' again" if gone else None
+    return f"{gone[0]} is gone" if gone else None
 
 
 def _commands(file: ConfigFile) -> list[list[str]]:
