@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit, served
 from phronesis import Memory
+from phronesis.core.ids import short_id
 
 
 def test_the_first_page_tells_what_happened(tab: Visit, store: Memory) -> None:
@@ -47,6 +48,7 @@ def test_what_waits_is_decided_on_the_first_page(open_tab: Callable[..., Visit],
         assert [item.content for item in memory.get_all(user_id="wei", kinds=["profile"])] == ["Name is Li."]
         page.locator("#notices").get_by_role("button", name="Undo").click()
         expect(disputes).to_contain_text("Name is Wei.")
+        page.goto("about:blank")  # before the server stops
 
 
 def test_search_as_one_types_says_why(tab: Visit) -> None:
@@ -81,7 +83,7 @@ def test_what_is_erased_is_gone(tab: Visit, store: Memory) -> None:
     (item,) = store.add("The code of the gate is 7781.", kind="fact", user_id="gate").items
     page = tab.see(f"/memories/{item.id}")
     page.get_by_text("Erase permanently").first.click()
-    page.get_by_label(re.compile("to confirm")).fill(item.id[:8])
+    page.get_by_label(re.compile("to confirm")).fill(short_id(item.id))
     page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     assert item.id not in {one.id for one in store.get_all(user_id="gate")}

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
+from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 
 
@@ -62,7 +63,7 @@ def test_a_text_is_taken_in_and_erased(tab: Visit, store: Memory) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Lamp manual")
     (document,) = own(store, "docs")
     page.get_by_text("Erase permanently").first.click()
-    page.get_by_label(re.compile("to confirm")).fill(document.id[:8])
+    page.get_by_label(re.compile("to confirm")).fill(short_id(document.id))
     page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     assert own(store, "docs") == []

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from app_routes import routes
 from phronesis import Memory
+from phronesis.core.ids import short_id
 from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.mounting import mount
 from phronesis.interfaces.web.rendering import embed_json
@@ -69,7 +70,7 @@ class Site:
             "id": item,
             "content": "changed",
             "version": "1",
-            "typed": item[:8],
+            "typed": short_id(item),
             "text": "# New\n\nNew words.",
             "key": "k",
             "message": "press",

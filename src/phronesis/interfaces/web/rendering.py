@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from phronesis import __version__
+from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 from phronesis.core.serialization import as_json
 from phronesis.interfaces.web.notices import notice_of, take_notice
@@ -177,6 +178,7 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "value": value_text,
     "embedded": embed_json,
     "item_address": item_address,
+    "short_id": short_id,
     "said": item_text,
     "citing": split_citations,
     "fenced": split_fences,

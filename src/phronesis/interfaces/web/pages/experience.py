@@ -13,6 +13,7 @@ from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from phronesis.core.items import Item
+from phronesis.core.reports import Page
 from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound
@@ -165,6 +166,7 @@ router = make_router()
 @router.get("/experience")
 def experience(
     visitor: Visiting,
+    wanted: Filtered,
     *,
     layer: str = "",
     situation: str = "",
@@ -172,21 +174,38 @@ def experience(
     constraint: str = "",
     cursor: str = "",
 ) -> Response:
-    """List what was learned of attempts, and answer what worked where somebody asks."""
-    chosen = layer if layer in LAYERS else LAYERS[0]
+    """List what was learned of attempts, and answer what worked where somebody asks.
+
+    Without a layer it is the most general one that has anything.
+    """
     asked = {"situation": situation.strip(), "goal": goal.strip(), "constraint": constraint.strip()}
-    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[chosen], limit=PAGE, cursor=cursor or None)
-    further = address("/experience", layer=chosen, cursor=listed.next_cursor, **visitor.looking.named)
+    chosen, listed = _first_filled(visitor, (layer,) if layer in LAYERS else LAYERS, wanted, cursor)
+    chosen_by = {"outcome": wanted.outcome, "since": wanted.since, **visitor.looking.named}
+    further = address("/experience", layer=chosen, cursor=listed.next_cursor, **chosen_by)
     return page(
         visitor,
         "experience.html",
         layers=LAYERS,
         layer=chosen,
+        outcomes=OUTCOMES,
+        wanted=wanted,
+        chosen_by=chosen_by,
         listed=listed,
         further=further,
         asked=asked,
         answer=_answer(visitor, asked),
     )
+
+
+def _first_filled(visitor: Visitor, layers: Sequence[str], wanted: WalkFilter, cursor: str) -> tuple[str, Page[Item]]:
+    """Return the first layer that has anything, else the last one, and a page of it."""
+    for layer in layers:
+        listed = visitor.memory.get_all(
+            **visitor.looking.scope, kinds=[layer], filters=wanted.filters, limit=PAGE, cursor=cursor or None
+        )
+        if listed or layer == layers[-1]:
+            break
+    return layer, listed
 
 
 @router.get("/experience/walk")

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
+from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.errors import Conflict, InputError, NotFound
@@ -22,9 +23,6 @@ MAX_CHOSEN: Final = 500
 
 MAX_LISTED: Final = 20
 """Items that are listed before they are erased."""
-
-ID_TYPED: Final = 8
-"""Characters of an id that must be typed before one item is erased; before several are, it is their number."""
 
 Ids = Annotated[list[str], Form(max_length=MAX_CHOSEN)]
 
@@ -124,10 +122,10 @@ def erase(
     typed: Annotated[str | None, Form()] = None,
     next: Annotated[str, Form()] = "/memories",  # noqa: A002 - the form's name
 ) -> Response:
-    """Erase items for good, once what the page asks for was typed."""
+    """Erase items for good, once the id of the one, or the number of several, was typed."""
     visitor.check(token, Role.ADMIN)
     ids = list(dict.fromkeys(id))
-    wanted = ids[0][:ID_TYPED] if len(ids) == 1 else str(len(ids))
+    wanted = short_id(ids[0]) if len(ids) == 1 else str(len(ids))
     if typed is None or typed.strip() != wanted:
         listed = [visitor.memory.get(one) for one in ids[:MAX_LISTED]]
         shown = {"ids": ids, "listed": listed, "wanted": wanted, "wrong": typed is not None, "next": own_path(next)}

@@ -4,17 +4,17 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Form, Response
 from fastapi.responses import StreamingResponse
 
 from phronesis.core.api_keys import Role
-from phronesis.core.items import KINDS, Item
+from phronesis.core.items import Item
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.web.pages.item_edits import Ids
-from phronesis.interfaces.web.pages.memories import STATES
+from phronesis.interfaces.web.pages.memories import Listed
 from phronesis.interfaces.web.routing import make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 
@@ -39,15 +39,11 @@ router = make_router()
 
 
 @router.get("/memories/export")
-def export(visitor: Visiting, format: str = "jsonl", q: str = "", kind: str = "", state: str = "") -> Response:  # noqa: A002
+def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:  # noqa: A002 - the query's name
     """Return all items of a list, or the results of a search, as a file."""
-    wanted: dict[str, Any] = {
-        "kinds": [kind] if kind in KINDS else None,
-        "filters": STATES[state if state in STATES else ""],
-        **visitor.looking.scope,
-    }
-    if q.strip():
-        found = visitor.memory.search(q.strip(), limit=MAX_FOUND, **wanted)
+    wanted = {**asked.arguments, **visitor.looking.scope}
+    if asked.q:
+        found = visitor.memory.search(asked.q, limit=MAX_FOUND, **wanted)
         return _file(format, (one.item for one in found))
     first = visitor.memory.get_all(limit=PAGE, **wanted)  # before the response begins, so that errors are pages
 

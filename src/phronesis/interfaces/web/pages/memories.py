@@ -1,9 +1,9 @@
 """Pages of memories: the list and search, and one item with its provenance and history."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Response
+from fastapi import Depends, Response
 
 from phronesis.core.items import KINDS, Item
 from phronesis.core.results import Explanation, HistoryEvent
@@ -31,42 +31,54 @@ STATES: Final = {
 router = make_router()
 
 
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """What a list shows: what words find, of one kind, in one state, as it was known on a day."""
+
+    q: str = ""
+    kind: str = ""
+    state: str = ""
+    known: str = ""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Return the query of an address with this filter."""
+        return {"q": self.q, "kind": self.kind, "state": self.state, "known": self.known}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a listing or a search."""
+        kinds = [self.kind] if self.kind else None
+        return {"kinds": kinds, "filters": STATES[self.state], "as_of": self.known or None}
+
+
+def _list_filter(q: str = "", kind: str = "", state: str = "", known: str = "") -> ListFilter:
+    """Return the filter of a query, without values that mean nothing."""
+    return ListFilter(q.strip(), kind if kind in KINDS else "", state if state in STATES else "", known)
+
+
+Listed = Annotated[ListFilter, Depends(_list_filter)]
+
+
 @router.get("/memories")
-def memories(visitor: Visiting, q: str = "", kind: str = "", state: str = "", cursor: str = "") -> Response:
-    """List memories, or search them where words are given."""
-    chosen = kind if kind in KINDS else ""
-    asked = {"q": q.strip(), "kind": chosen, "state": state if state in STATES else "", **visitor.looking.named}
+def memories(visitor: Visiting, wanted: Listed, cursor: str = "") -> Response:
+    """List memories, or search them where words are given; those of now, or as they were known on a day."""
+    asked = {**wanted.query, **visitor.looking.named}
     shared: dict[str, Any] = {
-        "query": q.strip(),
+        "query": wanted.q,
         "asked": asked,
         "kinds": KINDS,
         "states": tuple(STATES),
         "exports": {name: address("/memories/export", format=name, **asked) for name in ("jsonl", "csv")},
     }
-    if q.strip():
-        found = _search(visitor, q.strip(), asked)
-        return page(visitor, "found.html" if visitor.partial else "memories.html", found=found, listed=None, **shared)
-    listed = visitor.memory.get_all(
-        **visitor.looking.scope,
-        kinds=[chosen] if chosen else None,
-        filters=STATES[asked["state"]],
-        limit=PAGE,
-        cursor=cursor or None,
-    )
-    further = address("/memories", cursor=listed.next_cursor, **asked)
     template = "found.html" if visitor.partial else "memories.html"
+    scope = visitor.looking.scope
+    if wanted.q:
+        found = visitor.memory.search(wanted.q, **scope, **wanted.arguments, limit=PAGE, explain=True)
+        return page(visitor, template, found=found, listed=None, **shared)
+    listed = visitor.memory.get_all(**scope, **wanted.arguments, limit=PAGE, cursor=cursor or None)
+    further = address("/memories", cursor=listed.next_cursor, **asked)
     return page(visitor, template, found=None, listed=listed, further=further, **shared)
-
-
-def _search(visitor: Visitor, query: str, asked: dict[str, str]) -> object:
-    return visitor.memory.search(
-        query,
-        **visitor.looking.scope,
-        kinds=[asked["kind"]] if asked["kind"] else None,
-        filters=STATES[asked["state"]],
-        limit=PAGE,
-        explain=True,
-    )
 
 
 LINKED_SHOWN: Final = 60
