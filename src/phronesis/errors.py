@@ -334,7 +334,7 @@ class PluginBroken(PhronesisError):
     code = "plugin.broken"
 
 
-class Closed(PhronesisError):
+class Closed(PhronesisError, RuntimeError):
     """The Memory was closed."""
 
     code = "closed"

@@ -33,6 +33,9 @@ ADAPTED: dict[str, tuple[str, ...]] = {
     "google_adk": ("google-adk",),
     "llama_index": ("llama-index-core",),
     "pydantic_ai": ("pydantic-ai-slim",),
+    "agent_framework": ("agent-framework-core",),
+    "strands": ("strands-agents",),
+    "crewai": ("crewai",),
 }
 """The frameworks that an adapter serves, by the name of its tests, at their newest."""
 

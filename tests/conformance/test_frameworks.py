@@ -17,8 +17,8 @@ from conformance.environments import (
     run_tests,
 )
 
-LEAST = {"langgraph": 8, "openai_agents": 7, "anthropic": 9, "langchain": 11, "mem0": 25, "hermes": 5} | dict.fromkeys(
-    ("google_adk", "llama_index", "pydantic_ai"), 2
+LEAST = {"langgraph": 11, "openai_agents": 9, "anthropic": 9, "langchain": 11, "mem0": 25, "hermes": 5} | dict.fromkeys(
+    ("google_adk", "llama_index", "pydantic_ai", "agent_framework", "strands", "crewai"), 2
 )
 """Tests that must have passed: a run that collects nothing proves nothing."""
 

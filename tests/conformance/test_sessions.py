@@ -99,9 +99,8 @@ def test_a_wrong_item_leaves_no_trace(memory: Memory) -> None:
     assert asyncio.run(session.get_items()) == []
 
 
-@pytest.mark.parametrize("settings", [{"limit": 1}, SimpleNamespace(limit=1)])
-def test_the_settings_limit_what_is_read(memory: Memory, settings: Any) -> None:
-    session = PhronesisSession("chat", memory, session_settings=settings)
+def test_the_settings_limit_what_is_read(memory: Memory) -> None:
+    session = PhronesisSession("chat", memory, session_settings=SimpleNamespace(limit=1))
 
     async def use() -> None:
         await session.add_items([USER, CALL])

@@ -7,6 +7,7 @@ import pytest
 
 from conformance.opened import opened
 from phronesis.adapters.anthropic_memory import MemoryFiles
+from phronesis.adapters.openai_agents import PhronesisSession
 from phronesis.errors import MissingExtra
 
 
@@ -31,6 +32,14 @@ def test_the_sdks_tool_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, fo
     monkeypatch.setitem(sys.modules, "anthropic", None)
     with opened() as memory, pytest.raises(MissingExtra, match="pip install anthropic"):
         getattr(MemoryFiles(memory), form)()
+
+
+def test_a_session_without_the_sdk_names_what_a_dictionary_of_settings_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "agents", None)
+    with opened() as memory:
+        assert PhronesisSession("chat", memory).session_settings is None
+        with pytest.raises(MissingExtra, match="pip install openai-agents"):
+            PhronesisSession("chat", memory, session_settings={"limit": 1})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@
 import asyncio
 import json
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any, Final
@@ -14,8 +16,8 @@ from typing import Any, Final
 from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
-from phronesis.core.timestamps import from_micros
-from phronesis.errors import InputError, MissingExtra
+from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.errors import Closed, InputError, MissingExtra
 from phronesis.memory import Memory
 from phronesis.store.filters import is_key
 from phronesis.store.named_items import MemberComparison, MemberConditions, NamedRow, Order, RowPage
@@ -29,17 +31,32 @@ _NAMING: Final = ItemNaming(subject="LangGraph store", prefix="langgraph", membe
 _MOST: Final = 10_000
 """Maximum results of one search of a Memory."""
 
+_TTL: Final = "ttl"
+"""The metadata key of a document's time to live, in minutes."""
+
+_EXPIRES: Final = "expires_at"
+"""The metadata key of the time from which on a document is not returned, in microseconds."""
+
+_MINUTE: Final = 60_000_000
+"""Microseconds of a minute."""
+
 
 class PhronesisStore(base.BaseStore):
     """A ``BaseStore``: each document is an item, each put an entry, and deleting archives.
 
     A search with a query ranks as Memory does, by words and, if the store has an encoder, by similarity; documents that
-    do not match follow without a score, so that ``limit`` is filled as by LangGraph's own stores. Without a query,
-    documents are sorted by last change. Values are JSON; those of ``index=False`` are never ranked. A TTL is refused:
-    memories end by policy and by ``forget``.
+    do not match follow with a score of 0, so that ``limit`` is filled as by LangGraph's own stores. Without a query,
+    documents are sorted by last change. Values are JSON; those of ``index=False`` are never ranked and have no score.
+    A filter names a member, or a nested one by its path: ``{"user.city": "上海"}``.
+
+    A document whose time to live has passed is not returned; ``sweep_ttl`` archives it, and until then its namespace is
+    listed. A read that refreshes is an entry, thus a change, and made once half of the time has passed.
+
+    Of the framework's own tests, those that ask for the cosine of a given embedding, for SQL or for errors of SQLite do
+    not pass (docs/decisions/24).
     """
 
-    supports_ttl = False
+    supports_ttl = True
 
     def __init__(
         self,
@@ -48,14 +65,20 @@ class PhronesisStore(base.BaseStore):
         user_id: str | None = None,
         namespace: str = "langgraph",
         index: Mapping[str, Any] | None = None,
+        ttl: Mapping[str, Any] | None = None,
     ) -> None:
         """Create a store in the lane of ``user_id``, else in the shared ``namespace`` of Phronesis.
 
         ``index={"fields": ["text", "notes[*].title"]}`` names the searched parts of a value, by default all of it; its
-        ``embed`` and ``dims`` are ignored, since the encoder is the Memory's.
+        ``embed`` and ``dims`` are ignored, since the encoder is the Memory's. ``ttl`` is the framework's ``TTLConfig``,
+        of which ``omit_expired`` is always true.
         """
+        self.index_config = None if index is None else dict(index)
+        self.ttl_config = None if ttl is None else base.TTLConfig(**ttl)
         self._items = KeyedItems(memory, _NAMING, user_id=user_id, namespace=namespace)
         self._fields: Sequence[str] = (index or {}).get("fields") or ["$"]
+        self._stopped = threading.Event()
+        self._sweeper: Future[None] | None = None
 
     @classmethod
     @contextmanager
@@ -93,12 +116,39 @@ class PhronesisStore(base.BaseStore):
         item = self._items.find(_name(namespace, key))
         return [] if item is None else self.memory.history(item.id)
 
+    def sweep_ttl(self) -> int:
+        """Archive the documents whose time to live has passed; return how many."""
+        now = self._now()
+        rows = self._items.between(*_span(()), RowPage(meets=lambda row: not _lives(row, now)))
+        return sum(self._items.remove(row.metadata["name"]) for row in rows)
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> "Future[None]":
+        """Sweep on a thread until ``stop_ttl_sweeper``: at the interval given, the configuration's, or 5 minutes."""
+        if self._sweeper is None or self._sweeper.done():
+            seconds = 60 * (sweep_interval_minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or 5)
+            self._stopped, self._sweeper = threading.Event(), Future()
+            given = (seconds, self._stopped, self._sweeper)
+            threading.Thread(target=self._sweep_often, args=given, name="langgraph-ttl", daemon=True).start()
+        return self._sweeper
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Stop the sweeper; return whether it has ended in time."""
+        self._stopped.set()
+        return self._sweeper is None or not wait([self._sweeper], timeout).not_done
+
+    def _sweep_often(self, seconds: float, stopped: threading.Event, done: "Future[None]") -> None:
+        try:
+            while not stopped.wait(seconds):
+                self.sweep_ttl()
+        except Closed:
+            done.set_result(None)
+        except Exception as error:  # noqa: BLE001 - the future has it
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
     def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
         """Return the text and metadata of a put, None for a deletion; a wrong value raises before any write."""
-        if op.ttl is not None:
-            raise NotImplementedError(
-                "Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy"
-            )
         if op.value is None:
             return None
         try:
@@ -110,33 +160,58 @@ class PhronesisStore(base.BaseStore):
         fields = self._fields if op.index in (None, False) else op.index
         words = "\n".join(text for field in fields for text in base.get_text_at_path(op.value, field))
         kept = {"namespace": ".".join(op.namespace), "key": op.key, "value": value, "ranked": op.index is not False}
-        return storable(words) if words.strip() else value, kept
+        expires = None if op.ttl is None else self._now() + round(op.ttl * _MINUTE)
+        return storable(words) if words.strip() else value, {**kept, _TTL: op.ttl, _EXPIRES: expires}
 
     def _read(self, op: Any) -> Any:
         if isinstance(op, base.GetOp):
             row = self._items.row(_name(op.namespace, op.key))
-            return None if row is None else base.Item(**_fields_of(row))
+            if row is None or not _lives(row, self._now()):
+                return None
+            self._refresh([row] if op.refresh_ttl else [])
+            return base.Item(**_fields_of(row))
         if isinstance(op, base.SearchOp):
-            return self._search(op)
+            found = self._search(op)
+            self._refresh([row for row, _ in found] if op.refresh_ttl else [])
+            return [base.SearchItem(**_fields_of(row), score=score) for row, score in found]
         if isinstance(op, base.ListNamespacesOp):
             return self._namespaces(op)
         if isinstance(op, base.PutOp):
             return None
         raise InputError(f"unknown operation {type(op).__name__}", field="ops")
 
-    def _search(self, op: Any) -> list[Any]:
+    def _search(self, op: Any) -> list[tuple[NamedRow, float | None]]:
         first, limit, span = max(op.offset, 0), max(op.limit, 0), _span(op.namespace_prefix)
-        wanted = op.filter or {}
+        wanted, now = op.filter or {}, self._now()
         inside = _database_filter(wanted)
-        meets = (lambda row: _meets(row, wanted)) if wanted else None
+
+        def meets(row: NamedRow) -> bool:
+            return _lives(row, now) and _meets(row, wanted)
+
         if not (op.query and op.query.strip()):
-            page = self._items.between(*span, RowPage(limit, first, inside, meets))
-            return [base.SearchItem(**_fields_of(row), score=None) for row in page]
+            if not wanted:  # no row is looked at behind the page, unless one on the way to it has expired
+                shown = self._items.between(*span, RowPage(first + limit))
+                if all(_lives(row, now) for row in shown):
+                    return [(row, None) for row in shown[first:]]
+            return [(row, None) for row in self._items.between(*span, RowPage(limit, first, inside, meets))]
         rows = {row.id: row for row in self._items.between(*span, RowPage(inside=inside, meets=meets))}
-        scores = self._scores(op.query, op.namespace_prefix, rows) if rows else {}
+        scores: dict[str, float | None] = {}
+        if rows:
+            scores |= self._scores(op.query, op.namespace_prefix, rows)
+            scores |= {one: 0.0 for one, row in rows.items() if row.metadata["ranked"] and one not in scores}
         order = [*scores, *(item_id for item_id in rows if item_id not in scores)]
-        shown = order[first : first + limit]
-        return [base.SearchItem(**_fields_of(rows[one]), score=scores.get(one)) for one in shown]
+        return [(rows[one], scores.get(one)) for one in order[first : first + limit]]
+
+    def _refresh(self, rows: Sequence[NamedRow]) -> None:
+        """Let documents live anew, once half of their time has passed."""
+        now = self._now()
+        for row in rows:
+            minutes = row.metadata.get(_TTL)
+            if minutes is not None and row.metadata[_EXPIRES] - now < minutes * _MINUTE / 2:
+                self.memory.update(row.id, metadata={_EXPIRES: now + round(minutes * _MINUTE)})
+
+    def _now(self) -> int:
+        return to_micros(self.memory.admin.components.clock())
 
     def _scores(self, query: str, prefix: Sequence[str], rows: Mapping[str, NamedRow]) -> dict[str, float]:
         ranked = {"AND": [_prefix_filter(prefix) or {}, {"metadata.ranked": True}]}
@@ -168,6 +243,11 @@ def _prefix_filter(prefix: Sequence[str]) -> dict[str, Any] | None:
         return None
     path = ".".join(prefix)
     return {"OR": [{"metadata.namespace": path}, {"metadata.namespace": {"gte": f"{path}.", "lt": f"{path}/"}}]}
+
+
+def _lives(row: NamedRow, now: int) -> bool:
+    expires = row.metadata.get(_EXPIRES)
+    return expires is None or bool(expires > now)
 
 
 def _namespace_of(row: NamedRow) -> tuple[str, ...]:
@@ -205,7 +285,7 @@ def _database_filter(wanted: Mapping[str, Any]) -> MemberConditions | None:
     found: list[MemberComparison] = []
     for member, one in wanted.items():
         for name, operand in (one if isinstance(one, Mapping) else {"$eq": one}).items():
-            if name not in _COMPARED or not is_key(member):
+            if name not in _COMPARED or not is_key(member) or "." in member:
                 continue
             if name == "$eq" and isinstance(operand, str):
                 found += [MemberComparison(member, "eq", operand)] if is_storable(operand) else []
@@ -226,7 +306,15 @@ def _number(operand: Any, *, of: Any) -> float | None:
 
 def _meets(row: NamedRow, wanted: Mapping[str, Any]) -> bool:
     value = json.loads(row.metadata["value"]) if wanted else {}
-    return all(_fits(value.get(name), one) for name, one in wanted.items())
+    return all(_fits(_member(value, name), one) for name, one in wanted.items())
+
+
+def _member(value: Mapping[str, Any], name: str) -> Any:
+    """Return the member of a name, or else at the path that a name with periods is; None if there is none."""
+    found: Any = value
+    for part in [name] if name in value else name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def _fits(value: Any, wanted: Any) -> bool:

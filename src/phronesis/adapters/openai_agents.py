@@ -1,7 +1,7 @@
 """A session of the OpenAI Agents SDK over a Memory: conversation history with long-term memory.
 
 ``await Runner.run(agent, "Hello", session=PhronesisSession("chat-1", memory))``. The class matches the SDK's protocol
-structurally; nothing of the SDK is imported.
+structurally; only the SDK's settings are imported, where it is installed.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from phronesis.adapters.transcript import Line, Transcript, words_of
+from phronesis.errors import Closed, MissingExtra
 from phronesis.memory import Memory
 
 _ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool"})
@@ -19,7 +20,7 @@ class PhronesisSession:
     """The SDK's ``Session``: items are returned unchanged, and facts about the user are extracted from them.
 
     ``pop_item`` and ``clear_session`` remove items from the history and archive the messages; extracted facts stay. A
-    session that opened its Memory closes it with ``close``.
+    session that opened its Memory closes it with ``close``; from then on it raises Closed.
     """
 
     def __init__(
@@ -32,13 +33,18 @@ class PhronesisSession:
         namespace: str | None = None,
         session_settings: Any = None,
     ) -> None:
-        """Create a session; of the SDK's ``session_settings`` only ``limit`` is used."""
+        """Create a session.
+
+        ``session_settings`` are the SDK's ``SessionSettings`` or a dictionary of its fields, of which only ``limit`` is
+        used. TypeError names an unknown field.
+        """
         self.session_id = session_id
-        self.session_settings = session_settings
+        self.session_settings = _sdk_settings(session_settings)
         self._transcript = Transcript(
             memory, session_id, form="openai_agents", user_id=user_id, agent_id=agent_id, namespace=namespace
         )
         self._opened: Memory | None = None
+        self._is_closed = False
 
     @classmethod
     def from_url(cls, session_id: str, *, url: str | None = None, **options: Any) -> "PhronesisSession":
@@ -50,31 +56,45 @@ class PhronesisSession:
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the history, oldest first; with ``limit`` (else the settings') the latest items only."""
-        items = await asyncio.to_thread(self._transcript.read)
-        most = self._limit() if limit is None else limit
+        items = await asyncio.to_thread(self._open_transcript().read)
+        most = getattr(self.session_settings, "limit", None) if limit is None else limit
         return items if most is None else items[len(items) - min(max(most, 0), len(items)) :]
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Add items, all or none. InputError if one is not JSON data."""
-        await asyncio.to_thread(self._transcript.append, [_line(item) for item in items])
+        await asyncio.to_thread(self._open_transcript().append, [_line(item) for item in items])
 
     async def pop_item(self) -> Any:
         """Remove the latest item and return it; None if there is none."""
-        return await asyncio.to_thread(self._transcript.pop)
+        return await asyncio.to_thread(self._open_transcript().pop)
 
     async def clear_session(self) -> None:
         """Remove all items."""
-        await asyncio.to_thread(self._transcript.clear)
+        await asyncio.to_thread(self._open_transcript().clear)
 
     def close(self) -> None:
-        """Close the Memory that ``from_url`` opened; one that was passed in stays open."""
+        """Close the Memory that ``from_url`` opened; a session over one that was passed in stays open with it."""
         if self._opened is not None:
+            self._is_closed = True
             self._opened.close()
 
-    def _limit(self) -> int | None:
-        settings = self.session_settings
-        given: int | None = settings.get("limit") if isinstance(settings, Mapping) else getattr(settings, "limit", None)
+    def _open_transcript(self) -> Transcript:
+        if self._is_closed:
+            raise Closed(f"{type(self).__name__} is closed; make it again")
+        return self._transcript
+
+
+def _sdk_settings(given: Any) -> Any:
+    """Return the SDK's settings: what is given, a dictionary's, or the default; without the SDK, what is given."""
+    if given is not None and not isinstance(given, Mapping):
         return given
+    try:
+        from agents import SessionSettings  # noqa: PLC0415 - no dependency of ours
+    except ImportError as missing:
+        if given is None:
+            return None
+        raise MissingExtra("session_settings as a dictionary need the SDK: pip install openai-agents") from missing
+    return SessionSettings().resolve(given)
 
 
 def _line(item: Any) -> Line:

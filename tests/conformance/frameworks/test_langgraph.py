@@ -3,7 +3,9 @@
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -149,10 +151,74 @@ def test_a_query_ranks_by_the_fields_that_are_indexed(memory: Memory) -> None:
     store.put(("m",), "hidden", {"text": "coffee, coffee and more coffee"}, index=False)
     store.put(("m",), "title", {"text": "x", "title": "coffee beans"}, index=["title"])
     found = store.search(("m",), query="coffee")
-    assert {item.key for item in found if item.score is not None} == {"coffee", "title"}
-    assert [item.score for item in found[2:]] == [None, None]
-    assert store.search(("m",), query="咖啡", limit=1)[0].score is None
+    assert {item.key for item in found if item.score} == {"coffee", "title"}
+    assert [(item.key, item.score) for item in found[2:]] == [("tea", 0.0), ("hidden", None)]
+    assert store.search(("m",), query="咖啡", limit=1)[0].score == 0.0
     assert store.search(("m",), query="喝茶", limit=1)[0].key == "tea"
+
+
+def test_a_filter_names_a_member_or_its_path(memory: Memory) -> None:
+    store = PhronesisStore(memory)
+    store.put(("d",), "nested", {"user": {"city": "上海", "age-now": 40}, "n": 1})
+    store.put(("d",), "flat", {"user.city": "上海", "n": 2})
+    store.put(("d",), "other", {"user": "上海"})
+    assert {item.key for item in store.search(("d",), filter={"user.city": "上海"})} == {"nested", "flat"}
+    assert [item.key for item in store.search(("d",), filter={"user.age-now": {"$gt": 39}, "n": 1})] == ["nested"]
+    assert [item.key for item in store.search(("d",), filter={"user.city.name": None, "n": 2})] == ["flat"]
+
+
+class Clock:
+    """A clock that is put forward."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def wait(self, minutes: float) -> None:
+        self.now += timedelta(minutes=minutes)
+
+
+def test_documents_live_as_long_as_their_ttl_says() -> None:
+    clock = Clock()
+    with Memory.open("sqlite://", policy={"embedder": "none"}, clock=clock) as memory:
+        store = PhronesisStore(memory, ttl={"default_ttl": 10, "refresh_on_read": True})
+        store.put(("t",), "read", {"n": 1})
+        store.put(("t",), "unread", {"n": 2})
+        store.put(("t",), "short", {"n": 3}, ttl=1)
+        store.put(("t",), "for ever", {"n": 4}, ttl=None)
+        clock.wait(2)
+        assert store.get(("t",), "short") is None
+        assert [item.key for item in store.search(("t",), filter={"n": {"$lt": 4}}, refresh_ttl=False)] == [
+            "unread",
+            "read",
+        ]
+        assert [item.key for item in store.search(("t",), query="1", limit=1, refresh_ttl=False)] == ["read"]
+        assert len(store.history(("t",), "read")) == 1
+        clock.wait(4)
+        assert store.get(("t",), "read") is not None
+        assert len(store.history(("t",), "read")) == 2
+        clock.wait(8)
+        assert {item.key for item in store.search(("t",), refresh_ttl=False)} == {"read", "for ever"}
+        assert (store.sweep_ttl(), store.sweep_ttl()) == (2, 0)
+        store.put(("t",), "read", {"n": 5}, ttl=None)
+        clock.wait(60)
+        assert {item.key for item in store.search(("t",))} == {"read", "for ever"}
+
+
+def test_a_sweeper_archives_on_a_thread_until_it_is_stopped(memory: Memory) -> None:
+    store = PhronesisStore(memory, ttl={"default_ttl": 0.0005, "sweep_interval_minutes": 0.001})
+    running = store.start_ttl_sweeper()
+    assert store.start_ttl_sweeper() is running
+    store.put(("t",), "k", {"n": 1})
+    deadline = time.monotonic() + 20
+    while store.list_namespaces() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert store.list_namespaces() == []
+    assert not running.done()
+    assert store.stop_ttl_sweeper(timeout=20)
+    assert running.result() is None
 
 
 def test_documents_that_were_stored_without_an_external_id_are_found_as_well(memory: Memory) -> None:
@@ -176,10 +242,6 @@ def test_what_is_wrong_stores_nothing(memory: Memory) -> None:
         store.batch([PutOp(("a",), "fine", {"x": 1}), PutOp(("a",), "k", {"x": object()})])
     with pytest.raises(InvalidNamespaceError):
         store.batch([PutOp(("a.b",), "k", {"x": 1})])
-    with pytest.raises(NotImplementedError):
-        store.put(("a",), "k", {"x": 1}, ttl=5)
-    with pytest.raises(NotImplementedError):
-        store.batch([PutOp(("a",), "k", {"x": 1}, ttl=5)])
     with pytest.raises(InputError, match="operator"):
         store.put(("b",), "k", {"x": 1}) or store.search(("b",), filter={"x": {"$near": 1}})
     assert store.search(("a",)) == []

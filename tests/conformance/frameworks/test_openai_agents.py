@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, ModelResponse, Runner, Session, SQLiteSession, Usage
+from agents import Agent, ModelResponse, RunConfig, Runner, Session, SessionSettings, SQLiteSession, Usage
 from agents import function_tool as tool_of
 from agents.models.interface import Model
 from hypothesis import given, settings
@@ -93,6 +93,38 @@ def in_a_loop_of_its_own(agent: Agent[Any], asked: Any, options: Any) -> Any:
 
 def test_it_is_a_session(memory: Memory) -> None:
     assert isinstance(PhronesisSession("s", memory), Session)
+
+
+def test_settings_are_the_sdks_and_limit_a_run(memory: Memory) -> None:
+    model = Answering("one", "two")
+    agent = Agent(name="guide", model=model)
+    assert PhronesisSession("s", memory).session_settings == SessionSettings()
+    with pytest.raises(TypeError, match="Unknown session settings: limitt"):
+        PhronesisSession("s", memory, session_settings={"limitt": 1})
+
+    async def use() -> None:
+        session = PhronesisSession("s", memory, user_id="lin", session_settings={"limit": 1})
+        assert session.session_settings == SessionSettings(limit=1)
+        await Runner.run(agent, "first", session=session)
+        config = RunConfig(session_settings=SessionSettings(limit=0))
+        assert [len(await session.get_items(limit)) for limit in (None, 2)] == [1, 2]
+        await Runner.run(agent, "second", session=session, run_config=config)
+        assert [item["content"] for item in model.asked[-1]] == ["second"]
+
+    asyncio.run(use())
+
+
+def test_a_closed_session_refuses_everything(tmp_path: Path) -> None:
+    session = PhronesisSession.from_url("s", url=f"sqlite:///{tmp_path / 'm.db'}")
+    session.close()
+    session.close()
+
+    async def use() -> None:
+        for call in (session.get_items(), session.add_items([]), session.pop_item(), session.clear_session()):
+            with pytest.raises(RuntimeError, match="PhronesisSession is closed"):
+                await call
+
+    asyncio.run(use())
 
 
 @WAYS
