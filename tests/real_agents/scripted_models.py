@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import takewhile
 from threading import Thread
 from typing import Any
 
@@ -19,13 +20,15 @@ def command_in(text: str) -> str | None:
 
 def messages_events(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the stream that answers a request of Anthropic's Messages API."""
-    last = json.dumps([one for one in body["messages"] if one["role"] != "system"][-1])
+    asked = [one for one in body["messages"] if one["role"] != "system"]
+    last = json.dumps(list(takewhile(lambda one: one["role"] == "user", reversed(asked))))
     command = None if '"tool_result"' in last else command_in(last)
     if command is None:
         begin: dict[str, Any] = {"type": "text", "text": ""}
         delta: dict[str, Any] = {"type": "text_delta", "text": "Noted."}
     else:
-        begin = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}", "name": "Bash", "input": {}}
+        shell = next(tool["name"] for tool in body["tools"] if tool["name"] in {"Bash", "exec"})
+        begin = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}", "name": shell, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps({"command": command, "description": "a test"})}
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": []}

@@ -1,8 +1,9 @@
-"""Claude Code and Codex themselves, from npm, with a scripted model: what is said in one session is in the next.
+"""Claude Code, Codex and OpenClaw from npm, with a scripted model: what is said in one session is in the next.
 
-``make agents`` runs these tests; nothing else does, because the two programs have several hundred megabytes.
+``make agents`` runs these tests; nothing else does, because the programs have several hundred megabytes.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from phronesis import Memory
 from real_agents.scripted_models import scripted_model
+from served import serving
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".build" / "agents"
@@ -28,12 +30,12 @@ Say = Callable[[str], str]
 """Starts a session with one prompt; returns what the model was sent in it."""
 
 
-def program(package: str, name: str) -> str:
+def program(package: str, name: str, folder: Path | None = None) -> str:
     """Return a program of an npm package, installed if it is not."""
-    folder = PROGRAMS / name
+    folder = folder or PROGRAMS / name
     if not (folder / "node_modules" / ".bin" / name).exists():
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "install", "--prefix", str(folder), package], check=True, timeout=600)
+        subprocess.run(["npm", "install", "--prefix", str(folder), package], check=True, timeout=900)
     return str(folder / "node_modules" / ".bin" / name)
 
 
@@ -88,10 +90,34 @@ def codex(home: Path) -> Iterator[Say]:
         yield lambda prompt: said(home, requests, [*command, free, prompt])
 
 
+@pytest.fixture
+def openclaw_program(monkeypatch: pytest.MonkeyPatch) -> str:
+    folder = PROGRAMS / "openclaw"
+    node = program("node@24", "node", folder)  # OpenClaw runs on no older one, and neither does its installation
+    monkeypatch.setenv("PATH", str(Path(node).parent), prepend=os.pathsep)
+    return program("openclaw@2026.9.6", "openclaw", folder)
+
+
+@pytest.fixture
+def openclaw(home: Path, openclaw_program: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Say]:
+    command = [openclaw_program, "agent", "--local", "--agent", "main", "--session-id"]
+    monkeypatch.setenv("PHRONESIS_URL", f"sqlite:///{home / 'memory.db'}")
+    with scripted_model() as (address, requests), serving(os.environ["PHRONESIS_URL"]) as server:
+        models = [{"id": "m", "name": "m", "input": ["text"], "contextWindow": 100_000, "maxTokens": 4_000}]
+        fake = {"baseUrl": address, "apiKey": "none", "api": "anthropic-messages", "models": models}
+        agents = {"defaults": {"model": {"primary": "fake/m"}, "skipBootstrap": True}}
+        (home / ".openclaw").mkdir()
+        (home / ".openclaw/openclaw.json").write_text(
+            json.dumps({"models": {"providers": {"fake": fake}}, "agents": agents}), encoding="utf-8"
+        )
+        phronesis("install", "openclaw", "--user", "lin", "--url", server.url)
+        yield lambda prompt: said(home, requests, [*command, f"s{len(requests)}", "--message", prompt])
+
+
 def said(home: Path, requests: list[str], command: list[str]) -> str:
     """Run one session; return what the model was sent, once all that was recorded is interpreted."""
     before = len(requests)
-    subprocess.run(command, cwd=home / "engine", check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    subprocess.run(command, cwd=home / "engine", check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
     with Memory.open() as memory:
         memory.flush()  # the last hook of a session is answered before its entry is interpreted
     return "\n".join(requests[before:])
@@ -116,3 +142,26 @@ def test_an_agent_recalls_without_a_tool_call_and_is_left_as_it_was(
     assert taken.startswith("0 taken in")
     phronesis("uninstall", host)
     assert "phronesis" not in "".join(path.read_text("utf-8") for path in (home / ".claude").glob("settings.json"))
+
+
+def test_openclaw_recalls_without_a_tool_call_and_is_left_as_it_was(home: Path, openclaw: Say) -> None:
+    assert "Remembered by Phronesis" not in openclaw("The staging server is called preprod.")
+    assert "user) The staging server is called preprod." in openclaw("Which server is the staging server?")
+    openclaw("RUN: make nosuchtarget END")
+    told = openclaw("RUN: make nosuchtarget END")
+    assert "This failed before" in told
+    assert "make nosuchtarget" in phronesis("list", "--namespace", "openclaw", "--kind", "l1")
+    phronesis("uninstall", "openclaw")
+    assert "phronesis" not in (home / ".openclaw/openclaw.json").read_text("utf-8")
+
+
+def test_the_plugin_of_openclaw_has_the_types_of_its_interface(openclaw_program: str) -> None:
+    folder = Path(openclaw_program).parents[2]
+    compiler = program("typescript@5", "tsc", folder)
+    (folder / "plugin").mkdir(exist_ok=True)  # beside OpenClaw's package, where its types are found
+    for name in ("index.ts", "package.json"):
+        shutil.copy(ROOT / "integrations/openclaw" / name, folder / "plugin")
+    options = "--noEmit --strict --erasableSyntaxOnly --module nodenext --target es2023 --skipLibCheck --types node"
+    command = [compiler, *options.split(), "plugin/index.ts"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

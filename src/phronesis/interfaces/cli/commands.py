@@ -170,8 +170,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
         "agents": Branch(
             """Give memory to the coding agents on this machine.
 
-            They are Claude Code, Codex, Cursor, VS Code, opencode and Hermes. Install changes an agent's configuration,
-            so that it recalls before a prompt and records after it. Hooks and MCP sessions share the daemon.
+            They are Claude Code, Codex, Cursor, VS Code, opencode, Hermes and OpenClaw. Install changes an agent's
+            configuration, so that it recalls before a prompt and records after it. All sessions share the daemon.
             """,
             {
                 "install": "agents.install",

@@ -6,6 +6,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -40,6 +41,7 @@ class ConfigFile(Protocol):
 class JsonFile:
     """A JSON file: ``entries`` are members by their path of keys, ``listed`` are members added to arrays.
 
+    An entry that is no object is a slot, which holds one name: it is removed only while the name is ours.
     ``is_ours`` recognises a member of such an array, in this and in earlier versions. ``defaults`` are members that the
     file needs, whoever wrote it.
     """
@@ -71,6 +73,12 @@ class JsonFile:
             return text
         return _as_json(root) if root.keys() - self.defaults.keys() else None
 
+    def holds_slots(self, text: str) -> bool:
+        """Return whether every slot still holds our name."""
+        root = self._read(text)
+        slots = [(place, name) for place, name in self.entries.items() if not isinstance(name, dict)]
+        return all(self._holder(root, place).get(place[-1]) == name for place, name in slots)
+
     def _read(self, text: str | None) -> dict[str, Any]:
         try:
             root = json.loads(text) if text and text.strip() else {}
@@ -92,8 +100,8 @@ class JsonFile:
         return root
 
     def _take_out(self, root: dict[str, Any]) -> None:
-        for place in self.entries:
-            self._prune(root, place, lambda holder, key: holder.pop(key, None))
+        for place, ours in self.entries.items():
+            self._prune(root, place, partial(_drop_entry, ours))
         for place in self.listed:
             self._prune(root, place, self._drop_ours)
 
@@ -202,6 +210,11 @@ class Change:
         if target.exists():
             draft.chmod(target.stat().st_mode & 0o777)
         os.replace(draft, target)  # noqa: PTH105 - Path.replace follows no better
+
+
+def _drop_entry(ours: Any, holder: dict[str, Any], key: str) -> None:
+    if isinstance(ours, dict) or holder[key] == ours:
+        del holder[key]
 
 
 def changes(files: Sequence[ConfigFile], *, install: bool) -> list[Change]:

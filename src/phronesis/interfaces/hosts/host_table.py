@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, Place, TomlFile
@@ -171,6 +171,37 @@ def _hermes(caller: Caller) -> Sequence[ConfigFile]:
     )
 
 
+def _openclaw(caller: Caller) -> Sequence[ConfigFile]:
+    path = caller.home / ".openclaw/openclaw.json"
+    given = dict(zip(caller.options[::2], caller.options[1::2], strict=True))
+    names = {"--url": "url", "--user": "user", "--namespace": "namespace"}
+    config = {key: given[option] for option, key in names.items() if option in given}
+    if not config.get("url", "").startswith(("http://", "https://")):  # the address of a store is the server's affair
+        config.pop("url", None)
+    hooks = {"allowConversationAccess": True}
+    entries: dict[Place, Any] = {
+        ("plugins", "entries", NAME): {"enabled": True, "hooks": hooks, "config": config},
+        ("plugins", "slots", "memory"): NAME,
+    }
+    folder = str(files("phronesis.interfaces.hosts").joinpath("templates", "openclaw"))
+    listed: Hooks = {("plugins", "load", "paths"): [folder]}
+    if _allows_plugins(path):
+        listed[("plugins", "allow")] = [NAME]
+    return (JsonFile(path, entries, listed, _is_our_plugin),)
+
+
+def _is_our_plugin(member: Any) -> bool:
+    return member == NAME or (isinstance(member, str) and PurePath(member).match(f"{NAME}/interfaces/hosts/*/openclaw"))
+
+
+def _allows_plugins(path: Path) -> bool:
+    """Return whether a configuration of OpenClaw lists the plugins that may be loaded."""
+    try:
+        return bool(json.loads(path.read_text(encoding="utf-8"))["plugins"]["allow"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+
+
 def _template(name: str, caller: Caller) -> str:
     """Return one of our files for a host, with the command that it runs."""
     text = files("phronesis.interfaces.hosts").joinpath("templates", name).read_text(encoding="utf-8")
@@ -190,25 +221,38 @@ HOSTS: Final[Mapping[str, Host]] = {
         _hermes,
         "Install phronesis in the Python of Hermes too, then: hermes config set memory.provider phronesis",
     ),
+    "openclaw": Host(
+        "OpenClaw",
+        _openclaw,
+        "OpenClaw calls a server: run 'phronesis serve'. PHRONESIS_API_KEY in OpenClaw's environment is its key.",
+    ),
 }
 """The hosts by the name that ``phronesis install`` takes."""
 
 
 def find_problem(name: str, home: Path) -> str | None:
     """Return why a host that Phronesis was installed in does not call it; None: it does, or it was never installed."""
-    found = {file.path: _commands(file) for file in HOSTS[name].files(Caller(home, [NAME]))}
-    programs = {words[0] for commands in found.values() for words in commands}
+    ours = HOSTS[name].files(Caller(home, [NAME]))
+    found = [(file, _commands(file)) for file in ours]
+    programs = {words[0] for _, commands in found for words in commands}
     if not programs:
         return None
-    missing = [str(path) for path, commands in found.items() if not commands]
+    missing = [
+        str(file.path)
+        for file, commands in found
+        if not commands or (isinstance(file, JsonFile) and not file.holds_slots(file.path.read_text(encoding="utf-8")))
+    ]
     if missing:
         return f"{', '.join(missing)} no longer names Phronesis"
-    gone = [program for program in sorted(programs) if shutil.which(program) is None]
+    gone = [program for program in sorted(programs) if shutil.which(program) is None and not Path(program).is_dir()]
     return f"{gone[0]} is gone" if gone else None
 
 
 def _commands(file: ConfigFile) -> list[list[str]]:
-    """Return the commands in a file that run Phronesis, word by word; of a module that the host loads, Python."""
+    """Return the commands in a file that run Phronesis, word by word.
+
+    Of a module that the host loads it is Python, and of a plugin that it finds by path the folder.
+    """
     path = file.path
     try:
         text = path.read_text(encoding="utf-8")
@@ -232,6 +276,8 @@ def _walk(node: Any) -> Iterator[list[str]]:
             yield [command, *node["args"]] if isinstance(node.get("args"), list) else shlex.split(command)
         elif isinstance(command, list):
             yield command
+        paths = node.get("paths")
+        yield from ([path] for path in (paths if isinstance(paths, list) else ()) if isinstance(path, str))
         for value in node.values():
             yield from _walk(value)
     elif isinstance(node, list):
