@@ -51,6 +51,7 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]
             memory.commit_turn(f"talk/{n}", {"messages": [{"role": "user", "content": text}]}, user_id="Ana")
         dentist: dict[str, Any] = {"subject": "user", "key": "contact.dentist", "value": "Dr. Rossi"}
         memory.add("My dentist is Dr. Rossi.", kind="profile", user_id="Ana", **dentist)
+        memory.flush()
         yield memory, address
 
 

@@ -129,7 +129,7 @@ class Serving(Part):
     )
 
     upstream: Upstream | None = pydantic.Field(
-        default=None, description="Answer chat completions with memory, by this server of models."
+        default=None, title="Upstream", description="Answer chat completions with memory, by this server of models."
     )
 
     @property
