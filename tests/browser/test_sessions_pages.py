@@ -1,5 +1,9 @@
 """The sessions, and one of them as a conversation."""
 
+import json
+import re
+from pathlib import Path
+
 from playwright.sync_api import expect
 
 from browsing import Visit
@@ -47,3 +51,19 @@ def test_a_conversation_shows_who_said_what_and_what_was_learned(tab: Visit) -> 
     expect(learned).to_have_accessible_name("Learned from this message")
     learned.get_by_role("link").filter(has_text="Viton").first.click()
     expect(page.get_by_text("Viton").first).to_be_visible()
+
+
+def test_a_session_is_exported_and_erased(tab: Visit, store: Memory) -> None:
+    store.commit_turn("chat-bulb", [{"role": "user", "content": "The spare bulb is in drawer 4."}], user_id="bulb")
+    page = tab.see("/sessions/view?id=chat-bulb&user=bulb")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    assert download.value.suggested_filename == "chat-bulb.jsonl"
+    (turn,) = map(json.loads, Path(download.value.path()).read_text("utf-8").splitlines())
+    assert turn["messages"][0]["content"] == "The spare bulb is in drawer 4."
+    page.get_by_text("Delete this session").click()
+    page.get_by_label(re.compile("to confirm")).fill("chat-bulb")
+    page.get_by_role("button", name="Erase permanently").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    assert not store.get_all(user_id="bulb", kinds=["message"])
+    assert not store.sessions.turns("chat-bulb", user_id="bulb")

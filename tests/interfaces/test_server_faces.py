@@ -75,7 +75,7 @@ def test_models_are_let_in_and_counted_before_they_have_a_session(
 ) -> None:
     token, key = memory.for_tenant("counted").admin.keys.create("read", label="reader")
     once = Serving(keys_required=True, requests_per_minute=1, burst=2)
-    with served_api(make_server_app(memory, once)) as address, caplog.at_level(logging.INFO, "phronesis.access"):
+    with caplog.at_level(logging.INFO, "phronesis.access"), served_api(make_server_app(memory, once)) as address:
         for stranger in ({}, {"Authorization": "Basic YTpi"}):
             refused = httpx2.post(f"{address}/mcp", json=HELLO, headers=ACCEPTS | stranger)
             assert (refused.status_code, refused.json()["code"]) == (401, "access.key")

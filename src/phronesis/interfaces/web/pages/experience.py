@@ -20,6 +20,7 @@ from phronesis.errors import NotFound
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
 from phronesis.interfaces.web.pages.graph import MAX_LABEL, MAX_NODES, Graph, Link, Node, shorten
+from phronesis.interfaces.web.pages.memories import list_files
 from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
@@ -190,6 +191,7 @@ def experience(
         outcomes=OUTCOMES,
         wanted=wanted,
         chosen_by=chosen_by,
+        exports=None if wanted.filters else list_files(visitor, chosen),
         listed=listed,
         further=further,
         asked=asked,

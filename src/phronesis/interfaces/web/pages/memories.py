@@ -60,6 +60,12 @@ def _list_filter(q: str = "", kind: str = "", state: str = "", known: str = "") 
 Listed = Annotated[ListFilter, Depends(_list_filter)]
 
 
+def list_files(visitor: Visitor, kind: str, **query: str) -> dict[str, str]:
+    """Return the addresses of a list as a file, by its format."""
+    asked = {"kind": kind, **query, **visitor.looking.named}
+    return {name: address("/memories/export", format=name, **asked) for name in ("jsonl", "csv")}
+
+
 @router.get("/memories")
 def memories(visitor: Visiting, wanted: Listed, cursor: str = "") -> Response:
     """List memories, or search them where words are given; those of now, or as they were known on a day."""
@@ -69,7 +75,7 @@ def memories(visitor: Visiting, wanted: Listed, cursor: str = "") -> Response:
         "asked": asked,
         "kinds": KINDS,
         "states": tuple(STATES),
-        "exports": {name: address("/memories/export", format=name, **asked) for name in ("jsonl", "csv")},
+        "exports": list_files(visitor, **wanted.query),
     }
     template = "found.html" if visitor.partial else "memories.html"
     scope = visitor.looking.scope

@@ -14,6 +14,7 @@ from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
+from phronesis.interfaces.web.pages.memories import list_files
 from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.section_text import section_html
@@ -54,7 +55,13 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
     further = address("/resources", cursor=listed.next_cursor, **visitor.looking.named)
     taking_in = visitor.memory.admin.components.documents
     return page(
-        visitor, "resources.html", listed=listed, further=further, most=taking_in.max_bytes, urls=taking_in.urls != OFF
+        visitor,
+        "resources.html",
+        listed=listed,
+        exports=list_files(visitor, DOCUMENT),
+        further=further,
+        most=taking_in.max_bytes,
+        urls=taking_in.urls != OFF,
     )
 
 

@@ -8,6 +8,7 @@ from fastapi import Depends, Form, Response
 
 from phronesis.core.items import Item
 from phronesis.errors import InputError, MissingExtra
+from phronesis.interfaces.web.pages.memories import list_files
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
@@ -53,7 +54,7 @@ def runs(visitor: Visiting, cursor: str = "") -> Response:
     """List runs, newest first, a page at a time."""
     listed = visitor.memory.get_all(**visitor.looking.scope, kinds=["run"], limit=PAGE, cursor=cursor or None)
     further = address("/runs", cursor=listed.next_cursor, **visitor.looking.named)
-    return page(visitor, "runs.html", listed=listed, further=further)
+    return page(visitor, "runs.html", listed=listed, exports=list_files(visitor, "run"), further=further)
 
 
 @router.get("/runs/view")

@@ -1,12 +1,16 @@
 """Pages of sessions: the list, and one session with what was learned from it."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from urllib.parse import quote
 
-from fastapi import Response
+from fastapi import Form, Response
+from fastapi.responses import StreamingResponse
 
+from phronesis.core.api_keys import Role
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.results import SessionInfo, Turn
@@ -187,7 +191,32 @@ def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A
         summary_at=address("/sessions/summary", **named),
         contexts=address("/activity", session=id, **visitor.looking.named),
         composer=address("/composer", session=id, **visitor.looking.named),
+        export=address("/sessions/export", **named),
     )
+
+
+@router.get("/sessions/export")
+def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+    """Return the turns of a session, as JSON lines."""
+    turns = visitor.memory.sessions.turns(id, **visitor.looking.owner)
+    lines = (json.dumps(turn.to_dict(), ensure_ascii=False) + "\n" for turn in turns)
+    named = f"attachment; filename*=utf-8''{quote(id, safe='')}.jsonl"
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Content-Disposition": named})
+
+
+@router.post("/sessions/erase")
+def erase(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
+    typed: Annotated[str, Form()] = "",
+) -> Response:
+    """Erase a session with what was learned there, once its id was typed."""
+    visitor.check(token, Role.ADMIN)
+    if typed.strip() != id:
+        raise InputError(f"typed: type {id} to erase the session", field="typed")
+    certificate = visitor.memory.erase(session_id=id, **visitor.looking.owner, actor=visitor.actor)
+    return page(visitor, "erased.html", certificate=certificate, next="/sessions")
 
 
 @router.get("/sessions/summary")
