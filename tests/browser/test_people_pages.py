@@ -42,10 +42,10 @@ SAID = (
 )
 
 
-@pytest.fixture(scope="module")
-def ana(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
+@pytest.fixture
+def ana(tmp_path: Path) -> Iterator[tuple[Memory, str]]:
     """A store of its own with what Ana said in it; and its address."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('ana') / 'memory.db'}"
+    url = f"sqlite:///{tmp_path / 'memory.db'}"
     with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
         for n, text in enumerate(SAID):
             memory.commit_turn(f"talk/{n}", {"messages": [{"role": "user", "content": text}]}, user_id="Ana")

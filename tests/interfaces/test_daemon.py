@@ -145,14 +145,15 @@ def test_without_a_daemon_processes_work_alone(url: str) -> None:
 
 @pytest.fixture
 def running(url: str) -> Iterator[server.Daemon]:
-    """A daemon in a thread of this process; it ends when it was idle for half a second."""
+    """A daemon in a thread of this process; it ends when it was idle for a second."""
     store = store_name(url, None, None)
     endpoint.make_folder()
-    daemon = server.Daemon(store, lambda: Memory.open(url), idle_seconds=0.5)
+    daemon = server.Daemon(store, lambda: Memory.open(url), idle_seconds=1)
     thread = threading.Thread(target=anyio.run, args=(daemon.run_unsignalled,))
     thread.start()
-    while not endpoint.socket_path(store).exists():
+    while (probe := endpoint.connect(store, {"service": "status"})) is None:
         time.sleep(0.01)
+    probe.close()
     yield daemon
     thread.join(20)
     assert not thread.is_alive()
