@@ -145,10 +145,10 @@ def test_without_a_daemon_processes_work_alone(url: str) -> None:
 
 @pytest.fixture
 def running(url: str) -> Iterator[server.Daemon]:
-    """A daemon in a thread of this process; it ends when it was idle for a second."""
+    """A daemon in a thread of this process; it ends when it was idle for two seconds."""
     store = store_name(url, None, None)
     endpoint.make_folder()
-    daemon = server.Daemon(store, lambda: Memory.open(url), idle_seconds=1)
+    daemon = server.Daemon(store, lambda: Memory.open(url), idle_seconds=2)
     thread = threading.Thread(target=anyio.run, args=(daemon.run_unsignalled,))
     thread.start()
     while (probe := endpoint.connect(store, {"service": "status"})) is None:
