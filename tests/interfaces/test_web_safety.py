@@ -322,3 +322,13 @@ def test_forms_say_what_is_wrong_with_them(site: Site) -> None:
     for path in ("/sessions?since=soon", "/sessions?until=soon", "/experience/walk?since=soon"):
         assert site.browser.get(path).status_code == 400, path
     assert list(site.memory.get_all(user_id="lin")) != []
+
+
+def test_a_wrong_query_names_its_field(site: Site) -> None:
+    for path, status, said in (
+        ("/memories?known=lunch", 400, "known must be a datetime"),
+        ("/experience?since=lunch", 400, "since must be a datetime"),
+        ("/sessions/export?id=none", 404, "there is no session none"),
+    ):
+        answer = site.browser.get(path, headers={"Accept": "text/html"})
+        assert (answer.status_code, said in answer.text) == (status, True), path

@@ -1,13 +1,14 @@
 """Routing of pages: security headers, error pages, and the redirect to the login page."""
 
-from collections.abc import Callable, Coroutine
+import json
+from collections.abc import Callable, Coroutine, Iterable
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import RedirectResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
@@ -27,6 +28,13 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 """Security headers: no external sources, no inline code. Charts and drawings of molecules set styles on elements."""
+
+
+def json_lines_file(name: str, rows: Iterable[Any]) -> Response:
+    """Return rows as a file of JSON lines to download."""
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    named = f"attachment; filename*=utf-8''{quote(name, safe='')}.jsonl"
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Content-Disposition": named})
 
 
 _UNFRAMED: Final = frozenset({HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS})

@@ -7,6 +7,7 @@ from fastapi import Depends, Response
 
 from phronesis.core.items import KINDS, Item
 from phronesis.core.results import Explanation, HistoryEvent
+from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound
 from phronesis.experience.laws.records import L1
 from phronesis.interfaces.web.pages.people import trait_told
@@ -54,6 +55,8 @@ class ListFilter:
 
 def _list_filter(q: str = "", kind: str = "", state: str = "", known: str = "") -> ListFilter:
     """Return the filter of a query, without values that mean nothing."""
+    if known:
+        parse_moment(known, field="known")
     return ListFilter(q.strip(), kind if kind in KINDS else "", state if state in STATES else "", known)
 
 

@@ -1,14 +1,11 @@
 """Pages of users: the list, one user's facts and traits with what a person may do about them, and a trait over time."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 from fastapi import Form, Response
-from fastapi.responses import StreamingResponse
 
 from phronesis.core.api_keys import Role
 from phronesis.core.confidence import CORE_ABOVE, EMERGING_FROM, ESTABLISHED_FROM
@@ -22,7 +19,7 @@ from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.pages.person_facts import corrected, export_lines, facts_of, key_text
 from phronesis.interfaces.web.pages.sessions import cards_of
 from phronesis.interfaces.web.rendering import address, item_address, page
-from phronesis.interfaces.web.routing import back, back_with_notice, make_router
+from phronesis.interfaces.web.routing import back, back_with_notice, json_lines_file, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.interfaces.web.words import Words
 from phronesis.traits.contradictions import FACETS
@@ -97,9 +94,7 @@ def evidence(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query'
 @router.get("/people/export")
 def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
     """Return all that is held about a user, as JSON lines."""
-    lines = (json.dumps(line, ensure_ascii=False) + "\n" for line in export_lines(visitor.memory, id))
-    named = f"attachment; filename*=utf-8''{quote(id, safe='')}.jsonl"
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Content-Disposition": named})
+    return json_lines_file(id, export_lines(visitor.memory, id))
 
 
 @router.get("/people/due")

@@ -1,14 +1,11 @@
 """Pages of sessions: the list, and one session with what was learned from it."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 from fastapi import Form, Response
-from fastapi.responses import StreamingResponse
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import item_id
@@ -17,7 +14,7 @@ from phronesis.core.results import SessionInfo, Turn
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import make_router
+from phronesis.interfaces.web.routing import json_lines_file, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 
 PAGE: Final = 30
@@ -173,9 +170,7 @@ def _day(given: str, field: str) -> datetime | None:
 @router.get("/sessions/view")
 def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A002 - the query's name
     """Show a session as a conversation: its last turns, or those before the turn ``before``."""
-    latest = visitor.memory.sessions.turns(id, **visitor.looking.owner, last=1)
-    if not latest:
-        raise NotFound(f"id: there is no session {id} of this user or namespace; /sessions lists them", field="id")
+    latest = _latest_turn(visitor, id)
     found = visitor.memory.sessions.turns(id, **visitor.looking.owner, last=TURNS + 1, before=before or None)
     shown = found[-TURNS:]
     named = {"id": id, **visitor.looking.named}
@@ -183,8 +178,8 @@ def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A
         visitor,
         "session.html",
         session_id=id,
-        title=title_of(latest[-1].session_metadata) or _first_words(visitor, id, visitor.looking.owner) or id,
-        latest=latest[-1],
+        title=title_of(latest.session_metadata) or _first_words(visitor, id, visitor.looking.owner) or id,
+        latest=latest,
         exchanges=_exchanges(visitor, id, shown),
         before=address("/sessions/view", before=shown[0].number, **named) if len(found) > len(shown) else None,
         newest=address("/sessions/view", **named) if before else None,
@@ -195,13 +190,21 @@ def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A
     )
 
 
+def _latest_turn(visitor: Visitor, session_id: str) -> Turn:
+    """Return the newest turn of a session; NotFound if there is no such session."""
+    found = visitor.memory.sessions.turns(session_id, **visitor.looking.owner, last=1)
+    if not found:
+        said = f"id: there is no session {session_id} of this user or namespace; /sessions lists them"
+        raise NotFound(said, field="id")
+    return found[-1]
+
+
 @router.get("/sessions/export")
 def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
     """Return the turns of a session, as JSON lines."""
+    _latest_turn(visitor, id)
     turns = visitor.memory.sessions.turns(id, **visitor.looking.owner)
-    lines = (json.dumps(turn.to_dict(), ensure_ascii=False) + "\n" for turn in turns)
-    named = f"attachment; filename*=utf-8''{quote(id, safe='')}.jsonl"
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Content-Disposition": named})
+    return json_lines_file(id, (turn.to_dict() for turn in turns))
 
 
 @router.post("/sessions/erase")
