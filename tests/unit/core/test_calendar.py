@@ -108,8 +108,8 @@ def test_what_is_no_date_is_not_dated() -> None:
         assert find_times(text, AT) == [], text
 
 
-def test_clock_times_and_times_of_day_name_a_time() -> None:
-    cases: list[str] = ["in the morning", "see you at 5pm", "早上见", "我曾经去过", "每周三"]
+def test_clock_times_times_of_day_and_impossible_dates_name_a_time() -> None:
+    cases: list[str] = ["in the morning", "see you at 5pm", "早上见", "我曾经去过", "每周三", "Feb 30", "零天前"]
     for text in cases:
         assert read_times(text, AT)[1], text
 
