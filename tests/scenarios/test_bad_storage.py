@@ -125,6 +125,14 @@ def test_a_place_that_may_not_be_written_is_named_as_such(open_path: Path, what:
     assert (store.read_bytes() if store.exists() else b"") == content
 
 
+def test_a_path_is_answered_with_its_url(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with pytest.raises(InputError, match=f"it is sqlite:///{path}"):
+        Memory.open(path)
+    with pytest.raises(InputError, match="opened with"):
+        Memory(path)  # type: ignore[arg-type]
+
+
 def test_a_folder_that_is_not_there_is_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist") as caught:
         Memory.open(f"sqlite:///{tmp_path / 'nowhere' / 'memory.db'}", policy=POLICY)

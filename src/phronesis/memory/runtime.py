@@ -14,7 +14,7 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
 from phronesis.engine.background import Background, each_lane
-from phronesis.errors import Closed, PhronesisError
+from phronesis.errors import Closed, InputError, PhronesisError
 from phronesis.log.inputs import flag
 from phronesis.memory.components import Components
 from phronesis.store.eligible import ReadConditions, check_kinds
@@ -331,6 +331,8 @@ class Verbs:
     """Base class of ``Memory`` and of its groups of verbs."""
 
     def __init__(self, runtime: Runtime) -> None:
+        if not isinstance(runtime, Runtime):
+            raise InputError("a memory is opened with Memory.open(url), such as Memory.open('sqlite:///memory.db')")
         self._runtime = runtime
 
 

@@ -262,7 +262,9 @@ def connect(url: str) -> Database:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError as error:
         raise InputError(
-            "url must look like sqlite:///memory.db or postgresql://user@host/database", field="url"
+            "url must look like sqlite:///memory.db or postgresql://user@host/database;"
+            f" for the file {url} it is sqlite:///{url}",
+            field="url",
         ) from error
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)

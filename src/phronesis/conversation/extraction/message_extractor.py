@@ -228,17 +228,23 @@ def may_mark(one: Proposal) -> bool:
 
 
 def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> list[FoundValue]:
-    """Return the reader's values; those of a plain sentence that the starter knows are sure enough to be kept."""
+    """Return the reader's values; those of a plain sentence that the starter knows are sure enough to be kept.
 
-    def stated(one: FoundValue) -> bool:
-        return not one.done and any(
-            (one.kind, one.key, one.subject) == (other.kind, other.key, other.subject) and one.start == other.start
+    Such a sentence also says where the value begins, and that it is said of the writer.
+    """
+
+    def confirm(one: FoundValue) -> FoundValue:
+        known = [
+            other
             for other in plain
-        )
+            if (one.kind, one.key) == (other.kind, other.key) and one.start <= other.start < one.end
+        ]
+        if one.done or not known:
+            return one
+        sure = max(one.confidence, STATED)
+        return replace(one, retracted=False, confidence=sure, start=known[0].start, subject=known[0].subject)
 
-    return [
-        replace(one, retracted=False, confidence=max(one.confidence, STATED)) if stated(one) else one for one in values
-    ]
+    return [confirm(one) for one in values]
 
 
 def place_proposal(one: Proposal, own: OwnText) -> Proposal:

@@ -32,6 +32,11 @@ def test_a_named_speaker_speaks_of_themselves() -> None:
     ]
 
 
+def test_a_plain_sentence_is_of_the_writer_and_its_value_begins_after_its_words() -> None:
+    assert said("我住在北京") == [("user", "home_city", "北京")]
+    assert ("user", "employer", "Siemens") in said("My sister Ana is a doctor. I work at Siemens.")
+
+
 def test_what_is_to_be_done_is_due_on_a_day_that_was_said() -> None:
     cases: list[tuple[str, str | None]] = [
         ("Remind me on Monday to call Ana.", "2026-03-16"),
