@@ -199,7 +199,7 @@ def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelS
     assert checks["role.embed"].detail == "lab/vectors answers"
     assert checks["role.rerank"].detail == "lab/judge answers"
     assert checks["role.plan"].detail == "lab/small answers"
-    assert checks["role.learn"].detail == "by rules"
+    assert checks["role.learn"].detail == "no model is configured"
     memory.add("Alice says so", user_id="u")
     (spending,) = [check.detail for check in memory.admin.doctor().checks if check.name == "spending"]
     assert "tokens for each of 1 messages read" in spending

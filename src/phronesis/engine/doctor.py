@@ -350,7 +350,7 @@ class Doctor:
         for one in self.roster.effective():
             name = f"role.{one.role}"
             if one.by == RULES:
-                yield Check(name, ok=True, detail="by rules")
+                yield Check(name, ok=True, detail="no model is configured")
             else:
                 yield self._try_role(name, one, tenant)
 
