@@ -1,5 +1,6 @@
 """The daemon: sessions of a user share one process, which starts when it is needed and loses nothing when it dies."""
 
+import io
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import pytest
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
+from phronesis.interfaces.cli.attached import run_for_client, run_in_daemon
 from phronesis.interfaces.daemon import endpoint, server
 
 pytestmark = pytest.mark.skipif(not endpoint.UNIX, reason="there are no Unix sockets")
@@ -148,7 +150,7 @@ def running(url: str) -> Iterator[server.Daemon]:
     """A daemon in a thread of this process; it ends when it was idle for two seconds."""
     store = store_name(url, None, None)
     endpoint.make_folder()
-    daemon = server.Daemon(store, lambda: Memory.open(url), idle_seconds=2)
+    daemon = server.Daemon(store, lambda: Memory.open(url), run_for_client, idle_seconds=2)
     thread = threading.Thread(target=anyio.run, args=(daemon.run_unsignalled,))
     thread.start()
     while (probe := endpoint.connect(store, {"service": "status"})) is None:
@@ -176,6 +178,37 @@ def test_a_daemon_answers_hooks_one_after_another_and_ends_when_it_is_idle(url: 
 
 
 @pytest.mark.usefixtures("running")
+def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
+    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [
+        ["search", "-n", "1", "--user", "lin", "where do I live?"],
+        ["list", "--user", "lin", "--json"],
+        ["context", "--user", "lin", "where do I live?"],
+        ["get", "ffff"],
+        ["list", "--lunch"],
+    ]
+    open_one = endpoint.connect(store_name(url, None, None), {"service": "hook"})  # no command finds the daemon idle
+    assert open_one is not None
+    monkeypatch.setattr("sys.stdin", io.StringIO("I live in Kiel."))
+    assert run_in_daemon(["add", "-", "--user", "lin", "--url", url]) == 0
+    assert "Home city: Kiel" in capsys.readouterr().out
+    for words in cases:
+        given = [*words, "--url", url]
+        attached = run_in_daemon(given)
+        shown = capsys.readouterr()
+        alone = command(*given, PHRONESIS_DAEMON="off")
+        assert (attached, shown.out, shown.err) == (alone.returncode, alone.stdout, alone.stderr), words
+    assert run_in_daemon(["search", "--url"]) is None
+    assert run_in_daemon(["doctor", "--url", url]) is None
+    assert run_in_daemon(["add", "--messages", "m.json", "--url", url]) is None
+    monkeypatch.setattr(endpoint, "__version__", "9.9")
+    assert run_in_daemon(["list", "--url", url]) is None
+    assert "this command opens the store itself" in capsys.readouterr().err
+    open_one.close()
+
+
+@pytest.mark.usefixtures("running")
 def test_another_version_is_refused_with_the_remedy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_name(url, None, None)
     with pytest.raises(DaemonMismatch, match="tools: 'lunch' is no tool"):
@@ -192,7 +225,7 @@ def test_a_store_has_one_daemon(url: str) -> None:
     store = store_name(url, None, None)
     with server.sole_daemon(store) as sole:
         assert sole
-        assert not server.run_daemon(store, lambda: Memory.open(url))
+        assert not server.run_daemon(store, lambda: Memory.open(url), run_for_client)
 
 
 def test_a_store_has_one_name_however_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,8 +74,9 @@ SESSIONS: Final = Branch(
 DAEMON: Final = Branch(
     """Keep one process for all sessions of a user.
 
-    MCP clients and hooks start it when they first need it, and it ends after half an hour without any. Set
-    PHRONESIS_DAEMON=off to have every process open the store itself. There is none on Windows.
+    MCP clients and hooks start it when they first need it, and it ends after half an hour without any. While it runs,
+    commands such as add and search run in it. Set PHRONESIS_DAEMON=off to have every process open the store itself.
+    There is none on Windows.
     """,
     {"status": "daemon.status", "start": "daemon.start", "stop": "daemon.stop", "run": "daemon.run"},
     default="status",

@@ -10,6 +10,7 @@ import click
 from phronesis.adapters.agent_hooks import EVENTS, HookCall, answer_hook
 from phronesis.config.locations import StoreName, daemon_enabled, login_name, store_name
 from phronesis.errors import PhronesisError
+from phronesis.interfaces.cli.attached import run_for_client
 from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
 from phronesis.interfaces.daemon.endpoint import START_SECONDS, UNIX, Connection, connect
@@ -33,7 +34,7 @@ def run(*, store: Store, idle: float) -> None:
         raise click.UsageError("there are no Unix sockets on this system; each process opens the store itself")
     from phronesis.interfaces.daemon.server import run_daemon  # noqa: PLC0415 - the MCP SDK: not for --help
 
-    if not run_daemon(_name_of(store), store.open, idle_seconds=idle):
+    if not run_daemon(_name_of(store), store.open_memory, run_for_client, idle_seconds=idle):
         click.echo("phronesis: another process is the daemon of this store", err=True)
 
 

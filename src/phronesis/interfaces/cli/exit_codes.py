@@ -10,7 +10,9 @@ import click
 
 from phronesis.core.ids import short_id
 from phronesis.errors import ClaimsRefused, InputError, PhronesisError
+from phronesis.interfaces.cli.attached import run_in_daemon
 from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.options import SERVED
 from phronesis.interfaces.cli.output import cut, on_one_line
 
 PROGRAM: Final = "phronesis"
@@ -26,6 +28,9 @@ MAX_WORDS: Final = 60
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 (it failed), 2 (it was called wrongly) or 130 (interrupted)."""
     _never_fail_to_print()
+    attached = run_in_daemon(sys.argv[1:] if arguments is None else arguments) if SERVED.get() is None else None
+    if attached is not None:
+        return attached
     try:
         code = cli.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its help, as it is laid out

@@ -1,9 +1,11 @@
 """Options that commands share, gathered so that a command takes a handful of arguments."""
 
+import contextlib
 import functools
 import json
 import shlex
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +19,9 @@ from phronesis.interfaces.cli.output import say_json, show_waiting
 if TYPE_CHECKING:
     from phronesis.memory import Memory
 
+
+SERVED: ContextVar["Memory | None"] = ContextVar("SERVED", default=None)
+"""The open store of the daemon that this command runs in; None in a process of its own."""
 
 T = TypeVar("T")
 Command = Callable[..., Any]
@@ -32,8 +37,13 @@ class Store:
     policy: Path | None
     as_json: bool
 
-    def open(self) -> "Memory":
-        """Open the store."""
+    def open(self) -> "contextlib.AbstractContextManager[Memory]":
+        """Open the store, to be closed at the end of a ``with`` block; in a daemon, its store, which stays open."""
+        served = SERVED.get()
+        return self.open_memory() if served is None else contextlib.nullcontext(served)
+
+    def open_memory(self) -> "Memory":
+        """Open the store; the caller closes it."""
         from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
         with show_waiting("opening the store"):

@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from types import TracebackType
 from typing import IO, Any, Final, Self
@@ -20,6 +21,10 @@ from phronesis.errors import InputError
 # Lines, JSON and times on the terminal: what every command prints with.
 
 
+WIDTH: Final[ContextVar[int | None]] = ContextVar("WIDTH", default=None)
+"""The columns of the terminal of a client, where a command runs for one."""
+
+
 def say(*lines: str) -> None:
     """Print lines."""
     for line in lines:
@@ -28,7 +33,7 @@ def say(*lines: str) -> None:
 
 def say_cut(*lines: str) -> None:
     """Print lines, each cut to the width of the terminal, if there is one."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH.get()
     say(*(cut(line, width) for line in lines))
 
 

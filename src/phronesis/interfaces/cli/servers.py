@@ -56,7 +56,7 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
         with store.open() as memory:
             _over_http(make_mcp(memory, offered), host, port, as_json=store.as_json)
         return
-    deferred = DeferredMemory(store.open)
+    deferred = DeferredMemory(store.open_memory)
     try:
         _over_stdio(make_mcp(deferred, offered))
     finally:

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import anyio
 import anyio.to_thread
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from phronesis.memory import Memory
 
+CommandRunner: TypeAlias = "Callable[[Memory, Mapping[str, Any]], dict[str, Any]]"
+"""Runs a command of the command line with the open store, for a client."""
+
 IDLE_SECONDS: Final = 1_800.0
 """Seconds without a connection after which a daemon ends."""
 
@@ -41,9 +44,16 @@ class Daemon:
     """Serves the connections of one store. ``run`` returns when the daemon was stopped, or idle for long enough."""
 
     def __init__(
-        self, store: StoreName, open_memory: Callable[[], "Memory"], *, idle_seconds: float = IDLE_SECONDS
+        self,
+        store: StoreName,
+        open_memory: Callable[[], "Memory"],
+        run_command: CommandRunner,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self._store = store
+        self._run_command = run_command
+        self._log = sys.stderr  # which a command redirects while it runs
         self._memory = DeferredMemory(open_memory)
         self._idle_seconds = idle_seconds
         self._servers: dict[Options, MCPServer[Any]] = {}
@@ -83,7 +93,7 @@ class Daemon:
             self._memory.flush()
             self._memory.search("warm up", limit=1)
         except PhronesisError as error:  # the first call raises it again, to its caller
-            print(f"phronesis: {error}", file=sys.stderr, flush=True)
+            print(f"phronesis: {error}", file=self._log, flush=True)
 
     async def _stop_on_signal(self) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -121,6 +131,9 @@ class Daemon:
         elif service == "hook":
             async for message in _objects(lines):
                 await stream.send(encode_line(await anyio.to_thread.run_sync(self._hook, message)))
+        elif service == "command":
+            async for message in _objects(lines):
+                await stream.send(encode_line(await anyio.to_thread.run_sync(self._command, message)))
         elif service == "stop":
             self._stopped.set()
 
@@ -152,8 +165,16 @@ class Daemon:
         try:
             return answer_hook(cast("Memory", self._memory), HookCall.read(message))
         except Exception as error:  # noqa: BLE001 - the interface edge: recorded in the daemon's log and in the answer
-            print(f"phronesis: hook: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            print(f"phronesis: hook: {type(error).__name__}: {error}", file=self._log, flush=True)
             return {"error": f"{type(error).__name__}: {error}"}
+
+    def _command(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a command for a client; return its exit code and what it printed."""
+        try:
+            return self._run_command(cast("Memory", self._memory), message)
+        except Exception as error:  # noqa: BLE001 - the interface edge: recorded in the daemon's log and in the answer
+            print(f"phronesis: command: {type(error).__name__}: {error}", file=self._log, flush=True)
+            return {"code": 1, "stderr": f"phronesis: {type(error).__name__}: {error}\n"}
 
 
 def _options(hello: Mapping[str, Any]) -> Options:
@@ -221,9 +242,15 @@ def sole_daemon(store: StoreName) -> Iterator[bool]:
             yield True
 
 
-def run_daemon(store: StoreName, open_memory: Callable[[], "Memory"], *, idle_seconds: float = IDLE_SECONDS) -> bool:
+def run_daemon(
+    store: StoreName,
+    open_memory: Callable[[], "Memory"],
+    run_command: CommandRunner,
+    *,
+    idle_seconds: float = IDLE_SECONDS,
+) -> bool:
     """Run the daemon of a store until it is stopped or idle; return False at once if another process runs it."""
     with sole_daemon(store) as sole:
         if sole:
-            anyio.run(Daemon(store, open_memory, idle_seconds=idle_seconds).run)
+            anyio.run(Daemon(store, open_memory, run_command, idle_seconds=idle_seconds).run)
         return sole
