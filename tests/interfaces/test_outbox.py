@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from loopback_server import served_api
@@ -128,6 +129,27 @@ def test_a_write_whose_answer_was_lost_is_done_once(
         assert client.flush() == Delivery()
         assert len(outbox) == 0
     assert contents(memory, "bo") == ["Once."]
+
+
+def test_a_write_that_may_have_been_sent_stays_as_it_was(
+    memory: Memory, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server did it and went away: the last attempt sent nothing, but the first one did."""
+    with Client(address, outbox=tmp_path / "o.db", retries=1) as client:
+        request, tried = client._transport._client.request, []
+
+        def broken(*given: Any, **more: Any) -> Any:
+            tried.append(given)
+            if len(tried) > 1:
+                raise httpx2.ConnectError("refused")
+            request(*given, **more)
+            raise httpx2.ReadError("the connection broke")
+
+        monkeypatch.setattr(client._transport._client, "request", broken)
+        assert client.add("Once.", user_id="jo").queued
+        monkeypatch.undo()
+        assert client.flush() == Delivery(sent=1)
+    assert contents(memory, "jo") == ["Once."]
 
 
 def test_a_write_has_the_time_at_which_it_was_made(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ class Exchanges:
             if not call.queueable or error.details.get("status", HTTPStatus.BAD_GATEWAY) not in _AWAY:
                 raise
             outbox.postpone()
-            return outbox.put(call.dated(datetime.now(UTC)) if self._is_unsent(error) else call)
+            return outbox.put(call if error.details.get("sent", True) else call.dated(datetime.now(UTC)))
         outbox.note_answer()
         return call.decode(answer)
 
@@ -132,23 +132,21 @@ class Exchanges:
 
     def _answer(self, request: Request, retries: int) -> Steps:
         """Return the steps that give the JSON of a response."""
+        sent = False
         for tried in itertools.count():
             outcome = yield request
+            sent = sent or not self._is_unsent(outcome)
             pause = self._pause(request, outcome) if tried < retries else None
             if pause is None:
-                return self._read(request, outcome)
+                return self._read(request, outcome, sent=sent)
             yield max(pause, FIRST_WAIT_SECONDS * 2**tried) * random.uniform(1, 2)  # noqa: S311 - no secret
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
     def _pause(self, request: Request, outcome: Any) -> float | None:
         """Return the seconds that the server asks to wait before a request is repeated; None if it must not be."""
         if isinstance(outcome, Exception):
-            broken = (self.httpx.NetworkError, self.httpx.RemoteProtocolError)
-            return (
-                0.0
-                if _nothing_sent(self.httpx, outcome) or (request.repeatable and isinstance(outcome, broken))
-                else None
-            )
+            broken = isinstance(outcome, (self.httpx.NetworkError, self.httpx.RemoteProtocolError))
+            return 0.0 if self._is_unsent(outcome) or (request.repeatable and broken) else None
         ours = _media_type(outcome) == PROBLEM
         told = outcome.headers.get("retry-after", "")
         nothing_done = outcome.status_code == HTTPStatus.TOO_MANY_REQUESTS or (ours and told)
@@ -157,16 +155,22 @@ class Exchanges:
         pause = _seconds(told)
         return pause if pause <= LONGEST_WAIT_SECONDS else None
 
-    def _read(self, request: Request, outcome: Any) -> Any:
-        """Return the JSON of a response, or raise the error that it or the HTTP library says."""
+    def _is_unsent(self, outcome: Any) -> bool:
+        return isinstance(outcome, (self.httpx.ConnectError, self.httpx.ConnectTimeout))
+
+    def _read(self, request: Request, outcome: Any, *, sent: bool) -> Any:
+        """Return the JSON of a response, or raise the error that it or the HTTP library says.
+
+        ``sent``: this request, or one that it repeats, may have reached the server.
+        """
         if isinstance(outcome, Exception):
-            raise self._unavailable(request, outcome) from outcome
+            raise self._unavailable(request, outcome, sent=sent) from outcome
         try:
             if outcome.is_success:
                 return outcome.json()
             told = outcome.json() if _media_type(outcome) == PROBLEM else {}
         except ValueError as error:
-            raise self._unavailable(request, error) from error
+            raise self._unavailable(request, error, sent=sent) from error
         if told.get("code", _NO_ROUTE).startswith(_NO_ROUTE):
             status = outcome.status_code
             raise ServerUnavailable(
@@ -176,19 +180,13 @@ class Exchanges:
             )
         raise error_of(told)
 
-    def _unavailable(self, request: Request, error: Exception) -> ServerUnavailable:
+    def _unavailable(self, request: Request, error: Exception, *, sent: bool) -> ServerUnavailable:
         return ServerUnavailable(
             f"{request.method} {request.path} at {self.address}: {str(error) or type(error).__name__}; start it"
             " (phronesis serve), or give another url or a longer timeout",
             field="url",
+            details={"sent": sent},
         )
-
-    def _is_unsent(self, error: PhronesisError) -> bool:
-        return _nothing_sent(self.httpx, error.__cause__)
-
-
-def _nothing_sent(httpx: ModuleType, error: BaseException | None) -> bool:
-    return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
 def _media_type(response: Any) -> str:
