@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
-    from phronesis.client import Client
+    from phronesis.client import AsyncClient, Client
     from phronesis.core.context import ContextPackage
     from phronesis.core.items import Item, Trust
     from phronesis.core.reports import EntityRecord, Page
@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AsyncMemory": "phronesis.async_memory",
     "AddResult": "phronesis.core.results",
+    "AsyncClient": "phronesis.client",
     "Client": "phronesis.client",
     "Claim": "phronesis.reasoning.laws.records",
     "ClaimsRefused": "phronesis.errors",
@@ -51,6 +52,7 @@ _HOMES = {
 __all__ = [
     "NEI",
     "AddResult",
+    "AsyncClient",
     "AsyncMemory",
     "Claim",
     "ClaimsRefused",

@@ -305,7 +305,10 @@ class FetchRefused(FetchFailed):
 
 
 class ServerUnavailable(PhronesisError):
-    """A client reached no server of ours; what it sent may have been done all the same."""
+    """A client reached no server of ours; what it sent may have been done all the same.
+
+    ``details["sent"]`` is False if nothing was sent, ``details["status"]`` that of a response that was not ours.
+    """
 
     code = "server.unavailable"
 

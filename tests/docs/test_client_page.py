@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from loopback_server import served_api
 from phronesis import Memory
 from phronesis.config.server import Serving
@@ -12,8 +14,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "how-to/client.md").read_text("utf-
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
-def test_its_python_runs_in_order(tmp_path: Path) -> None:
+def test_its_python_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, object] = {}
+    monkeypatch.chdir(tmp_path)  # the outbox is a file beside the program
     with (
         Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory,
         served_api(make_app(memory, Serving())) as address,

@@ -1,11 +1,13 @@
 """The client: every verb that the server has gives what Memory gives, and every error comes back as it was raised."""
 
+import asyncio
 import gc
 import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -14,9 +16,11 @@ import httpx2
 import pytest
 
 from loopback_server import served_api
-from phronesis import Client, Memory
+from phronesis import AsyncClient, Client, Memory
 from phronesis.client import RemoteVerbs
-from phronesis.client.transport import BODY, ROUTES, error_of
+from phronesis.client.exchange import Exchanges, advance, error_of
+from phronesis.client.requests import Call, Request
+from phronesis.client.routes import BODY, ROUTES
 from phronesis.config.server import Serving
 from phronesis.core.items import Item
 from phronesis.errors import (
@@ -41,7 +45,7 @@ CLAIMS = (
     'RBMEM_CLAIMS_V1\nTOPIC=锌\nSCOPE=global\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'
     '"facts":{"source_run_ids":["r0"]},"inference":"Zinc leaches above pH 5."}]'
 )
-ELSEWHERE = {"erase", "carry_out", "close"}  # the client's own
+ELSEWHERE = {"erase", "flush", "close"}  # the client's own
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +287,7 @@ def test_an_id_of_another_user_is_not_found(client: Client, memory: Memory) -> N
         with pytest.raises(NotFound):
             call()
     gone = httpx2.delete(
-        f"{client._caller.transport._client.base_url}memories/{item.id}", params={"erase": "true", "user_id": "noa"}
+        f"{client._transport._client.base_url}memories/{item.id}", params={"erase": "true", "user_id": "noa"}
     )
     assert gone.status_code == 404
     assert memory.get(item.id) == client.get(item.id, user_id="mia") == item
@@ -474,7 +478,7 @@ def test_a_write_whose_answer_gets_lost_is_done_once(memory: Memory, fault: int)
 def test_a_connection_that_breaks_is_made_again(
     client: Client, memory: Memory, monkeypatch: pytest.MonkeyPatch, fault: type[httpx2.HTTPError]
 ) -> None:
-    connection = client._caller.transport._client
+    connection = client._transport._client
     asked, sent = connection.request, [0]
 
     def broken(*given: Any, **named: Any) -> Any:
@@ -505,3 +509,65 @@ def test_a_server_that_asks_for_time_is_given_it(memory: Memory, monkeypatch: py
             client.admin.jobs()
     assert len(waits) == 2
     assert min(waits) >= 25
+
+
+def test_an_asynchronous_client_does_what_a_client_does(address: str, memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "tea.md").write_text("# Tea\n\nOolong is brewed at ninety degrees.\n", "utf-8")
+
+    async def story() -> None:
+        async with AsyncClient(address) as client:
+            added = await client.add("I live in Lyon.", user_id="kim", external_id="crm/7", kind="fact")
+            assert (await client.get(external_id="crm/7", user_id="kim")).id == added.items[0].id
+            await asyncio.gather(*(client.commit_turn("s", f"Note {n}.", user_id="kim") for n in range(5)))
+            assert len(await client.sessions.turns("s", user_id="kim")) == 5
+            found = await client.search("Where do I live?", user_id="kim")
+            assert found.to_dict() == as_json(memory.search("Where do I live?", user_id="kim").to_dict())
+            assert (await client.resources.ingest(path=tmp_path / "tea.md", user_id="kim")).sections
+            assert (await client.admin.jobs()).pending == 0
+            with pytest.raises(NotFound):
+                await client.get("01a20000-0000-8000-8000-000000000000")
+            assert (await client.erase(user_id="kim")).clean
+        with pytest.raises(Closed):
+            await client.get_all()
+        async with AsyncClient("http://127.0.0.1:9", retries=1) as away:
+            with pytest.raises(ServerUnavailable):
+                await away.get_all()
+
+    asyncio.run(story())
+
+
+def response(status: int, **headers: str) -> httpx2.Response:
+    """Return a response of a proxy, or with ``content_type`` of something else."""
+    return httpx2.Response(status, headers={name.replace("_", "-"): value for name, value in headers.items()}, text="x")
+
+
+def test_when_a_request_is_repeated() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    late, error = "3600", {"content_type": "application/problem+json"}
+    exchanges = Exchanges(httpx2, "http://server/api/v1", retries=1)
+    cases: list[tuple[Any, bool, float | None]] = [
+        (response(429, retry_after="7"), False, 7),
+        (response(503, retry_after=soon), True, 28),
+        (response(503, retry_after="soon"), True, 0.2),
+        (response(503, retry_after=late), True, None),
+        (response(502), True, 0.2),
+        (response(502), False, None),
+        (response(503, **error), True, None),  # the server says that it will not
+        (response(503, retry_after="2", **error), False, 2),
+        (response(500), True, None),
+        (httpx2.ConnectError("refused"), False, 0.2),
+        (httpx2.ReadError("broken"), True, 0.2),
+        (httpx2.ReadError("broken"), False, None),
+        (httpx2.ReadTimeout("slow"), True, None),
+    ]
+    for outcome, repeatable, least in cases:
+        steps = exchanges.call(Call(Memory.get_all, Request("GET", "/memories", repeatable=repeatable), dict))
+        advance(steps)
+        if least is None:
+            with pytest.raises(PhronesisError):
+                advance(steps, outcome)
+        else:
+            pause = advance(steps, outcome)
+            assert isinstance(pause, float)
+            assert least <= pause <= 2 * max(least, 30)
+            assert isinstance(advance(steps), Request)

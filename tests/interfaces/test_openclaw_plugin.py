@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from loopback_server import served_api
+from node_runtime import find_node
 from phronesis import Memory, __version__
 from phronesis.config.server import Serving
 from phronesis.interfaces.hosts.host_table import HOSTS, NAME, Caller, find_problem
@@ -76,21 +77,9 @@ out.read = await use("memory_get", { path: "phronesis/none" })
 """
 
 
-def node() -> str:
-    """Return a Node that runs TypeScript; skip if there is none."""
-    for found in (shutil.which("node"), str(ROOT / ".build/agents/openclaw/node_modules/.bin/node")):
-        if found and Path(found).exists():
-            asked = subprocess.run(
-                [found, "-p", "process.features.typescript"], capture_output=True, text=True, check=True
-            )
-            if asked.stdout.strip() == "strip":
-                return found
-    pytest.skip("there is no node that runs TypeScript (22.18 or newer)")
-
-
 def drive(tmp_path: Path, story: str, **config: Any) -> dict[str, Any]:
     """Register the plugin with a host of our own that plays a story; return what came of it."""
-    program, entry = node(), tmp_path / "index.ts"  # Node runs no TypeScript under node_modules or beside CommonJS
+    program, entry = find_node(), tmp_path / "index.ts"  # Node runs no TypeScript under node_modules or beside CommonJS
     shutil.copy(PLUGIN / "index.ts", entry)
     driver = tmp_path / "driver.mjs"
     driver.write_text(_DRIVER % (json.dumps(str(entry)), json.dumps(config), story), encoding="utf-8")

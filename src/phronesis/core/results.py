@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
-from phronesis.core.serialization import Record, as_json
+from phronesis.core.serialization import EntryResult, Record, as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class SearchResult(Sequence[Evidence], Record):
 
 
 @dataclass(frozen=True, slots=True)
-class AddResult(Record):
+class AddResult(EntryResult):
     """The result of ``add``: the items created or extended, and those superseded.
 
     What was held already is no item of this call when a message says it again, and the held one when ``kind`` states it
@@ -150,7 +150,7 @@ class ReferenceResult(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class CommitResult(Record):
+class CommitResult(EntryResult):
     """The result of ``commit_turn``: ``stored`` are the items of the turn, ``superseded`` those that it ended.
 
     ``referred`` tells of each of its references, in order, once it is interpreted.

@@ -69,6 +69,19 @@ class Record:
         return _members(self)
 
 
+class EntryResult(Record):
+    """A result of a write, with the id of its entry; ``""`` while the write waits in a client's outbox."""
+
+    __slots__ = ()
+    entry_id: str
+    pending: bool
+
+    @property
+    def queued(self) -> bool:
+        """Whether the write waits in the outbox of a client."""
+        return not self.entry_id
+
+
 def _members(record: Any) -> dict[str, Any]:
     kind: type = type(record)
     names, values = _fields(kind)

@@ -11,7 +11,7 @@ from phronesis.core.context import Budget, ContextPackage
 from phronesis.core.entries import ERASED, is_erased
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import MAX_NORMAL, normal_name
-from phronesis.core.results import Evidence, Match, Source
+from phronesis.core.results import AddResult, Evidence, Match, Source
 from phronesis.core.serialization import as_json
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
@@ -65,3 +65,8 @@ def test_a_normal_name_is_its_own(name: str) -> None:
     assert once == once.strip()
     assert "  " not in once
     assert len(once) <= MAX_NORMAL
+
+
+def test_a_write_without_an_entry_waits_in_an_outbox() -> None:
+    assert AddResult("", pending=True).queued
+    assert not AddResult("0192ab34-0000-7000-8000-000000000000", pending=True).queued

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import phronesis
-from phronesis import async_memory, client
+from phronesis import async_memory, async_verbs, client
 from phronesis.async_memory import AsyncMemory
 from phronesis.errors import NotFound
 from phronesis.interfaces.reference import GROUPS
@@ -21,10 +21,13 @@ NOT_AWAITED = {"open", "for_tenant"}
 """What gives a Memory back, and has its own type here."""
 
 AT_THE_STORE = {
-    *("export", "flush", "for_tenant", "import_", "open"),
+    *("export", "for_tenant", "import_", "open"),
     *("admin.doctor", "admin.migrate", "admin.rebuild", "admin.rederive", "admin.reembed"),
 }
 """Verbs that need the machine of the store: a Client has them not."""
+
+OWN = {"erase", "close", "flush"}
+"""Verbs of a Client under names of Memory's: a session is erased at the store, and a Client flushes its outbox."""
 
 POLICY = {"embedder": "none"}
 
@@ -64,7 +67,7 @@ def _parameters(verb: Callable[..., Any]) -> list[tuple[str, Any, Any, Any]]:
 def test_the_two_have_the_same_verbs_and_signatures() -> None:
     assert differences(Memory, AsyncMemory) == []
     for name, group in GROUPS.items():
-        wrapped = getattr(async_memory, f"Async{group.__name__}")
+        wrapped = getattr(async_memory if name == "admin" else async_verbs, f"Async{group.__name__}")
         assert differences(group, wrapped) == [], name
         assert properties(group) - {"components"} == properties(wrapped)
 
@@ -77,9 +80,25 @@ def test_a_client_has_every_verb_that_needs_no_machine_of_the_store() -> None:
         missing = {one for one in ours if f"{prefix}{one}" not in AT_THE_STORE}
         assert missing - theirs.keys() == set(), name
         assert theirs.keys() - ours.keys() == set(), name
-        for one in theirs.keys() - {"erase", "close"}:  # its own: a session is erased at the store
+        for one in theirs.keys() - OWN:  # its own: a session is erased at the store
             assert _parameters(theirs[one]) == _parameters(ours[one]), one
             assert get_type_hints(theirs[one]) == get_type_hints(ours[one]), one
+
+
+def test_the_two_clients_have_the_same_verbs() -> None:
+    """The groups of an AsyncClient are those of AsyncMemory, but for ``admin``."""
+    groups = {client.Client: client.AsyncClient, client.RemoteAdmin: async_verbs.AsyncServedAdmin}
+    for sync, wrapped in groups.items():
+        ours, theirs = verbs(sync), verbs(wrapped)
+        assert ours.keys() == theirs.keys()
+        for name, verb in theirs.items():
+            assert inspect.iscoroutinefunction(verb), name
+            assert _parameters(verb) == _parameters(ours[name]), name
+            assert get_type_hints(verb) == get_type_hints(ours[name]), name
+    remote, asynchronous = client.Client("http://127.0.0.1:9"), client.AsyncClient("http://127.0.0.1:9")
+    for name, group in GROUPS.items():
+        assert verbs(type(getattr(remote, name))).keys() == verbs(type(getattr(asynchronous, name))).keys()
+        assert name == "admin" or type(getattr(asynchronous, name)).__name__ == f"Async{group.__name__}"
 
 
 def test_a_memory_has_forty_names_at_most(tmp_path: Path) -> None:

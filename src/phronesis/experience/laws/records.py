@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, overload
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.results import Degraded
-from phronesis.core.serialization import Record, as_json
+from phronesis.core.serialization import EntryResult, Record, as_json
 
 EVENT_KIND: Final = "l1"
 PATTERN_KIND: Final = "pattern"
@@ -195,7 +195,7 @@ Told = tuple[L1Event, IngestMeta]
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested(Record, Sequence[Told]):
+class Ingested(EntryResult, Sequence[Told]):
     """The events of one call, each with its meta, in the order given. ``pending``: recorded, not interpreted yet.
 
     ``gated`` names the secrets and personal data that were removed before storing.
@@ -284,7 +284,7 @@ class Aggregation(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackResult(Record):
+class FeedbackResult(EntryResult):
     """What feedback changed at once (``items``, as they are now), and what the next ``aggregate`` will change.
 
     ``scheduled`` are the ids of the events that it regroups; none if only weights changed.

@@ -78,30 +78,30 @@ activity_router = APIRouter(prefix=PREFIX, tags=["activity"])
 
 
 @activity_router.get("/contexts", responses=gives(Page[ContextRecord], headers=_NEXT))
-def contexts(request: Request, caller: Reading, wanted: Annotated[ContextsQuery, Query()]) -> Response:
+def list_contexts(request: Request, caller: Reading, wanted: Annotated[ContextsQuery, Query()]) -> Response:
     """List the contexts that agents were shown, newest first: tokens, latency and ids."""
     return page_response(request, caller.memory.admin.contexts(**wanted.of(caller)))
 
 
 @activity_router.get("/contexts/{context_id}", responses=gives(ContextDetail, 404))
-def context(caller: Reading, context_id: str) -> Response:
+def get_context(caller: Reading, context_id: str) -> Response:
     """Return a context with the items that it showed, as they are now."""
     return answer(caller.memory.admin.context(context_id))
 
 
 @activity_router.get("/requests", responses=gives(Page[RequestRecord], headers=_NEXT))
-def requests(request: Request, caller: Administering, wanted: Annotated[RequestsQuery, Query()]) -> Response:
+def list_requests(request: Request, caller: Administering, wanted: Annotated[RequestsQuery, Query()]) -> Response:
     """List the requests that the server answered, newest first; an admin's key."""
     return page_response(request, caller.memory.admin.requests(**wanted.given()))
 
 
 @activity_router.get("/requests/latencies", responses=gives(list[RouteLatency]))
-def latencies(caller: Administering, wanted: Annotated[LatenciesQuery, Query()]) -> Response:
+def list_latencies(caller: Administering, wanted: Annotated[LatenciesQuery, Query()]) -> Response:
     """Return the median and 95th percentile of the times of requests by route; an admin's key."""
     return answer(caller.memory.admin.latencies(**wanted.given()))
 
 
 @activity_router.get("/unlearned", responses=gives(Page[UnlearnedText], headers=_NEXT))
-def unlearned(request: Request, caller: Reading, wanted: Annotated[UnlearnedQuery, Query()]) -> Response:
+def list_unlearned_texts(request: Request, caller: Reading, wanted: Annotated[UnlearnedQuery, Query()]) -> Response:
     """List the texts from which nothing was learned, with the rule and the reason."""
     return page_response(request, caller.memory.admin.unlearned(**wanted.of(caller)))

@@ -19,7 +19,7 @@ from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import Verdict
 from phronesis.interfaces.http.dependencies import Administering, Reading, Written
 from phronesis.interfaces.http.observability import Metrics
-from phronesis.interfaces.http.openapi import answer, gives, problems
+from phronesis.interfaces.http.openapi import OPEN, answer, gives, problems
 from phronesis.interfaces.http.queries import OverviewQuery, QuarantineQuery
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_behind
@@ -30,14 +30,14 @@ from phronesis.store.overview import count_by_kind
 health_router = APIRouter(tags=["health"])
 
 
-@health_router.get("/healthz", responses=problems(403))
-async def healthz() -> Response:
+@health_router.get("/healthz", openapi_extra=OPEN, responses=problems(403))
+async def check_liveness() -> Response:
     """Tell that the process answers; it asks nothing else."""
     return answer({"status": "ok", "version": __version__})
 
 
-@health_router.get("/readyz", responses=problems(403, 500, 503))
-def readyz(request: Request) -> Response:
+@health_router.get("/readyz", openapi_extra=OPEN, responses=problems(403, 500, 503))
+def check_readiness(request: Request) -> Response:
     """Tell that the database answers, and how many entries wait for their interpretation."""
     memory: Memory = request.app.state.admission.memory
     return answer({"status": "ready", "pending": _count_pending(memory)})
@@ -50,7 +50,7 @@ def readyz(request: Request) -> Response:
         **problems(401, 403, 429, 500, 503),
     },
 )
-def metrics(request: Request, caller: Reading) -> Response:
+def get_metrics(request: Request, caller: Reading) -> Response:
     """Return counts of requests, their latencies, and what the key's tenant holds."""
     counted: Metrics = request.app.state.metrics
     with caller.memory.admin.components.database.transaction(caller.memory.admin.tenant, "read") as unit:
@@ -70,19 +70,19 @@ _CHUNK: Final = 1 << 16
 
 
 @upkeep_router.get("/jobs", responses=gives(Jobs))
-def jobs(caller: Reading, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> Response:
+def list_jobs(caller: Reading, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> Response:
     """List what failed, waits, or is due."""
     return answer(caller.memory.admin.jobs(limit=limit))
 
 
 @upkeep_router.post("/jobs/{entry_id}/retry", responses=gives(EditResult, 404, 409))
-def retry(caller: Administering, entry_id: str, how: Written) -> Response:
+def retry_entry(caller: Administering, entry_id: str, how: Written) -> Response:
     """Retry an entry that failed; an admin's key."""
     return answer(caller.memory.admin.retry(entry_id, **how.by(caller)))
 
 
 @upkeep_router.get("/overview", responses=gives(Overview))
-def overview(caller: Reading, wanted: Annotated[OverviewQuery, Query()]) -> Response:
+def get_overview(caller: Reading, wanted: Annotated[OverviewQuery, Query()]) -> Response:
     """Return counts, what was learned lately, contradictions, and what waits for a person."""
     if wanted.across is not None:
         caller.needs(Role.ADMIN)
@@ -90,19 +90,19 @@ def overview(caller: Reading, wanted: Annotated[OverviewQuery, Query()]) -> Resp
 
 
 @upkeep_router.get("/users", responses=gives(list[UserInfo]))
-def users(caller: Administering) -> Response:
+def list_users(caller: Administering) -> Response:
     """List the users of the tenant, most recently active first; an admin's key."""
     return answer(caller.memory.admin.users())
 
 
 @upkeep_router.get("/quarantine", responses=gives(list[Item]))
-def quarantined(caller: Reading, wanted: Annotated[QuarantineQuery, Query()]) -> Response:
+def list_quarantine(caller: Reading, wanted: Annotated[QuarantineQuery, Query()]) -> Response:
     """List what reads like an order to a model."""
     return answer(caller.memory.quarantine.list(**wanted.of(caller)))
 
 
 @upkeep_router.post("/quarantine", responses=gives(EditResult, 404, 409, 415))
-def decide(caller: Administering, body: Verdict, how: Written) -> Response:
+def decide_quarantine(caller: Administering, body: Verdict, how: Written) -> Response:
     """Let an item in quarantine go, or end it; an admin's key."""
     verb = caller.memory.quarantine.release if body.action == "release" else caller.memory.quarantine.reject
     return answer(verb(body.id, reason=body.reason, user_id=body.user_id, **how.by(caller)))
@@ -115,7 +115,7 @@ def decide(caller: Administering, body: Verdict, how: Written) -> Response:
         200: {"description": "The log, a JSON object a line.", "content": {NDJSON: {"schema": {"type": "string"}}}}
     },
 )
-def export(caller: Administering) -> Response:
+def export_log(caller: Administering) -> Response:
     """Return the whole log as lines of JSON, from which ``import`` makes the same store; an admin's key."""
     # The export is completed before the first byte is sent, so a failure is a problem response, not a truncated file.
     folder = tempfile.TemporaryDirectory(prefix="phronesis-export-")

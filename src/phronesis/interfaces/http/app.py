@@ -8,10 +8,10 @@ from starlette.middleware.cors import CORSMiddleware
 from phronesis import __version__
 from phronesis.config.server import Serving
 from phronesis.interfaces.authentication import Authenticator, RateLimit
-from phronesis.interfaces.http import activity_routes, admin_routes, engine_routes, memory_routes, openapi
+from phronesis.interfaces.http import activity_routes, admin_routes, docs_page, engine_routes, memory_routes
 from phronesis.interfaces.http.middleware import REQUEST_ID, Gate
 from phronesis.interfaces.http.observability import Watch
-from phronesis.interfaces.http.openapi import EVERYWHERE, describe, problems
+from phronesis.interfaces.http.openapi import EVERYWHERE, INFORMATION, describe, operation_id, problems
 from phronesis.interfaces.http.problems import answer_problems
 from phronesis.memory import Memory
 
@@ -42,6 +42,8 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         title="Phronesis",
         version=__version__,
         description=_ABOUT,
+        **INFORMATION,
+        generate_unique_id_function=operation_id,
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json" if serving.docs else None,
@@ -69,7 +71,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
     answer_problems(app)
     app.include_router(admin_routes.health_router)
     if serving.docs:
-        app.include_router(openapi.router)
+        app.include_router(docs_page.router)
     for routes in ROUTES:
         app.include_router(routes, responses=problems(*EVERYWHERE))
     if serving.upstream is not None:

@@ -63,6 +63,27 @@ class NewMemory(Owner):
     time_zone: str | None = None
 
 
+class MemorySearch(Owner):
+    """A question, and where to search for its answer; ``across`` needs an admin's key."""
+
+    query: str
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    kinds: list[str] | None = None
+    filters: Object | None = pydantic.Field(default=None, description='As mem0\'s: {"importance": {"gte": 7}}.')
+    limit: Limit = 10
+    min_score: float | None = None
+    exclude_session: str | None = None
+    explain: bool = False
+    time_zone: str | None = None
+    across: Literal["tenant"] | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
+    cursor: Any = pydantic.Field(default=None, description="Not taken: a search has no pages.")
+    offset: Any = pydantic.Field(default=None, description="Not taken: a search has no pages.")
+
+
 class Change(OwnBody):
     """What an item is given; the header If-Match says of which version."""
 

@@ -187,7 +187,7 @@ def chat_router(proxy: ChatProxy) -> APIRouter:
     budget = proxy.upstream.token_budget
 
     @router.post("/v1/chat/completions", response_class=Response)
-    async def chat_completions(
+    async def complete_chat(
         caller: Writing, body: Annotated[dict[str, Any], Body()], place: Annotated[_Place, Header()]
     ) -> Response:
         """Complete a chat with what is remembered, in OpenAI's format."""

@@ -68,7 +68,7 @@ experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
 @experience_router.post(
     "/experiences", status_code=HTTPStatus.CREATED, responses=gives(Ingested, 409, 415, 502, status=201)
 )
-def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
+def ingest_experiences(caller: Writing, body: NewExperience, how: Written) -> Response:
     """Take attempts in: ``nei``, or the ``text`` of a source of some ``source_type``."""
     given = body.given()
     if ("nei" in given) == ("text" in given):
@@ -86,61 +86,61 @@ def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
 
 
 @experience_router.get("/experiences", responses=gives(reports.Page[L1Event]))
-def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_experiences(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List attempts, newest first."""
     return page_response(request, _records(caller, L1, page))
 
 
 @experience_router.get("/experiences/source", responses=gives(EventSource, 404))
-def source(caller: Reading, asked: Annotated[SourceQuery, Query()]) -> Response:
+def get_experience_source(caller: Reading, asked: Annotated[SourceQuery, Query()]) -> Response:
     """Return what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
     return answer(caller.memory.resources.get_source(**asked.given()))
 
 
 @experience_router.get("/experiences/episode", responses=gives(Episode, 404))
-def episode(caller: Reading, asked: Annotated[EpisodeQuery, Query()]) -> Response:
+def get_episode(caller: Reading, asked: Annotated[EpisodeQuery, Query()]) -> Response:
     """Return the attempts of an episode in order."""
     return answer(caller.memory.resources.get_episode(**asked.given()))
 
 
 @experience_router.get("/patterns", responses=gives(reports.Page[Pattern]))
-def patterns(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_patterns(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List what attempts have in common."""
     return page_response(request, _records(caller, PATTERN, page))
 
 
 @experience_router.get("/principles", responses=gives(reports.Page[Principle]))
-def principles(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_principles(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List what follows from patterns."""
     return page_response(request, _records(caller, PRINCIPLE, page))
 
 
 @experience_router.post("/aggregate", responses=gives(Aggregation, 409, 415))
-def aggregate(caller: Writing, body: Grouping, how: Written) -> Response:
+def aggregate_experiences(caller: Writing, body: Grouping, how: Written) -> Response:
     """Group attempts into patterns."""
     return answer(caller.memory.aggregate(**body.given(), **how.by(caller)))
 
 
 @experience_router.post("/abstract", responses=gives(Aggregation, 409, 415, 502))
-def abstract(caller: Writing, body: Owner, how: Written) -> Response:
+def abstract_patterns(caller: Writing, body: Owner, how: Written) -> Response:
     """Draw principles from patterns."""
     return answer(caller.memory.abstract(**body.given(), **how.by(caller)))
 
 
 @experience_router.post("/query", responses=gives(Answer, 415))
-def query(caller: Reading, body: Question) -> Response:
+def query_experience(caller: Reading, body: Question) -> Response:
     """Ask what worked, and what did not."""
     return answer(caller.memory.query(**body.given()))
 
 
 @experience_router.post("/feedback", responses=gives(FeedbackResult, 404, 409, 415))
-def feedback(caller: Writing, body: FeedbackBody, how: Written) -> Response:
+def give_feedback(caller: Writing, body: FeedbackBody, how: Written) -> Response:
     """Say of an item that it was useful or not, right or wrong, or what else it is."""
     return answer(caller.memory.feedback(**body.given(), **how.by(caller)))
 
 
 @experience_router.post("/forget", responses=gives(ForgetResult, 409, 415))
-def forget(caller: Writing, body: Forgetting, how: Written) -> Response:
+def forget_memories(caller: Writing, body: Forgetting, how: Written) -> Response:
     """Put away what nobody needs, or with ``dry_run`` say what would be."""
     return answer(caller.memory.forget(**body.given(), **how.by(caller)))
 
@@ -174,13 +174,13 @@ def check_claims(caller: Reading, body: ClaimsToCheck) -> Response:
 
 
 @run_router.post("/reasoning/index", responses=gives(ClaimIndexResult, 502))
-def rebuild_index(caller: Administering) -> Response:
+def rebuild_claim_index(caller: Administering) -> Response:
     """Rebuild the search documents of the reasoning items; an admin's key."""
     return answer(caller.memory.reasoning.rebuild_index())
 
 
 @run_router.get("/reasoning/{id}", responses=gives(ReasoningItem, 404))
-def reasoning(caller: Reading, id: str, whose: Annotated[ReasoningQuery, Query()]) -> Response:  # noqa: A002
+def get_reasoning(caller: Reading, id: str, whose: Annotated[ReasoningQuery, Query()]) -> Response:  # noqa: A002
     """Return a reasoning item; with ``run_id``, note that the run saw it."""
     return answer(caller.memory.reasoning.get(id, **whose.given()))
 
@@ -192,31 +192,31 @@ def record_run(caller: Writing, body: NewRun, how: Written) -> Response:
 
 
 @run_router.get("/runs", responses=gives(reports.Page[RunRecord]))
-def runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List runs, newest first."""
     return page_response(request, caller.memory.runs.list(**page.named()))
 
 
 @run_router.post(RUN + "/feedback", responses=gives(EditResult, 404, 409, 415))
-def run_feedback(caller: Writing, run_id: str, body: RunWord, how: Written) -> Response:
+def give_run_feedback(caller: Writing, run_id: str, body: RunWord, how: Written) -> Response:
     """Say what came of a run: products, pros, cons."""
     return answer(caller.memory.runs.feedback(run_id, **body.given(), **how.by(caller)))
 
 
 @run_router.post(RUN + "/learn", responses=gives(LearnResult, 404, 409, 415, 502))
-def learn(caller: Writing, run_id: str, body: Learning, how: Written) -> Response:
+def learn_from_run(caller: Writing, run_id: str, body: Learning, how: Written) -> Response:
     """Learn from a run: verdicts on claims, new ones; ``entry_id`` rolls it back."""
     return answer(caller.memory.learn(run_id, **body.given(), **how.by(caller)))
 
 
 @run_router.get(RUN + "/review", responses=gives(Review, 404, 502))
-def review(caller: Reading, run_id: str, look: Annotated[ReviewOptions, Query()]) -> Response:
+def review_run(caller: Reading, run_id: str, look: Annotated[ReviewOptions, Query()]) -> Response:
     """Return what a public source says of a run's modifier."""
     return answer(caller.memory.runs.review(run_id, **look.given()))
 
 
 @run_router.get(RUN, responses=gives(RunRecord, 404))
-def run(caller: Reading, run_id: str, owner: Annotated[ReadScope, Query()]) -> Response:
+def get_run(caller: Reading, run_id: str, owner: Annotated[ReadScope, Query()]) -> Response:
     """Return a run with its FACTS."""
     return answer(caller.memory.runs.get(run_id, **owner.given()))
 
@@ -267,19 +267,19 @@ def upload_resource(
 
 
 @resource_router.get("/resources/{id}", responses=gives(Resource, 404))
-def resource(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+def get_resource(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
     """Return a document with its versions, and its sections in reading order."""
     return answer(caller.memory.resources.get(id, **then.given()))
 
 
 @resource_router.post("/plan", responses=gives(RetrievalPlan, 415, 502))
-def plan(caller: Reading, body: PlanRequest) -> Response:
+def plan_retrieval(caller: Reading, body: PlanRequest) -> Response:
     """Say what is to be looked for to answer a message."""
     return answer(caller.memory.plan(**body.given()))
 
 
 @resource_router.post("/retrieve", responses=gives(EvidencePack, 415, 502))
-def retrieve(
+def retrieve_evidence(
     caller: Reading,
     body: Annotated[dict[str, Any], Body(description="A plan, as /plan gives it, perhaps changed.")],
     min_score: Annotated[float | None, Query(description="Leave out what scores less.")] = None,

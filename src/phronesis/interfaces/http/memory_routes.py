@@ -30,6 +30,7 @@ from phronesis.interfaces.http import PREFIX
 from phronesis.interfaces.http.bodies import (
     Change,
     ContextRequest,
+    MemorySearch,
     Merging,
     NewMemory,
     NewTurn,
@@ -83,13 +84,13 @@ def commit_turn(caller: Writing, body: NewTurn, how: Written) -> Response:
 
 
 @conversation_router.get("/turns", responses=gives(list[Turn], 404))
-def turns(caller: Reading, wanted: Annotated[Turns, Query()]) -> Response:
+def list_turns(caller: Reading, wanted: Annotated[Turns, Query()]) -> Response:
     """Return a session's turns as they were recorded."""
     return answer(caller.memory.sessions.turns(**wanted.given()))
 
 
 @conversation_router.get("/sessions", responses=gives(list[SessionInfo]))
-def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
+def list_sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
     """Return the sessions a scope sees, latest first."""
     if wanted.across is not None:
         caller.needs(Role.ADMIN)
@@ -97,7 +98,7 @@ def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
 
 
 @conversation_router.post("/context", responses=gives(ContextSummary | ContextPackage, 415, 502))
-def context(caller: Reading, body: ContextRequest) -> Response:
+def compose_context(caller: Reading, body: ContextRequest) -> Response:
     """Compose the context for a message, within its token budget. Nothing is stored but what was shown.
 
     With `explain` also every record behind it, what each slot used and what was dropped: some thirty times the tokens.
@@ -115,7 +116,7 @@ _TAGGED: Final = {"ETag": "The item's version, for If-Match."}
 
 
 @memory_router.post("/memories", status_code=HTTPStatus.CREATED, responses=gives(AddResult, 409, 415, status=201))
-def add(caller: Writing, body: NewMemory, how: Written) -> Response:
+def add_memory(caller: Writing, body: NewMemory, how: Written) -> Response:
     """Remember a text, messages, or with ``kind`` one item."""
     return answer(caller.memory.add(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
 
@@ -131,40 +132,48 @@ def list_memories(request: Request, caller: Reading, wanted: Annotated[Listing, 
     return page_response(request, caller.memory.get_all(**given))
 
 
+@memory_router.post("/memories/search", responses=gives(SearchResult, 415))
+def search_memories(caller: Reading, body: MemorySearch) -> Response:
+    """Search what the scope sees, best first; the question is in no URL, and so in no log of a proxy."""
+    if body.across is not None:
+        caller.needs(Role.ADMIN)
+    return answer(caller.memory.search(**body.given()))
+
+
 @memory_router.delete("/memories", responses=gives(EditResult, 404, 409))
-def delete_all(caller: Writing, whose: Annotated[AttributeQuery, Query()], how: Written) -> Response:
+def delete_memories(caller: Writing, whose: Annotated[AttributeQuery, Query()], how: Written) -> Response:
     """Archive every memory of a user, or of a namespace, that has the attributes."""
     return edited(caller.memory.items.delete_all(**whose.given(), **how.by(caller)))
 
 
 @memory_router.get("/due", responses=gives(list[Item]))
-def due(caller: Reading, wanted: Annotated[DueQuery, Query()]) -> Response:
+def list_due_tasks(caller: Reading, wanted: Annotated[DueQuery, Query()]) -> Response:
     """List the open tasks and intentions that are due, the most urgent first."""
     return answer(caller.memory.items.due(**wanted.given()))
 
 
 @memory_router.post("/preview", responses=gives(Preview, 415))
-def preview(caller: Reading, body: Previewing) -> Response:
+def preview_memories(caller: Reading, body: Previewing) -> Response:
     """Say what would be remembered of messages, what would end and what be refused; nothing is stored."""
     return answer(caller.memory.items.preview(**body.given()))
 
 
 @memory_router.get("/memories/{id}", responses=gives(ANY_ITEM, 404, headers=_TAGGED))
-def get(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002 - the contract's name
+def get_memory(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002 - the contract's name
     """Return a memory as the record of its kind, whatever its status."""
     item = caller.memory.get(id, **then.given())
     return answer(item, headers=etag(item.version))
 
 
 @memory_router.patch("/memories/{id}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
-def change(caller: Writing, id: str, body: Change, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
+def update_memory(caller: Writing, id: str, body: Change, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
     """Return a memory other words, metadata, or an end; its history keeps the old."""
     result = caller.memory.update(id, **body.given(), expected_version=version_of(if_match), **how.by(caller))
     return edited(result)
 
 
 @memory_router.delete("/memories/{id}", responses=gives(EditResult | ErasureCertificate, 404, 409, 412))
-def remove(
+def delete_memory(
     caller: Writing,
     id: str,  # noqa: A002 - the contract's name
     way: Annotated[Removal, Query()],
@@ -183,7 +192,7 @@ def remove(
 
 
 @memory_router.post("/memories/{id}/{edit}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
-def edit(
+def edit_memory(
     caller: Writing,
     id: str,  # noqa: A002 - the contract's name
     edit: Literal["archive", "unarchive", "pin", "unpin", "retract"],
@@ -199,19 +208,19 @@ def edit(
 
 
 @memory_router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
-def history(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+def get_memory_history(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
     """Return a memory's changes, oldest first; each can be rolled back."""
     return answer(caller.memory.history(id, **then.given()))
 
 
 @memory_router.get("/memories/{id}/explain", responses=gives(Explanation, 404))
-def explain(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+def explain_memory(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
     """Return why a memory is held: entry, source, quotation, evidence, edges, history."""
     return answer(caller.memory.explain(id, **then.given()))
 
 
 @memory_router.post("/rollback", responses=gives(EditResult, 404, 409, 415))
-def rollback(caller: Writing, body: Undo, how: Written) -> Response:
+def roll_back(caller: Writing, body: Undo, how: Written) -> Response:
     """Take back one delta, or all that an entry changed."""
     return answer(caller.memory.rollback(**body.given(), **how.by(caller)))
 
@@ -228,25 +237,25 @@ entity_router = APIRouter(prefix=PREFIX, tags=["entities"])
 
 
 @entity_router.get("/entities", responses=gives(list[EntityRecord]))
-def entities(caller: Reading, wanted: Annotated[EntityQuery, Query()]) -> Response:
+def list_entities(caller: Reading, wanted: Annotated[EntityQuery, Query()]) -> Response:
     """List the entities that the scope sees, the most mentioned first."""
     return answer(caller.memory.entities.list(**wanted.given()))
 
 
 @entity_router.get("/entities/{id}", responses=gives(EntityRecord, 404))
-def entity(caller: Reading, id: str, whose: Annotated[OwnQuery, Query()]) -> Response:  # noqa: A002
+def get_entity(caller: Reading, id: str, whose: Annotated[OwnQuery, Query()]) -> Response:  # noqa: A002
     """Return an entity with what is known of it, when and by whom it was said."""
     return answer(caller.memory.entities.get(id, **whose.given()))
 
 
 @entity_router.post("/entities/merge", responses=gives(EditResult, 404, 409, 415))
-def merge(caller: Writing, body: Merging, how: Written) -> Response:
+def merge_entities(caller: Writing, body: Merging, how: Written) -> Response:
     """Make several entities one; ``entry_id`` rolls it back."""
     return answer(caller.memory.entities.merge(**body.given(), **how.by(caller)))
 
 
 @entity_router.post("/entities/{id}/split", responses=gives(EditResult, 404, 409, 415))
-def split(caller: Writing, id: str, body: Splitting, how: Written) -> Response:  # noqa: A002 - the contract's name
+def split_entity(caller: Writing, id: str, body: Splitting, how: Written) -> Response:  # noqa: A002 - the contract's name
     """Make an entity two, by one of its names or by the items that are about another."""
     return answer(caller.memory.entities.split(id, **body.given(), **how.by(caller)))
 
@@ -257,7 +266,7 @@ user_router = APIRouter(prefix=PREFIX, tags=["users"])
 
 
 @user_router.get(USER + "/traits", responses=gives(list[Trait], 404))
-def traits(caller: Reading, user_id: str, wanted: Annotated[TraitsQuery, Query()]) -> Response:
+def list_traits(caller: Reading, user_id: str, wanted: Annotated[TraitsQuery, Query()]) -> Response:
     """Return a user's traits of a stage and above."""
     return answer(caller.memory.get_user_traits(user_id, **wanted.given()))
 
@@ -269,14 +278,14 @@ def should_reflect(caller: Reading, user_id: str) -> Response:
 
 
 @user_router.post(USER + "/reflect", responses=gives(ReflectionCycle, 404, 409, 415, 502))
-def reflect(caller: Writing, user_id: str, how: Written, body: Reflecting | None = None) -> Response:
+def reflect_on_user(caller: Writing, user_id: str, how: Written, body: Reflecting | None = None) -> Response:
     """Reflect on a user, if it is due."""
     given = {} if body is None else body.given()
     return answer(caller.memory.reflect(user_id, **given, **how.by(caller)))
 
 
 @user_router.patch(USER + "/traits/{trait_id}", responses=gives(EditResult, 404, 409, 412, 415))
-def correct_trait(
+def correct_user_trait(
     caller: Writing, user_id: str, trait_id: str, body: TraitChange, how: Written, *, if_match: Match = None
 ) -> Response:
     """Correct a trait: the user's own word."""
@@ -286,26 +295,28 @@ def correct_trait(
 
 
 @user_router.delete(USER + "/traits/{trait_id}", responses=gives(EditResult, 404, 409, 412))
-def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written, *, if_match: Match = None) -> Response:
+def delete_user_trait(
+    caller: Writing, user_id: str, trait_id: str, how: Written, *, if_match: Match = None
+) -> Response:
     """Say that a trait is wrong: it ends, and keeps its history."""
     _check_trait(caller, user_id, trait_id)
     return edited(caller.memory.traits.delete(trait_id, expected_version=version_of(if_match), **how.by(caller)))
 
 
 @user_router.get(USER + "/reflections", responses=gives(list[ReflectionCycle], 404))
-def reflections(caller: Reading, user_id: str, wanted: Annotated[Latest, Query()]) -> Response:
+def list_reflections(caller: Reading, user_id: str, wanted: Annotated[Latest, Query()]) -> Response:
     """Return the reflections on a user, newest first."""
     return answer(caller.memory.traits.reflections(user_id, **wanted.given()))
 
 
 @user_router.get("/traits/{id}/evidence", responses=gives(list[TraitEvidence], 404))
-def evidence(caller: Reading, id: str, whose: Annotated[OwnAsOf, Query()]) -> Response:  # noqa: A002
+def list_trait_evidence(caller: Reading, id: str, whose: Annotated[OwnAsOf, Query()]) -> Response:  # noqa: A002
     """Return the memories for and against a trait, oldest first."""
     return answer(caller.memory.traits.evidence(id, **whose.given()))
 
 
 @user_router.patch("/traits/{id}", responses=gives(EditResult, 404, 409, 412, 415))
-def correct(caller: Writing, id: str, body: TraitChange, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
+def correct_trait(caller: Writing, id: str, body: TraitChange, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
     """Correct a trait."""
     given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
     return edited(caller.memory.traits.correct(id, **given))

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from phronesis.core.documents import DocumentRow
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
-from phronesis.core.serialization import Record
+from phronesis.core.serialization import EntryResult, Record
 
 # Results of the verbs of resources.
 
@@ -31,7 +31,7 @@ class ResourcePayload(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class IngestedResource(Record):
+class IngestedResource(EntryResult):
     """The result of ``resources.ingest``.
 
     ``document`` is the item of the document, ``number`` that of its present version; an ingested version that is older
