@@ -6,10 +6,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.errors import Forbidden, RateLimited, Unauthenticated
+from phronesis.interfaces.user_memory import UserMemory, bound_user, refuse_tenant
 from phronesis.memory import Memory
 
 # Rate limit: a token bucket for each key, or for each address without a key.
@@ -57,12 +58,29 @@ MOST_RECENT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller. ``memory`` is that of the key's tenant; ``key`` is None where none was required."""
+    """An authenticated caller. ``memory`` is that of the key's tenant; ``key`` is None where none was required.
+
+    The memory of a key that is bound to a user is that user's alone (`UserMemory`).
+    """
 
     memory: Memory
     role: Role
     actor: str
     key: ApiKey | None = None
+
+    @property
+    def user_id(self) -> str | None:
+        """The user for whom the caller's key acts; None: for any."""
+        return None if self.key is None else self.key.user_id
+
+    def acting_user(self, given: object) -> object:
+        """Return the user of a call; Forbidden where the key is bound to another one."""
+        return given if self.user_id is None else bound_user(self.user_id, given)
+
+    def needs_tenant(self, what: str) -> None:
+        """Raise Forbidden for a key that is bound to a user."""
+        if self.user_id is not None:
+            refuse_tenant(what)
 
     def needs(self, role: Role) -> None:
         """Raise Forbidden unless the caller's role is ``role`` or above."""
@@ -139,7 +157,13 @@ class Authenticator:
                 "this API key is not known here or was revoked; an operator makes another: phronesis serve keys create",
                 field="Authorization",
             )
-        return Caller(self._memory_of(key.tenant), key.role, key.actor, key)
+        return self.caller_of(key)
+
+    def caller_of(self, key: ApiKey) -> Caller:
+        """Return the caller that holds a key."""
+        memory = self._memory_of(key.tenant)
+        bound = memory if key.user_id is None else cast("Memory", UserMemory(memory, key.user_id))
+        return Caller(bound, key.role, key.actor, key)
 
     def open_to_anybody(self) -> bool:
         """Return whether callers without a token are accepted."""

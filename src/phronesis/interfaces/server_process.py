@@ -171,8 +171,13 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
 
     def caller(context: Any) -> mcp.Caller:
         admitted = app.state.admission.admit(mcp.bearer(context))
-        key_id = None if admitted.key is None else admitted.key.id
-        return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor, key_id=key_id)
+        return mcp.Caller(
+            admitted.memory,
+            role=admitted.role.name.lower(),
+            actor=admitted.actor,
+            key_id=None if admitted.key is None else admitted.key.id,
+            user_id=admitted.user_id,
+        )
 
     return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the middleware checks the host name
 

@@ -127,12 +127,16 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request: its memory, its role, the actor recorded in the log, and the id of its key."""
+    """The caller of a request: its memory, its role, the actor recorded in the log, its key's id and its user.
+
+    ``user_id`` is that of a key which acts for one user alone.
+    """
 
     memory: "Memory"
     role: Role = "admin"
     actor: str = "agent"
     key_id: str | None = None
+    user_id: str | None = None
 
     def may(self, role: Role) -> bool:
         """Return whether the caller has ``role`` or above."""

@@ -214,5 +214,6 @@ def _theme(request: Request) -> str:
 
 def _view_scope(request: Request, caller: Caller) -> ViewScope:
     user, namespace = (request.query_params.get(name) or None for name in ("user", "namespace"))
+    user = user or caller.user_id
     across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
     return ViewScope(user, namespace, across)
