@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from phronesis.core.api_keys import ApiKey, Role
+from phronesis.core.api_keys import TOKEN_PREFIX, ApiKey, Role
 from phronesis.errors import Forbidden, RateLimited, Unauthenticated
 from phronesis.interfaces.user_memory import UserMemory, bound_user, refuse_tenant
 from phronesis.memory import Memory
@@ -111,17 +111,22 @@ class Authenticator:
     seconds: float = 0.0
     clock: Callable[[], float] = time.monotonic
     limit: RateLimit = field(default_factory=lambda: RateLimit(None, 1))
+    find_key: Callable[[str], ApiKey] | None = None
+    """Returns the grant of an OAuth token, which is accepted at /mcp alone; None: there is no OAuth."""
     _recent: dict[bytes, tuple[Caller, float]] = field(default_factory=dict)
     _tenants: dict[str, Memory] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def admit(self, token: str | None) -> Caller:
-        """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required."""
-        caller = self.recent(token)
+    def admit(self, token: str | None, *, oauth: bool = False) -> Caller:
+        """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required.
+
+        ``oauth``: the token may be one of OAuth, whose audience is /mcp.
+        """
+        caller = self.recent(token, oauth=oauth)
         if caller is None:
-            caller = self._look_up(token)
+            caller = self._look_up(token, oauth=oauth)
             if self.seconds and token is not None:  # keyless access ends when the first key is made
-                self._remember(token, caller)
+                self._remember(token, caller, oauth=oauth)
         return caller
 
     def count(self, caller: Caller | None, address: str) -> None:
@@ -131,18 +136,18 @@ class Authenticator:
         """
         self.limit.take(address if caller is None or caller.key is None else caller.key.id)
 
-    def recent(self, token: str | None) -> Caller | None:
+    def recent(self, token: str | None, *, oauth: bool = False) -> Caller | None:
         """Return the caller of a recently accepted token; None if the store must be asked."""
-        known = None if token is None else self._recent.get(_mark(token))
+        known = None if token is None else self._recent.get(_mark(token, oauth=oauth))
         return known[0] if known is not None and self.clock() < known[1] else None
 
-    def _remember(self, token: str, caller: Caller) -> None:
+    def _remember(self, token: str, caller: Caller, *, oauth: bool) -> None:
         with self._lock:
             if len(self._recent) >= MOST_RECENT:
                 self._recent.clear()
-            self._recent[_mark(token)] = (caller, self.clock() + self.seconds)
+            self._recent[_mark(token, oauth=oauth)] = (caller, self.clock() + self.seconds)
 
-    def _look_up(self, token: str | None) -> Caller:
+    def _look_up(self, token: str | None, *, oauth: bool) -> Caller:
         if token is None:
             if self.open_to_anybody():
                 return Caller(self.memory, Role.ADMIN, ANYBODY)
@@ -151,6 +156,8 @@ class Authenticator:
                 " an operator makes one: phronesis serve keys create",
                 field="Authorization",
             )
+        if oauth and self.find_key is not None and not token.startswith(TOKEN_PREFIX):
+            return self.caller_of(self.find_key(token))
         key = self.memory.admin.keys.find(token)
         if key is None:
             raise Unauthenticated(
@@ -178,6 +185,6 @@ class Authenticator:
             return self._tenants[tenant]
 
 
-def _mark(token: str) -> bytes:
+def _mark(token: str, *, oauth: bool) -> bytes:
     """Return a digest by which a token is cached, so that this process's memory does not hold the token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+    return bytes([oauth]) + hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
