@@ -119,7 +119,8 @@ class OAuthGrants:
             return None
         if found.used_at is not None:
             with self.database.transaction(tenant, "append") as unit:
-                return self._refuse_reuse(unit, found.token_id, kind)
+                self._refuse_reuse(unit, found.token_id, kind)
+            return None
         expires = from_micros(found.expires_at)
         if not kept.key.active or expires <= self.clock():
             return None
@@ -137,7 +138,8 @@ class OAuthGrants:
         )
         with self.database.transaction(code.tenant, "append") as unit:
             if not oauth.use_token(unit, code.token_id, key_id=grant.id, at=to_micros(now)):
-                return self._refuse_reuse(unit, code.token_id, "code")
+                self._refuse_reuse(unit, code.token_id, "code")
+                return None
             api_keys.keep_key(unit, api_keys.StoredKey(grant, secrets.token_bytes(SECRET_BYTES)))
             return self._issue_both(unit, grant, code.data["scopes"], code.data["resource"])
 
@@ -145,7 +147,8 @@ class OAuthGrants:
         """Return new tokens for a refresh token, which is thereby used; None if it was used meanwhile."""
         with self.database.transaction(token.tenant, "append") as unit:
             if not oauth.use_token(unit, token.token_id, key_id=token.key.id, at=to_micros(self.clock())):
-                return self._refuse_reuse(unit, token.token_id, "refresh")
+                self._refuse_reuse(unit, token.token_id, "refresh")
+                return None
             oauth.drop_expired_tokens(unit, before=to_micros(self.clock() - KEPT))
             return self._issue_both(unit, token.key, scopes, token.data["resource"])
 

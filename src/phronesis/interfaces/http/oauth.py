@@ -17,6 +17,7 @@ from mcp.server.auth.provider import (
     AuthorizationCode,
     AuthorizationParams,
     AuthorizeError,
+    OAuthAuthorizationServerProvider,
     RefreshToken,
     RegistrationError,
     TokenError,
@@ -92,8 +93,20 @@ class Approval:
         return construct_redirect_uri(str(self.redirect_uri), **result, state=self.state, iss=self.issuer)
 
 
+class _Code(AuthorizationCode):
+    held: Held
+
+
+class _Refresh(RefreshToken):
+    held: Held
+
+
+class _Access(AccessToken):
+    held: Held
+
+
 @dataclass(frozen=True, slots=True)
-class OAuthProvider:
+class OAuthProvider(OAuthAuthorizationServerProvider[_Code, _Refresh, _Access]):
     """What the SDK's handlers need of this server. It opens the store in threads."""
 
     settings: OAuth
@@ -176,7 +189,7 @@ class OAuthProvider:
 
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
-    ) -> "_Code | None":
+    ) -> _Code | None:
         """Return a code that was not used; the second use revokes what the first one brought."""
         held = await run_in_threadpool(self.grants.find, authorization_code, "code")
         if held is None or held.client_id != client.client_id:
@@ -194,7 +207,7 @@ class OAuthProvider:
         )
 
     async def exchange_authorization_code(
-        self, client: OAuthClientInformationFull, authorization_code: "_Code"
+        self, client: OAuthClientInformationFull, authorization_code: _Code
     ) -> OAuthToken:
         """Return the tokens for a code."""
         label = f"{client.client_name or client.client_id} (OAuth)"
@@ -202,7 +215,7 @@ class OAuthProvider:
         issued = await run_in_threadpool(self.grants.exchange_code, held, label=label, role=role)
         return self._token(issued, authorization_code.scopes)
 
-    async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> "_Refresh | None":
+    async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> _Refresh | None:
         """Return a refresh token that was not used; the second use revokes the grant."""
         held = await run_in_threadpool(self.grants.find, refresh_token, "refresh")
         if held is None or held.client_id != client.client_id:
@@ -212,21 +225,21 @@ class OAuthProvider:
     async def exchange_refresh_token(
         self,
         client: OAuthClientInformationFull,  # noqa: ARG002 - the SDK's signature
-        refresh_token: "_Refresh",
+        refresh_token: _Refresh,
         scopes: list[str],
     ) -> OAuthToken:
         """Return new tokens for a refresh token."""
         issued = await run_in_threadpool(self.grants.refresh, refresh_token.held, scopes)
         return self._token(issued, scopes)
 
-    async def load_access_token(self, token: str) -> "_Access | None":
+    async def load_access_token(self, token: str) -> _Access | None:
         """Return an access token, or None."""
         held = await run_in_threadpool(self.grants.find, token, "access")
         if held is None:
             return None
         return _Access(token=token, client_id=held.client_id, scopes=held.data["scopes"], held=held)
 
-    async def revoke_token(self, token: "_Access | _Refresh") -> None:
+    async def revoke_token(self, token: _Access | _Refresh) -> None:
         """Revoke the grant of a token."""
         await run_in_threadpool(self.grants.revoke, token.held.key)
 
@@ -248,18 +261,6 @@ class OAuthProvider:
                 "this access token expired, was revoked, or is for another server; connect anew", field="Authorization"
             )
         return replace(held.key, role=min(held.key.role, role_of(held.data["scopes"], write=WRITE_SCOPE)))
-
-
-class _Code(AuthorizationCode):
-    held: Held
-
-
-class _Refresh(RefreshToken):
-    held: Held
-
-
-class _Access(AccessToken):
-    held: Held
 
 
 def role_of(scopes: Sequence[str], *, write: str) -> Role:
