@@ -1,6 +1,7 @@
 """A key that is bound to a user reaches nobody else's memory, by whatever route, page or tool."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any, get_args
@@ -251,9 +252,14 @@ def test_no_tool_gives_or_changes_what_is_anothers(store: Store) -> None:
     assert store.state() == before
 
 
-def _keyed(url: str, token: str) -> Any:
-    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
-    return streamable_http_client(url, http_client=client)
+@asynccontextmanager
+async def _keyed(url: str, token: str) -> AsyncIterator[Any]:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 def test_a_user_may_do_with_their_own_what_others_may_not(store: Store, client: TestClient) -> None:
@@ -285,6 +291,38 @@ def test_a_key_of_a_user_is_made_listed_and_revoked(memory: Memory) -> None:
         with pytest.raises(Forbidden, match="whole tenant"):
             refused()
     assert not caller.memory.admin.keys.revoke(key.id).active
+
+
+def test_a_person_sees_and_revokes_their_own_keys_on_the_page(memory: Memory) -> None:
+    keys = memory.admin.keys
+    tokens = {
+        name: keys.create(role, label=f"key of {name}", user_id=user)
+        for name, role, user in (
+            ("ada", "read", ADA),
+            ("bo", "write", "bo"),
+            ("all", "admin", None),
+            ("app", "write", None),
+        )
+    }
+    app = make_server_app(memory, Serving(access_log=False, key_seconds=0.0))
+
+    def browse(name: str) -> TestClient:
+        cookies = {"phronesis_session": tokens[name][0], "phronesis_form": "form"}
+        return TestClient(app, base_url=PLACE, cookies=cookies, follow_redirects=False)
+
+    ada, admin = browse("ada"), browse("all")
+    shown = ada.get("/keys").text
+    assert ("key of ada" in shown, "key of bo" in shown) == (True, False)
+    assert "key of bo" in admin.get("/keys").text
+    assert browse("app").get("/keys").status_code == 403
+    assert "/keys" not in browse("app").get("/").text
+    bo = tokens["bo"][1].id
+    assert ada.post("/keys/revoke", data={"token": "form", "id": bo}).status_code == 404
+    assert admin.post("/keys/revoke", data={"token": "wrong", "id": bo}).status_code == 403
+    assert admin.post("/keys/revoke", data={"token": "form", "id": bo}).status_code == 303
+    assert [key.active for key in keys.list() if key.id == bo] == [False]
+    assert ada.post("/keys/revoke", data={"token": "form", "id": tokens["ada"][1].id}).status_code == 303
+    assert ada.get("/keys").headers["location"] == "/login?next=%2Fkeys"
 
 
 @pytest.mark.both_databases

@@ -45,7 +45,7 @@ _PREFIXES: Final[Mapping[oauth.Kind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldToken:
     """A valid code or token: what it is for, and the grant of a token or the approving key of a code."""
 
     tenant: str
@@ -57,7 +57,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedTokens:
     """The tokens of a grant, which cannot be read again."""
 
     access: str
@@ -100,7 +100,7 @@ class OAuthGrants:
             oauth.drop_expired_tokens(unit, before=to_micros(self.clock() - KEPT))
             return self._issue(unit, "code", CODE_LIFE, client_id=client_id, key_id=key.id, data=data)
 
-    def find(self, text: str, kind: oauth.Kind) -> Held | None:
+    def find(self, text: str, kind: oauth.Kind) -> HeldToken | None:
         """Return what a code or token is for; None if it is unknown or expired, or its key was revoked.
 
         The second use of a code or a refresh token revokes the grant: one of both holders stole it.
@@ -124,9 +124,9 @@ class OAuthGrants:
         expires = from_micros(found.expires_at)
         if not kept.key.active or expires <= self.clock():
             return None
-        return Held(tenant, found.token_id, found.client_id, kept.key, found.data, expires)
+        return HeldToken(tenant, found.token_id, found.client_id, kept.key, found.data, expires)
 
-    def exchange_code(self, code: Held, *, label: str, role: Role) -> Issued | None:
+    def exchange_code(self, code: HeldToken, *, label: str, role: Role) -> IssuedTokens | None:
         """Make a grant of a code, and return its first tokens; None if the code was used meanwhile.
 
         ``role`` is what the grant may do, at most what the key may that approved it.
@@ -143,7 +143,7 @@ class OAuthGrants:
             api_keys.keep_key(unit, api_keys.StoredKey(grant, secrets.token_bytes(SECRET_BYTES)))
             return self._issue_both(unit, grant, code.data["scopes"], code.data["resource"])
 
-    def refresh(self, token: Held, scopes: Sequence[str]) -> Issued | None:
+    def refresh(self, token: HeldToken, scopes: Sequence[str]) -> IssuedTokens | None:
         """Return new tokens for a refresh token, which is thereby used; None if it was used meanwhile."""
         with self.database.transaction(token.tenant, "append") as unit:
             if not oauth.use_token(unit, token.token_id, key_id=token.key.id, at=to_micros(self.clock())):
@@ -164,10 +164,10 @@ class OAuthGrants:
         if used is not None:
             api_keys.revoke_key(unit, used.key_id, at=to_micros(self.clock()))
 
-    def _issue_both(self, unit: Unit, grant: ApiKey, scopes: Sequence[str], resource: str) -> Issued:
+    def _issue_both(self, unit: Unit, grant: ApiKey, scopes: Sequence[str], resource: str) -> IssuedTokens:
         data = {"scopes": list(scopes), "resource": resource}
         own: dict[str, Any] = {"client_id": str(grant.client_id), "key_id": grant.id, "data": data}
-        return Issued(
+        return IssuedTokens(
             self._issue(unit, "access", self.access_life, **own),
             self._issue(unit, "refresh", self.refresh_life, **own),
         )

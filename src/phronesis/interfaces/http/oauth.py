@@ -35,7 +35,7 @@ from phronesis.config.oauth import READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.text import check_id
 from phronesis.errors import InputError, Unauthenticated
-from phronesis.memory.oauth_grants import Held, Issued, OAuthGrants
+from phronesis.memory.oauth_grants import HeldToken, IssuedTokens, OAuthGrants
 
 SCOPES: Final = (READ_SCOPE, WRITE_SCOPE)
 CONSENT: Final = "/consent"
@@ -94,15 +94,15 @@ class Approval:
 
 
 class _Code(AuthorizationCode):
-    held: Held
+    held: HeldToken
 
 
 class _Refresh(RefreshToken):
-    held: Held
+    held: HeldToken
 
 
 class _Access(AccessToken):
-    held: Held
+    held: HeldToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[_Code, _Refresh, _Access]):
         """Revoke the grant of a token."""
         await run_in_threadpool(self.grants.revoke, token.held.key)
 
-    def _token(self, issued: Issued | None, scopes: Sequence[str]) -> OAuthToken:
+    def _token(self, issued: IssuedTokens | None, scopes: Sequence[str]) -> OAuthToken:
         if issued is None:
             raise TokenError("invalid_grant", "it was used already")
         return OAuthToken(
