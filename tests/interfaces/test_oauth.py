@@ -25,6 +25,7 @@ from loopback_server import served_api
 from mcp_serving import free_port
 from phronesis import Memory
 from phronesis.config.server import Serving
+from phronesis.core.api_keys import Role
 from phronesis.errors import InputError
 from phronesis.interfaces.server_process import check_reach, make_server_app
 from set_clock import Clock
@@ -42,6 +43,7 @@ class Site:
     clock: Clock
     address: str
     key: str
+    app: Any
 
     def __post_init__(self) -> None:
         self.http = httpx2.Client(base_url=self.address, timeout=30)
@@ -101,8 +103,9 @@ def site(database_url: str) -> Iterator[Site]:
         address = f"http://127.0.0.1:{port}"
         oauth = {"base_url": address, "registrations_per_minute": 20, "max_clients": 3}
         serving = Serving.model_validate({"port": port, "oauth": oauth, "access_log": False, "key_seconds": 0.0})
-        with served_api(make_server_app(memory, serving), port=port):
-            site = Site(memory, clock, address, key)
+        app = make_server_app(memory, serving)
+        with served_api(app, port=port):
+            site = Site(memory, clock, address, key, app)
             with site.http:
                 yield site
 
@@ -241,6 +244,25 @@ def test_a_refresh_token_rotates_and_its_second_use_revokes(site: Site) -> None:
     assert site.refresh(client, third["refresh_token"]).json()["error"] == "invalid_grant"
 
 
+@pytest.mark.both_databases
+def test_of_two_uses_at_once_one_succeeds_and_the_grant_ends(site: Site) -> None:
+    client = site.register().json()["client_id"]
+    code = site.code(client)
+    grants = site.app.state.oauth.grants
+    one, other = (grants.find(code, "code") for _ in range(2))
+    tokens = grants.exchange_code(one, label="Claude", role=Role.WRITE)
+    assert grants.exchange_code(other, label="Claude", role=Role.WRITE) is None
+    assert grants.find(tokens.access, "access") is None
+    tokens = grants.exchange_code(grants.find(site.code(client), "code"), label="Claude", role=Role.WRITE)
+    one, other = (grants.find(tokens.refresh, "refresh") for _ in range(2))
+    fresh = grants.refresh(one, ["memory.read"])
+    assert grants.refresh(other, ["memory.read"]) is None
+    assert grants.find(fresh.access, "access") is None
+    late = grants.find(site.code(client), "code")
+    site.memory.admin.keys.revoke(late.key.id)
+    assert grants.exchange_code(late, label="Claude", role=Role.WRITE) is None
+
+
 def test_a_client_revokes_its_own_tokens_alone(site: Site) -> None:
     client, other = (site.register().json()["client_id"] for _ in range(2))
     tokens = site.exchange(client, code=site.code(client)).json()
@@ -281,6 +303,7 @@ def test_tokens_are_for_mcp_alone_and_stored_as_hashes(site: Site, tmp_path: Pat
         "javascript:alert(1)",
         "https://a.example/cb#x",
         "http://127.0.0.1.evil.example/",
+        "https://claude.ai@evil.example/cb",
         "x:y",
     ],
 )
@@ -297,8 +320,15 @@ def test_no_answer_goes_to_an_address_that_is_not_registered(site: Site) -> None
             assert (refused.status_code, "location" in refused.headers) == (400, False)
     port = "http://127.0.0.1:50123/callback"  # RFC 8252: any port of this machine
     assert site.http.get("/authorize", params=site.asked(client, redirect_uri=port)).status_code == 302
-    assert site.http.get("/authorize", params=site.asked("unknown")).status_code == 400
-    for wrong in ({"resource": "https://other.example/mcp"}, {"scope": "admin"}, {"code_challenge": "short"}):
+    for path in ("/authorize", "/consent"):
+        assert site.http.get(path, params=site.asked("unknown")).status_code == 400
+    assert site.register(client_name="a\nb").json()["error"] == "invalid_client_metadata"
+    for wrong in (
+        {"resource": "https://other.example/mcp"},
+        {"scope": "admin"},
+        {"scope": "memory.write"},
+        {"code_challenge": "short"},
+    ):
         sent = site.http.get("/authorize", params=site.asked(client, **wrong)).headers["location"]
         assert sent.startswith(CALLBACK)
         assert "error=" in sent

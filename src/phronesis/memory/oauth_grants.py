@@ -137,6 +137,9 @@ class OAuthGrants:
             key, id=new_id(), role=may, label=label, created_at=now, client_id=code.client_id, made_by=key.id
         )
         with self.database.transaction(code.tenant, "append") as unit:
+            approved = api_keys.find_key(unit, key.id)
+            if approved is None or not approved.key.active:  # revoked since the code was looked up
+                return None
             if not oauth.use_token(unit, code.token_id, key_id=grant.id, at=to_micros(now)):
                 self._refuse_reuse(unit, code.token_id, "code")
                 return None

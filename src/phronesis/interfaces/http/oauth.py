@@ -57,6 +57,11 @@ class RegisteredClient(OAuthClientInformationFull):
         return super().validate_redirect_uri(redirect_uri)
 
 
+def _is_safe(uri: AnyUrl) -> bool:
+    """Return whether answers may go to an address; what precedes an ``@`` would pass for its host."""
+    return (uri.scheme == "https" or _is_local(uri)) and not (uri.fragment or uri.username or uri.password)
+
+
 def _is_local(uri: AnyUrl) -> bool:
     return uri.scheme == "http" and is_loopback(uri.host or "")
 
@@ -122,11 +127,10 @@ class OAuthProvider(OAuthAuthorizationServerProvider[_Code, _Refresh, _Access]):
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
         """Store a client; RegistrationError for an address or a name that is not taken."""
         uris = client_info.redirect_uris or []
-        wrong = [uri for uri in uris if uri.fragment or not (uri.scheme == "https" or _is_local(uri))]
-        if wrong or len(uris) > MAX_REDIRECTS:
+        if len(uris) > MAX_REDIRECTS or not all(map(_is_safe, uris)):
             raise RegistrationError(
                 "invalid_redirect_uri",
-                f"redirect_uris: at most {MAX_REDIRECTS}, each https, or http at 127.0.0.1, and without fragment",
+                f"redirect_uris: at most {MAX_REDIRECTS}, each https, or http at 127.0.0.1; no user, no fragment",
             )
         try:
             name = check_id((client_info.client_name or urlsplit(str(uris[0])).netloc)[:MAX_NAME], field="client_name")
