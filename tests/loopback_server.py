@@ -9,9 +9,9 @@ import uvicorn
 
 
 @contextmanager
-def served_api(app: Any) -> Iterator[str]:
+def served_api(app: Any, *, port: int = 0) -> Iterator[str]:
     """Serve an application until the block ends; gives its address."""
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

@@ -1,11 +1,11 @@
 """Policy section of the server: address, authentication and limits."""
 
-import ipaddress
 from typing import Annotated, Any, Final
 
 import pydantic
 
 from phronesis.config.model_roles import VARIABLE, Part, plain_url, variable_name
+from phronesis.config.oauth import OAuth, is_loopback
 from phronesis.core.serialization import MAX_DEPTH
 from phronesis.errors import InputError
 
@@ -128,6 +128,9 @@ class Serving(Part):
         description="Which tools models are offered at /mcp: default (the eight that a model needs), all, or names.",
     )
 
+    oauth: OAuth | None = pydantic.Field(
+        default=None, title="OAuth", description="Let remote MCP clients connect by OAuth 2.1; none: keys alone."
+    )
     upstream: Upstream | None = pydantic.Field(
         default=None, title="Upstream", description="Answer chat completions with memory, by this server of models."
     )
@@ -140,14 +143,19 @@ class Serving(Part):
     @property
     def reached_by_others(self) -> bool:
         """Return whether other machines may reach it: it listens to others, or has a name that others use."""
-        return not self.on_loopback or any(not is_loopback(name) for name in self.allowed_hosts)
+        return not self.on_loopback or any(not is_loopback(name) for name in self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the policy gives to the server."""
+        return self.allowed_hosts if self.oauth is None else (*self.allowed_hosts, self.oauth.host)
 
     @property
     def answers_to(self) -> tuple[str, ...]:
         """The hosts that a request may name, without port; empty: any."""
         if self.allowed_hosts:
-            return self.allowed_hosts
-        return (*LOOPBACK_NAMES, self.host) if self.on_loopback else ()
+            return self.names
+        return (*LOOPBACK_NAMES, self.host, *self.names) if self.on_loopback else ()
 
     def overridden(self, options: dict[str, Any]) -> "Serving":
         """Return a copy with a command's options applied; None means that an option was not given."""
@@ -158,13 +166,3 @@ class Serving(Part):
             first = error.errors(include_url=False, include_input=False)[0]
             field = str(first["loc"][0])
             raise InputError(f"{field}: {first['msg'].removeprefix('Value error, ')}", field=field) from error
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a name or address is this machine's own."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

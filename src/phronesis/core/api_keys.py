@@ -1,7 +1,8 @@
 """API keys: a caller's rights at a server, and the format of tokens.
 
 A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, so that one lookup finds the row in a
-store that is distributed by tenant; the id by which the key is listed and revoked; and 256 random bits.
+store that is distributed by tenant; the id by which the key is listed and revoked; and 256 random bits. The tokens of
+OAuth have the same form under other prefixes.
 
 The store keeps the SHA-256 of the secret. Passwords need a slow, salted hash because they can be guessed; 256 random
 bits cannot, so a fast hash is as safe and cheap enough for every request.
@@ -23,6 +24,9 @@ from phronesis.errors import InputError, Unauthenticated
 TOKEN_PREFIX: Final = "phr_"  # noqa: S105 - what every token begins with, for those who scan code for lost keys
 SECRET_BYTES: Final = 32
 """Length of a secret: 256 bits."""
+ACCESS_PREFIX: Final = "pha_"
+REFRESH_PREFIX: Final = "phf_"
+CODE_PREFIX: Final = "phc_"
 MAX_TOKEN_LENGTH: Final = 256
 """Maximum length in characters. The longest name of a tenant gives a token of 171."""
 
@@ -47,7 +51,11 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey(Record):
-    """An API key without its secret. ``actor`` is the name that the log records for its calls."""
+    """An API key without its secret. ``actor`` is the name that the log records for its calls.
+
+    A key with a ``user_id`` acts for that user alone. A key with a ``client_id`` has no secret: it is what a person
+    granted to an OAuth client, by signing in with the key ``made_by``.
+    """
 
     id: str
     tenant: str
@@ -56,6 +64,9 @@ class ApiKey(Record):
     label: str
     created_at: datetime
     revoked_at: datetime | None = None
+    user_id: str | None = None
+    client_id: str | None = None
+    made_by: str | None = None
 
     @property
     def active(self) -> bool:
@@ -70,21 +81,22 @@ class Token:
     tenant: str
     key_id: str
     secret: bytes
+    prefix: str = TOKEN_PREFIX
 
     def __repr__(self) -> str:
         return f"Token(tenant={self.tenant!r}, key_id={self.key_id!r})"
 
     def __str__(self) -> str:
-        return f"{TOKEN_PREFIX}{_text(self.tenant.encode())}.{self.key_id}.{_text(self.secret)}"
+        return f"{self.prefix}{_text(self.tenant.encode())}.{self.key_id}.{_text(self.secret)}"
 
 
-def parse_token(text: str) -> Token:
+def parse_token(text: str, prefix: str = TOKEN_PREFIX) -> Token:
     """Parse a token; Unauthenticated for any other text, which the message does not repeat."""
-    parts = text.removeprefix(TOKEN_PREFIX).split(".") if len(text) <= MAX_TOKEN_LENGTH else []
-    if not text.startswith(TOKEN_PREFIX) or len(parts) != _PARTS or not is_id(parts[1]):
+    parts = text.removeprefix(prefix).split(".") if len(text) <= MAX_TOKEN_LENGTH else []
+    if not text.startswith(prefix) or len(parts) != _PARTS or not is_id(parts[1]):
         raise _bad_key_error()
     try:
-        token = Token(_bytes(parts[0]).decode("ascii"), parts[1], _bytes(parts[2]))
+        token = Token(_bytes(parts[0]).decode("ascii"), parts[1], _bytes(parts[2]), prefix)
     except (binascii.Error, ValueError) as error:
         raise _bad_key_error() from error
     if len(token.secret) != SECRET_BYTES or str(token) != text:  # base64 has several spellings of the same bytes

@@ -6,10 +6,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
-from phronesis.core.api_keys import ApiKey, Role
+from phronesis.core.api_keys import TOKEN_PREFIX, ApiKey, Role
 from phronesis.errors import Forbidden, RateLimited, Unauthenticated
+from phronesis.interfaces.user_memory import UserMemory, bound_user, refuse_tenant
 from phronesis.memory import Memory
 
 # Rate limit: a token bucket for each key, or for each address without a key.
@@ -57,12 +58,29 @@ MOST_RECENT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller. ``memory`` is that of the key's tenant; ``key`` is None where none was required."""
+    """An authenticated caller. ``memory`` is that of the key's tenant; ``key`` is None where none was required.
+
+    The memory of a key that is bound to a user is that user's alone (`UserMemory`).
+    """
 
     memory: Memory
     role: Role
     actor: str
     key: ApiKey | None = None
+
+    @property
+    def user_id(self) -> str | None:
+        """The user for whom the caller's key acts; None: for any."""
+        return None if self.key is None else self.key.user_id
+
+    def acting_user(self, given: object) -> object:
+        """Return the user of a call; Forbidden where the key is bound to another one."""
+        return given if self.user_id is None else bound_user(self.user_id, given)
+
+    def needs_tenant(self, what: str) -> None:
+        """Raise Forbidden for a key that is bound to a user."""
+        if self.user_id is not None:
+            refuse_tenant(what)
 
     def needs(self, role: Role) -> None:
         """Raise Forbidden unless the caller's role is ``role`` or above."""
@@ -93,17 +111,22 @@ class Authenticator:
     seconds: float = 0.0
     clock: Callable[[], float] = time.monotonic
     limit: RateLimit = field(default_factory=lambda: RateLimit(None, 1))
+    find_key: Callable[[str], ApiKey] | None = None
+    """Returns the grant of an OAuth token, which is accepted at /mcp alone; None: there is no OAuth."""
     _recent: dict[bytes, tuple[Caller, float]] = field(default_factory=dict)
     _tenants: dict[str, Memory] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def admit(self, token: str | None) -> Caller:
-        """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required."""
-        caller = self.recent(token)
+    def admit(self, token: str | None, *, oauth: bool = False) -> Caller:
+        """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required.
+
+        ``oauth``: the token may be one of OAuth, whose audience is /mcp.
+        """
+        caller = self.recent(token, oauth=oauth)
         if caller is None:
-            caller = self._look_up(token)
+            caller = self._look_up(token, oauth=oauth)
             if self.seconds and token is not None:  # keyless access ends when the first key is made
-                self._remember(token, caller)
+                self._remember(token, caller, oauth=oauth)
         return caller
 
     def count(self, caller: Caller | None, address: str) -> None:
@@ -113,18 +136,18 @@ class Authenticator:
         """
         self.limit.take(address if caller is None or caller.key is None else caller.key.id)
 
-    def recent(self, token: str | None) -> Caller | None:
+    def recent(self, token: str | None, *, oauth: bool = False) -> Caller | None:
         """Return the caller of a recently accepted token; None if the store must be asked."""
-        known = None if token is None else self._recent.get(_mark(token))
+        known = None if token is None else self._recent.get(_mark(token, oauth=oauth))
         return known[0] if known is not None and self.clock() < known[1] else None
 
-    def _remember(self, token: str, caller: Caller) -> None:
+    def _remember(self, token: str, caller: Caller, *, oauth: bool) -> None:
         with self._lock:
             if len(self._recent) >= MOST_RECENT:
                 self._recent.clear()
-            self._recent[_mark(token)] = (caller, self.clock() + self.seconds)
+            self._recent[_mark(token, oauth=oauth)] = (caller, self.clock() + self.seconds)
 
-    def _look_up(self, token: str | None) -> Caller:
+    def _look_up(self, token: str | None, *, oauth: bool) -> Caller:
         if token is None:
             if self.open_to_anybody():
                 return Caller(self.memory, Role.ADMIN, ANYBODY)
@@ -133,13 +156,21 @@ class Authenticator:
                 " an operator makes one: phronesis serve keys create",
                 field="Authorization",
             )
+        if oauth and self.find_key is not None and not token.startswith(TOKEN_PREFIX):
+            return self.caller_of(self.find_key(token))
         key = self.memory.admin.keys.find(token)
         if key is None:
             raise Unauthenticated(
                 "this API key is not known here or was revoked; an operator makes another: phronesis serve keys create",
                 field="Authorization",
             )
-        return Caller(self._memory_of(key.tenant), key.role, key.actor, key)
+        return self.caller_of(key)
+
+    def caller_of(self, key: ApiKey) -> Caller:
+        """Return the caller that holds a key."""
+        memory = self._memory_of(key.tenant)
+        bound = memory if key.user_id is None else cast("Memory", UserMemory(memory, key.user_id))
+        return Caller(bound, key.role, key.actor, key)
 
     def open_to_anybody(self) -> bool:
         """Return whether callers without a token are accepted."""
@@ -154,6 +185,6 @@ class Authenticator:
             return self._tenants[tenant]
 
 
-def _mark(token: str) -> bytes:
+def _mark(token: str, *, oauth: bool) -> bytes:
     """Return a digest by which a token is cached, so that this process's memory does not hold the token."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+    return bytes([oauth]) + hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -170,14 +170,34 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
     from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package, and a second's import
 
     def caller(context: Any) -> mcp.Caller:
-        admitted = app.state.admission.admit(mcp.bearer(context))
-        key_id = None if admitted.key is None else admitted.key.id
-        return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor, key_id=key_id)
+        admitted = app.state.admission.admit(mcp.bearer(context), oauth=True)
+        return mcp.Caller(
+            admitted.memory,
+            role=admitted.role.name.lower(),
+            actor=admitted.actor,
+            key_id=None if admitted.key is None else admitted.key.id,
+            user_id=admitted.user_id,
+        )
 
     return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the middleware checks the host name
 
 
-MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
+def _oauth(app: "FastAPI", memory: Memory, serving: Serving) -> None:
+    """Mount OAuth for /mcp, if the policy has it; MissingExtra without MCP's SDK."""
+    if serving.oauth is None:
+        return
+    try:
+        from phronesis.interfaces.http.oauth_routes import mount_oauth  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise MissingExtra("server.oauth needs: pip install 'phronesis[server,mcp]'") from error
+    mount_oauth(app, memory, serving.oauth)
+    if serving.oauth.issuer is None:
+        from phronesis.interfaces.web.pages import consent  # noqa: PLC0415 - the SDK: an extra
+
+        app.include_router(consent.router, include_in_schema=False)
+
+
+MOUNTS: Final[Sequence[Mount]] = (_pages, _tools, _oauth)
 """Interfaces mounted beside HTTP."""
 
 
@@ -195,7 +215,8 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
 
 def check_reach(memory: Memory, serving: Serving) -> None:
     """Refuse to listen on a non-local address without keys; InputError says how to make one."""
-    if not serving.reached_by_others or memory.admin.keys.any_active():
+    trusts = serving.oauth is not None and serving.oauth.issuer is not None
+    if not serving.reached_by_others or trusts or memory.admin.keys.any_active():
         return
     make = "there is no API key; make one (phronesis serve keys create --role write --label …)"
     if not serving.on_loopback:
@@ -203,7 +224,7 @@ def check_reach(memory: Memory, serving: Serving) -> None:
             f"host {serving.host} can be reached by others, and {make}, or listen at 127.0.0.1", field="host"
         )
     raise InputError(
-        f"allowed_hosts names {', '.join(serving.allowed_hosts)}, by which others reach this server, and {make}, or"
+        f"allowed_hosts names {', '.join(serving.names)}, by which others reach this server, and {make}, or"
         " name none but this machine's",
         field="allowed_hosts",
     )

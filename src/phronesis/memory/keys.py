@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from phronesis.core.api_keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hash_secret, opens, parse_token
 from phronesis.core.ids import parse_id
@@ -14,22 +15,38 @@ from phronesis.store import api_keys
 from phronesis.store.database import Database
 from phronesis.uuid7 import new_id
 
+ERASED: Final = "erased"
+"""Label and actor of the keys of a user who was erased."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The API keys of one tenant, reached by ``memory.admin.keys``; outside the log (no export, replay or erasure)."""
+    """The API keys of one tenant, reached by ``memory.admin.keys``; outside the log (no export or replay).
+
+    With a ``user_id`` it holds that user's keys alone.
+    """
 
     database: Database
     tenant: str
     clock: Callable[[], datetime]
+    user_id: str | None = None
 
-    def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
+    def create(
+        self, role: Role | str, *, label: str, actor: str = "agent", user_id: str | None = None
+    ) -> tuple[str, ApiKey]:
         """Create a key; return its token, which cannot be read again, and the key as listed.
 
         ``label`` describes its owner or purpose; ``actor`` is the actor that the log records for its calls (``agent``,
-        or a person: a person's feedback counts more). InputError for an invalid role, label or actor.
+        or a person: a person's feedback counts more). With a ``user_id`` the key acts for that user alone, and may
+        read or write. InputError for an invalid role, label, actor or user.
         """
         secret = secrets.token_bytes(SECRET_BYTES)
+        user = self.user_id if user_id is None else check_id(user_id, field="user_id")
+        if user is not None and check_role(role) > Role.WRITE:
+            raise InputError(
+                "role: a key of one user may read or write; an admin's key is of the whole tenant, without user_id",
+                field="role",
+            )
         key = ApiKey(
             id=new_id(),
             tenant=self.tenant,
@@ -37,27 +54,30 @@ class KeyRing:
             actor=check_id(actor, field="actor"),
             label=check_id(label, field="label"),
             created_at=self.clock(),
+            user_id=user,
         )
         with self.database.transaction(self.tenant, "append") as unit:
             api_keys.keep_key(unit, api_keys.StoredKey(key, hash_secret(secret)))
         return str(Token(self.tenant, key.id, secret)), key
 
     def list(self) -> list[ApiKey]:
-        """Return every key of the tenant, revoked ones too, oldest first."""
+        """Return every key of the tenant, or of the user, oldest first: revoked ones and grants of OAuth too."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return api_keys.list_keys(unit)
+            return api_keys.list_keys(unit, user_id=self.user_id)
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key on every server over this store, and return it as listed now.
+        """Revoke a key, and what OAuth clients were granted with it, on every server; return it as listed now.
 
         A server that has just used it may accept it for ``server.key_seconds`` more: a second by default. A revoked key
         stays as it was. NotFound if the tenant has no key of that id.
         """
         identity, now = parse_id(key_id, field="id"), self.clock()
         with self.database.transaction(self.tenant, "append") as unit:
-            api_keys.revoke_key(unit, identity, at=to_micros(now))
             kept = api_keys.find_key(unit, identity)
-        if kept is None:
+            if kept is not None and self.user_id in (None, kept.key.user_id):
+                api_keys.revoke_key(unit, identity, at=to_micros(now))
+                kept = api_keys.find_key(unit, identity)
+        if kept is None or self.user_id not in (None, kept.key.user_id):
             raise NotFound(f"there is no key {identity}; `phronesis serve keys list` shows those there are", field="id")
         return kept.key
 
@@ -76,6 +96,11 @@ class KeyRing:
         if kept is None or not opens(kept.hash, given.secret) or not kept.key.active:
             return None
         return kept.key
+
+    def forget_user(self, user_id: str) -> None:
+        """Revoke the keys of a user who was erased, and remove their name from them."""
+        with self.database.transaction(self.tenant, "append") as unit:
+            api_keys.forget_user(unit, user_id, label=ERASED, at=to_micros(self.clock()))
 
     def any_active(self) -> bool:
         """Return whether the tenant has an active key."""

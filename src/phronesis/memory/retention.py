@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from phronesis.forgetting import handler, planning
     from phronesis.log import export as exporting
     from phronesis.log import import_log
+    from phronesis.memory import keys as key_ring
 else:
     erasure = lazy_module("phronesis.engine.erasure")
     exporting = lazy_module("phronesis.log.export")
     handler = lazy_module("phronesis.forgetting.handler")
     import_log = lazy_module("phronesis.log.import_log")
+    key_ring = lazy_module("phronesis.memory.keys")
     planning = lazy_module("phronesis.forgetting.planning")
     records = lazy_module("phronesis.experience.laws.records")
 
@@ -114,7 +116,8 @@ class StoreVerbs(Verbs):
         ``id`` erases an item: the messages or sources it was extracted from, and every edit of it. ``session_id``
         erases all that a session of ``user_id`` (else of the shared ``namespace``) said and what was learned there.
         ``user_id`` alone erases the whole user: the lane's rows stay, without text or name, and the same name starts a
-        new lane. Entries stay in the chain; items derived from them elsewhere lose that evidence.
+        new lane; the user's API keys and OAuth grants are revoked. Entries stay in the chain; items derived from them
+        elsewhere lose that evidence.
 
         The erasure is an entry that holds ids, and cannot be rolled back. Its ``reason`` is kept: InputError if it
         quotes erased text. NotFound if there is nothing to erase. VersionConflict if ``expected_version`` is given with
@@ -126,6 +129,10 @@ class StoreVerbs(Verbs):
         )
         said = None if reason is None else check_text(reason, field="reason")
         call = self._runtime.call(actor, None, True)
+        if user_id is not None and id is None and session_id is None:
+            key_ring.KeyRing(
+                self._runtime.components.database, self._runtime.tenant, self._runtime.components.clock
+            ).forget_user(user_id)
         self._runtime.components.shown.settle(self._runtime.tenant)  # otherwise it would be written after the erasure
         self._runtime.components.activity.settle(self._runtime.tenant)
         certificate = self._runtime.components.eraser.erase(call, target, reason=said)

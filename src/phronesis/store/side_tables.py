@@ -133,7 +133,8 @@ lookups = table(
     small=True,
 )
 
-# Keys of the server's callers; of the secret its hash alone (``core/api_keys``). An export holds none.
+# Keys of the server's callers; of the secret its hash alone (``core/api_keys``). An export holds none. A key of one
+# user names them, until they are erased.
 api_keys = table(
     "api_keys",
     key("key_id"),
@@ -143,6 +144,34 @@ api_keys = table(
     text("label", required=True),
     big("created_at", required=True),
     big("revoked_at"),
+    text("user_id"),
+    text("client_id"),
+    text("made_by"),
+    small=True,
+)
+
+# Programs that registered for OAuth, and the codes and tokens that they hold, by id; of a secret its hash alone.
+oauth_clients = table(
+    "oauth_clients",
+    key("client_id"),
+    json_text("metadata"),
+    big("created_at", required=True),
+    big("granted_at"),
+    small=True,
+)
+
+oauth_tokens = table(
+    "oauth_tokens",
+    key("token_id"),
+    text("kind", required=True),
+    blob("hash", required=True),
+    text("client_id", required=True),
+    text("key_id"),
+    json_text("data"),
+    big("expires_at", required=True),
+    big("used_at"),
+    sa.Index(None, "tenant_id", "key_id"),
+    sa.Index(None, "tenant_id", "expires_at"),
     small=True,
 )
 
@@ -178,5 +207,15 @@ answered_requests = table(
     small=True,
 )
 
-SIDE: Final = (shown_contexts, used_memories, usage, lookups, api_keys, composed_contexts, answered_requests)
+SIDE: Final = (
+    shown_contexts,
+    used_memories,
+    usage,
+    lookups,
+    api_keys,
+    oauth_clients,
+    oauth_tokens,
+    composed_contexts,
+    answered_requests,
+)
 """All side tables."""

@@ -162,24 +162,25 @@ def worker(ctx: click.Context, *, once: bool, store: Store) -> None:
 @click.option("--role", type=click.Choice(["read", "write", "admin"]), required=True, help="What the key may do.")
 @click.option("--label", metavar="TEXT", required=True, help="Whose it is, or what for.")
 @click.option("--actor", metavar="NAME", default="agent", show_default=True, help="Whom the history names.")
+@click.option("--user", "user_id", metavar="NAME", help="Act for this user alone; with read or write.")
 @with_store
-def create_key(*, role: str, label: str, actor: str, store: Store) -> None:
+def create_key(*, role: str, label: str, actor: str, user_id: str | None, store: Store) -> None:
     """Create a key, and print its token this one time.
 
     read searches and composes, write stores and changes, admin also erases, exports and looks across users. As soon as
     a tenant has a key, its server asks every caller for one.
     """
     with store.open() as memory:
-        token, key = memory.admin.keys.create(role, label=label, actor=actor)
+        token, key = memory.admin.keys.create(role, label=label, actor=actor, user_id=user_id)
     store.answer({"token": token, "key": key}, _say_created)
 
 
 @click.command()
 @with_store
 def list_keys(*, store: Store) -> None:
-    """List the keys, revoked ones too.
+    """List the keys and the grants of OAuth clients, revoked ones too.
 
-    Each with its id, role, label and actor; a token cannot be read again.
+    Each with its id, role, user, label and actor; a token cannot be read again.
     """
     store.run(lambda memory: memory.admin.keys.list(), _say_keys)
 
@@ -188,9 +189,10 @@ def list_keys(*, store: Store) -> None:
 @click.argument("key_id", metavar="ID")
 @with_store
 def revoke_key(key_id: str, *, store: Store) -> None:
-    """Revoke a key: soon no server accepts it any more.
+    """Revoke a key, or the grant of an OAuth client: soon no server accepts it any more.
 
-    It stays in the list, with the time, and cannot be restored: create another.
+    With a key go the grants that were made with it. It stays in the list, with the time, and cannot be restored: create
+    another.
     """
     store.run(lambda memory, one: memory.admin.keys.revoke(one), lambda key: _say_keys([key]), key_id)
 
@@ -208,10 +210,18 @@ def _say_keys(keys: Sequence[ApiKey]) -> None:
         say("there are no keys: the server takes anybody on this machine, and nobody else")
         return
     rows = [
-        (short_id(one.id), one.role.name.lower(), one.actor, f"{one.created_at:%Y-%m-%d}", _state(one), one.label)
+        (
+            short_id(one.id),
+            one.role.name.lower(),
+            one.user_id or "",
+            one.actor,
+            f"{one.created_at:%Y-%m-%d}",
+            _state(one),
+            one.label,
+        )
         for one in keys
     ]
-    say(*table(rows, head=("id", "role", "actor", "made", "state", "label")))
+    say(*table(rows, head=("id", "role", "user", "actor", "made", "state", "label")))
 
 
 def _state(key: ApiKey) -> str:

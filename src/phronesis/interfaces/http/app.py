@@ -50,7 +50,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # spans would hold queries, logs bodies
     )
     watch = Watch(log=serving.access_log, memory=memory)
-    keys_required = serving.keys_required or serving.reached_by_others
+    keys_required = serving.keys_required or serving.reached_by_others or serving.oauth is not None
     app.state.admission = Authenticator(
         memory,
         keys_required=keys_required,

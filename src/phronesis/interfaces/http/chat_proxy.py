@@ -194,12 +194,12 @@ def chat_router(proxy: ChatProxy) -> APIRouter:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
             raise InputError("messages must be a list of at least one message", field="messages")
-        user = place.x_phronesis_user or body.get("user")
+        user = caller.acting_user(place.x_phronesis_user or body.get("user") or None)
         exchange = Exchange(
             caller,
             body,
             session_id=place.x_phronesis_session or DEFAULT_SESSION,
-            user_id=str(user) if user else None,
+            user_id=None if user is None else str(user),
             namespace=place.x_phronesis_namespace,
             token_budget=budget,
         )

@@ -37,7 +37,7 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client is not None else "nowhere"
 
 
-async def admit(request: Request) -> Caller:
+async def admit(request: Request, *, oauth: bool = False) -> Caller:
     """Return the caller of a request; too many calls are refused, and so are too many invalid keys.
 
     A thread is used only if the store must be asked: it costs as much as many calls.
@@ -45,9 +45,9 @@ async def admit(request: Request) -> Caller:
     admission: Authenticator = request.app.state.admission
     try:
         token = bearer(request.headers.get("authorization"))
-        caller = admission.recent(token)
+        caller = admission.recent(token, oauth=oauth)
         if caller is None:
-            caller = await run_in_threadpool(admission.admit, token)
+            caller = await run_in_threadpool(admission.admit, token, oauth=oauth)
     except Unauthenticated:
         admission.count(None, address_of(request))
         raise
@@ -66,7 +66,7 @@ class AuthenticatedApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         scope["route"] = self  # route name for the log and the metrics, also of refused requests
-        await admit(Request(scope, receive))
+        await admit(Request(scope, receive), oauth=True)
         await self.app(scope, receive, send)
 
 

@@ -81,6 +81,8 @@ _AT_ONCE: Final = 100_000
 """Maximum bytes of a body that is checked without a thread: about a millisecond."""
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+_FROM_ANYWHERE: Final = frozenset({"/register", "/token", "/revoke"})
+"""Endpoints of OAuth, which pages of other sites may call: they use no cookies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,8 @@ class Gate:
             raise TooLarge(
                 f"the body has {int(length):,} bytes; this server takes {self.serving.max_body:,}", field="body"
             )
-        if scope["method"] in _SAFE or "authorization" in headers:
+        oauth = self.serving.oauth is not None and scope["path"] in _FROM_ANYWHERE
+        if scope["method"] in _SAFE or "authorization" in headers or oauth:
             return  # a safe method, or a key was sent, which browsers never add
         origin = headers.get("origin")
         foreign = (

@@ -116,7 +116,7 @@ class Watch:
         memory = self.memory if caller is None else caller.memory
         if memory is None:
             return
-        user = user_of(scope)
+        user = user_of(scope) or (None if caller is None else caller.user_id)
         with suppress(PhronesisError):  # the memory was closed: the server stops
             row = RequestRow(
                 request_id=new_id(),

@@ -103,7 +103,7 @@ def error_response(request: Request, error: errors.PhronesisError, status: HTTPS
     """Return the response for one of our errors; ``status`` overrides its own where a header decides it."""
     headers = retry_after_header(error)
     if isinstance(error, errors.Unauthenticated):
-        headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
+        headers["WWW-Authenticate"] = _challenge(request)
     return problem(
         request,
         status or status_of(error),
@@ -113,6 +113,15 @@ def error_response(request: Request, error: errors.PhronesisError, status: HTTPS
         details=error.details,
         headers=headers,
     )
+
+
+def _challenge(request: Request) -> str:
+    """Return the challenge of a request without a valid token; at /mcp it says where to get one (RFC 9728, 5.1)."""
+    bearer, serving = 'Bearer realm="phronesis"', getattr(request.app.state, "serving", None)
+    if request.url.path != "/mcp" or serving is None or serving.oauth is None:
+        return bearer
+    invalid = ', error="invalid_token"' if "authorization" in request.headers else ""
+    return f'{bearer}{invalid}, resource_metadata="{serving.oauth.metadata_url}"'
 
 
 def retry_after_header(error: errors.PhronesisError) -> dict[str, str]:

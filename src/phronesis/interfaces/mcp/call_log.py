@@ -36,7 +36,7 @@ def run_recorded(
     with suppress(PhronesisError):  # of a caller without a valid key; the log of HTTP requests has it
         caller, user = reception.caller(), arguments.get("user_id")
         named = reception.options.user_id if user is None else user
-        _record_call(caller, verb.name, result, milliseconds, user_id=named or None)
+        _record_call(caller, verb.name, result, milliseconds, user_id=named or caller.user_id)
         if verb.name == SEARCH and found:
             budget = arguments.get("token_budget") or verb.budget
             _record_search(caller, *found[-1], _text(result), budget=budget, milliseconds=milliseconds)

@@ -98,11 +98,11 @@ def add_prompts(server: MCPServer[Any], reception: RequestTracker) -> None:
     def review(
         user_id: Annotated[str, Field(description="Which user; default: the server's.")] = "", language: Language = "en"
     ) -> str:
-        user = user_id or options.user_id
-        if user is None:
-            raise MCPError(INVALID_PARAMS, "user_id is missing: say which user, or start the server with --user")
         with _ProtocolErrors():
-            memory = reception.caller().memory
+            caller = reception.caller()
+            memory, user = caller.memory, user_id or options.user_id or caller.user_id
+            if user is None:
+                raise MCPError(INVALID_PARAMS, "user_id is missing: say which user, or start the server with --user")
             traits = memory.get_user_traits(user)
             stated = memory.get_all(user_id=user, namespace=options.namespace, kinds=STATED, limit=50)
             inferred = _fit_text(memory, result_text.traits(traits))

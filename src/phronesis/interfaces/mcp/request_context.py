@@ -116,23 +116,31 @@ class Options:
         """Return the default scope, as arguments of a verb."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 
-    def defaults(self, given: Mapping[str, Any], *, writes: bool) -> dict[str, Any]:
+    def defaults(self, given: Mapping[str, Any], user: str | None = None, *, writes: bool) -> dict[str, Any]:
         """Return the defaults of arguments that are None in ``given``.
 
-        A tool does not take arguments absent from it.
+        A tool does not take arguments absent from it. ``user`` is that of a caller who acts for one user alone, also
+        where the call names an empty user, which means the shared memory otherwise.
         """
         own = {**self.lane(), "agent_id": self.agent_id if writes else None}
-        return {name: value for name, value in own.items() if name in given and given[name] is None}
+        found = {name: value for name, value in own.items() if name in given and given[name] is None}
+        if user is not None and not given.get("user_id", user):
+            found["user_id"] = user
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a request: its memory, its role, the actor recorded in the log, and the id of its key."""
+    """The caller of a request: its memory, its role, the actor recorded in the log, its key's id and its user.
+
+    ``user_id`` is that of a key which acts for one user alone.
+    """
 
     memory: "Memory"
     role: Role = "admin"
     actor: str = "agent"
     key_id: str | None = None
+    user_id: str | None = None
 
     def may(self, role: Role) -> bool:
         """Return whether the caller has ``role`` or above."""

@@ -328,7 +328,7 @@ def _run_verb(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallTo
         caller = reception.caller()
         if verb.writes and not caller.may("write"):
             return not_allowed("write")
-        given = _plain_arguments(arguments, reception.options.defaults(arguments, writes=verb.writes))
+        given = _plain_arguments(arguments, reception.options.defaults(arguments, caller.user_id, writes=verb.writes))
         if verb.whole:
             return _whole_result(verb, verb.call(caller, given))
         return _fitted_result(verb, caller, given, reception.options)

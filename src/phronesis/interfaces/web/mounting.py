@@ -16,6 +16,7 @@ from phronesis.interfaces.web.pages import (
     experience,
     item_edits,
     item_export,
+    keys,
     login,
     memories,
     new_memory,
@@ -38,12 +39,13 @@ def mount(app: FastAPI, admission: Authenticator) -> None:
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
     lists = (new_memory, item_export, item_edits, memories, quarantine, suggestions)
-    pages = (login, status, *lists, sessions, conversations, people, entities, experience, runs, resources, activity)
+    own = (login, status, keys, *lists)
+    pages = (*own, sessions, conversations, people, entities, experience, runs, resources, activity)
     for page in pages:
         app.include_router(page.router, include_in_schema=False)
-    own = {route.path: None for page in pages for route in page.router.routes if isinstance(route, APIRoute)}
+    paths = {route.path: None for page in pages for route in page.router.routes if isinstance(route, APIRoute)}
     found = find_engines()
-    merge_parts([("phronesis", own), *((one.name, {page.path: None for page in one.pages}) for one in found)])
+    merge_parts([("phronesis", paths), *((one.name, {page.path: None for page in one.pages}) for one in found)])
     app.include_router(engines.make_engine_router(found.pages), include_in_schema=False)
 
 

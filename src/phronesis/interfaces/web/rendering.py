@@ -37,6 +37,7 @@ NAVIGATION: Final = (
     ("activity", "/activity"),
     ("quarantine", "/quarantine"),
     ("jobs", "/jobs"),
+    ("keys", "/keys"),
     ("health", "/health"),
 )
 """Pages of the side bar in order; each has a text ``nav.<name>`` and an icon of that name."""

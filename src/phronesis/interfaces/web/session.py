@@ -106,6 +106,11 @@ class Visitor:
         return self.caller.role >= Role.ADMIN
 
     @property
+    def sees_keys(self) -> bool:
+        """Return whether the visitor may list keys: an admin those of the tenant, a user their own."""
+        return self.is_admin or self.caller.user_id is not None
+
+    @property
     def partial(self) -> bool:
         """Return whether htmx requests a fragment of a page."""
         return "hx-request" in self.request.headers
@@ -214,5 +219,6 @@ def _theme(request: Request) -> str:
 
 def _view_scope(request: Request, caller: Caller) -> ViewScope:
     user, namespace = (request.query_params.get(name) or None for name in ("user", "namespace"))
+    user = user or caller.user_id
     across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
     return ViewScope(user, namespace, across)

@@ -94,6 +94,7 @@ def evidence(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query'
 @router.get("/people/export")
 def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
     """Return all that is held about a user, as JSON lines."""
+    visitor.caller.acting_user(id)  # before the response begins, so that the error is a page
     return json_lines_file(id, export_lines(visitor.memory, id))
 
 
