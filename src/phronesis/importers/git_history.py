@@ -63,13 +63,12 @@ def _commit(record: str, repository: str, done: int) -> ImportCall:
     names = [name for name in files.splitlines() if name.strip()]
     experience = {
         "attempt": subject.strip() or "(no message)",
-        "situation": f"repository {repository}",
         "reflection": body.strip(),
         "source_type": "git",
         "source_ref": f"git:{commit}",
         "occurred_at": date,
         "external_id": commit,
-        "payload": {"author": author, "files": len(names)},
+        "payload": {"repository": repository, "author": author, "files": len(names)},
     }
     if names:
         experience["hints"] = {"artifacts": [{"type": "file", "name": name} for name in names[:MAX_FILES]]}
