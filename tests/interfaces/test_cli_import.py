@@ -41,7 +41,7 @@ def test_the_format_is_told_by_the_content_and_a_wrong_one_is_refused(call: Any,
         other = "mem0" if name != "mem0" else "claude"
         refused = call("store", "import", str(path), "--format", other)
         assert (refused.code, refused.out) == (2, "")
-        assert f"{path.name} is not of the format {other} but of {name} [" in refused.err
+        assert f"{path.name} is not of the format {other} but of {name}; name {name}. Expected is " in refused.err
         assert call("list", "--across", "tenant", "--json").json == []
     for path in given.values():
         assert call("store", "import", str(path), "--dry-run").out.split()[1:4] == ["would", "be", "imported,"]
@@ -52,7 +52,8 @@ def test_the_format_is_told_by_the_content_and_a_wrong_one_is_refused(call: Any,
     notes = tmp_path / "notes.json"
     notes.write_text('{"a": 1}', "utf-8")
     assert "notes.json is not of a known format" in call("store", "import", str(notes)).err
-    assert "notes.json is not of the format mem0 [" in call("store", "import", str(notes), "--format", "mem0").err
+    refused = call("store", "import", str(notes), "--format", "mem0")
+    assert "notes.json is not of the format mem0; export it again, or name another" in refused.err
     assert "not of a known format" in call("store", "import", str(tmp_path)).err
     assert call("store", "import", str(tmp_path), "--format", "mem0").code == 2
     exports.repository(tmp_path / "project")

@@ -76,4 +76,9 @@ def _commit(record: str, repository: str, done: int) -> ImportCall:
     return ImportCall("ingest", f"git:{commit}", {"nei": {k: v for k, v in experience.items() if v}}, done=done)
 
 
-GIT: Final = Format(read_git, count_commits, "commits")
+GIT: Final = Format(
+    read_git,
+    count_commits,
+    "the folder of a git repository",
+    holds=lambda path: path.is_dir() and ((path / ".git").exists() or (path / "HEAD").exists()),
+)
