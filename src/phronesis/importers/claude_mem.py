@@ -30,7 +30,7 @@ from phronesis.importers.import_call import (
 )
 from phronesis.importers.transcripts import project_of
 from phronesis.importers.turns import Chat, turns_of
-from phronesis.store.foreign_files import has_tables, read_table
+from phronesis.store.foreign_files import check_file, has_tables, read_table
 
 TABLES: Final[Mapping[str, str]] = {
     "sessions": "sdk_sessions",
@@ -49,7 +49,8 @@ SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps
 
 def read_claude_mem(path: Path) -> Iterator[Step]:
     """Yield the observations, summaries, prompts and directives of a database or an export."""
-    if has_tables(path, [TABLES["observations"], TABLES["sessions"]]):
+    if _is_database(path):
+        check_file(path)
         yield from _steps(lambda name: read_table(path, TABLES[name]), path.stat().st_size)
         return
     for member in read_members(path, inside=INSIDE):
@@ -58,6 +59,10 @@ def read_claude_mem(path: Path) -> Iterator[Step]:
             yield from _steps(lambda name, given=given: iter(objects(given.get(name))), member.done)
         else:
             yield SkippedObject(member.place, member.fault or "no export with observations", member.done)
+
+
+def _is_database(path: Path) -> bool:
+    return has_tables(path, [TABLES["observations"], TABLES["sessions"]])
 
 
 def is_claude_mem(given: Mapping[str, Any]) -> bool:
@@ -168,5 +173,5 @@ CLAUDE_MEM: Final = Format(
     partial(bytes_of, inside=INSIDE),
     "claude-mem's database (claude-mem.db), or the JSON file of its export",
     fits=is_claude_mem,
-    holds=lambda path: has_tables(path, [TABLES["observations"], TABLES["sessions"]]),
+    holds=_is_database,
 )

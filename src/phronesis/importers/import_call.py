@@ -3,7 +3,9 @@
 import codecs
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
@@ -108,6 +110,7 @@ _BEHIND: Final = "stands behind the list's end"
 """The error for text after the list; ignored for the closing brace of the wrapping object."""
 
 _HEAD: Final = 1 << 12
+_BLOCK: Final = 1 << 20
 
 INSIDE: Final = r".*\.jsonl?"
 """The files of an archive that are read by default."""
@@ -146,11 +149,35 @@ def read_members(path: Path, *, inside: str) -> Iterator[Member]:
 
 
 def bytes_of(path: Path, *, inside: str) -> int:
-    """Return the number of bytes that `read_members` will read."""
+    """Return the number of bytes that `read_members` will read.
+
+    InputError: an archive is damaged; its files are read through, so that nothing of them is imported.
+    """
     if not zipfile.is_zipfile(path):
         return path.stat().st_size if path.is_file() else 0
-    with zipfile.ZipFile(path) as archive:
-        return sum(info.file_size for info in archive.infolist() if _is_inside(info.filename, inside))
+    total = 0
+    with _archive(path) as archive:
+        for info in archive.infolist():
+            if _is_inside(info.filename, inside):
+                total += info.file_size
+                with archive.open(info) as stream:  # the last read compares the checksum
+                    while stream.read(_BLOCK):
+                        pass
+    return total
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive. InputError, inside too: it is damaged or encrypted."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"path: the archive {path.name} cannot be read ({error}); download it again", field="path"
+        ) from error
 
 
 def _is_inside(name: str, pattern: str) -> bool:
@@ -173,7 +200,7 @@ def _one_object(name: str, stream: BinaryIO, done: int) -> "Member":
 
 def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
     if path.is_dir():
-        name = "conversations.json" if inside.startswith("conversations") else "the .json file"
+        name = "conversations.json" if "conversations" in inside else "the .json file"
         raise InputError(f"path: {path} is a folder; give the zip archive, or {name} in it", field="path")
     if not path.is_file():
         raise InputError(f"path: there is no file {path}", field="path")
@@ -182,7 +209,7 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
     if not zipfile.is_zipfile(path):
         yield path.name, path.stat().st_size, path.open("rb")
         return
-    with zipfile.ZipFile(path) as archive:
+    with _archive(path) as archive:
         found = [info for info in archive.infolist() if _is_inside(info.filename, inside)]
         if not found:
             raise InputError(

@@ -96,9 +96,9 @@ def _block(block: Mapping[str, Any], agent: str, done: int) -> Iterator[Step]:
 
 def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
     """Yield what a message says to a person, or the reason for skipping it."""
-    role, at = said.get("role"), text_or_empty(said.get("created_at")) or None
+    role, at = str(said.get("role")), text_or_empty(said.get("created_at")) or None
     if role not in {"user", "assistant"}:
-        yield f"role {role!s:.40}"
+        yield f"role {role:.40}"
         return
     content = said.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)

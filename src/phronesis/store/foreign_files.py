@@ -25,16 +25,23 @@ def has_tables(path: Path, names: Collection[str]) -> bool:
         return False
 
 
-def read_table(path: Path, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a table by row id, none of a table that it lacks. InputError: the file is damaged."""
+def check_file(path: Path) -> None:
+    """Raise InputError if an SQLite file is damaged."""
     try:
         with closing(_connect(path)) as connection:
-            if name not in _tables(connection):
-                return
+            [problem] = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        problem = str(error)
+    if problem != "ok":
+        raise InputError(f"path: {path.name} is a damaged database ({problem}); copy it again", field="path")
+
+
+def read_table(path: Path, name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a table by row id, none of a table that it lacks."""
+    with closing(_connect(path)) as connection:
+        if name in _tables(connection):
             for row in connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid'):
                 yield dict(row)
-    except sqlite3.Error as error:
-        raise InputError(f"path: {path.name} is a damaged database ({error}); copy it again", field="path") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:

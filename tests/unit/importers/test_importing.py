@@ -10,7 +10,8 @@ import pytest
 
 import exports
 from phronesis.errors import InputError, StorageFull
-from phronesis.importers import ImportRunner, ImportSummary
+from phronesis.importers import FORMATS, ImportRunner, ImportSummary
+from phronesis.importers.import_call import ImportCall
 from phronesis.memory import Memory
 
 PLAIN = {"embedder": "none"}
@@ -109,6 +110,14 @@ def test_git_gives_an_experience_for_each_commit(memory: Memory, tmp_path: Path)
     assert str(event.sources[0].source_ref).startswith("git:")
     assert memory.query(situation="", artifacts=["说明.md"], namespace="lab").l1_evidence
     assert taken(memory, folder, "git", namespace="lab").known == 2
+
+
+def test_a_commit_that_was_imported_otherwise_is_known(memory: Memory, tmp_path: Path) -> None:
+    folder = exports.repository(tmp_path / "炉")
+    [first, *_] = (step for step in FORMATS["git"].read(folder) if isinstance(step, ImportCall))
+    memory.ingest({**first.arguments["nei"], "situation": "repository 炉"}, namespace="lab")
+    summary = taken(memory, folder, "git", namespace="lab")
+    assert (summary.recorded, summary.known) == (1, 1)
 
 
 EXPORTS: list[tuple[str, Any]] = [
