@@ -192,7 +192,7 @@ def chatgpt_with_tools(identity: str = "c-9") -> dict[str, Any]:
         {"author": {"role": "assistant"}, "content": content("execution_output", text="21")},
         {"author": {"role": "assistant"}, "content": text("21 °C."), "create_time": 1.7e9 + 9},
     ]
-    mapping = {}
+    mapping: dict[str, Any] = {}
     for n, message in enumerate(said):
         name = f"{identity}-n{n}"
         parent = f"{identity}-n{n - 1}" if n else None

@@ -5,7 +5,7 @@ What the user asked is a turn of the session, and a directive a preference; both
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,8 @@ def read_claude_mem(path: Path) -> Iterator[Step]:
     for member in read_members(path, inside=INSIDE):
         given = member.value
         if isinstance(given, dict) and is_claude_mem(given):
-            yield from _steps(lambda name, given=given: iter(objects(given.get(name))), member.done)
+            lists = {name: objects(given.get(name)) for name in TABLES}
+            yield from _steps(lists.__getitem__, member.done)
         else:
             yield SkippedObject(member.place, member.fault or "no export with observations", member.done)
 
@@ -70,7 +71,7 @@ def is_claude_mem(given: Mapping[str, Any]) -> bool:
     return isinstance(given.get("observations"), list) and isinstance(given.get("prompts"), list)
 
 
-def _steps(rows: Callable[[str], Iterator[Mapping[str, Any]]], done: int) -> Iterator[Step]:
+def _steps(rows: Callable[[str], Iterable[Mapping[str, Any]]], done: int) -> Iterator[Step]:
     sessions = {text_or_empty(one.get("content_session_id")): one for one in rows("sessions")}
     for one in rows("observations"):
         yield _observation(one, done)

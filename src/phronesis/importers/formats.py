@@ -10,7 +10,7 @@ from phronesis.importers.chatgpt import CHATGPT, CHATGPT_FILE
 from phronesis.importers.claude import CLAUDE, CLAUDE_FILE
 from phronesis.importers.claude_mem import CLAUDE_MEM
 from phronesis.importers.git_history import GIT
-from phronesis.importers.import_call import Format, read_members
+from phronesis.importers.import_call import Format, bytes_of, read_members
 from phronesis.importers.letta import LETTA, LETTA_FILE
 from phronesis.importers.markdown_notes import MARKDOWN
 from phronesis.importers.memory_exports import LANGGRAPH, MEM0
@@ -70,10 +70,9 @@ def _formats_of(path: Path) -> tuple[list[str], str]:
         return found, ""
     fault = ""
     for inside in (CHATGPT_FILE, CLAUDE_FILE, LETTA_FILE):
-        try:
-            members = list(islice(read_members(path, inside=inside), MAX_MEMBERS))
-        except InputError:  # an archive without such a file
+        if not bytes_of(path, inside=inside):  # an archive without such a file
             continue
+        members = list(islice(read_members(path, inside=inside), MAX_MEMBERS))
         objects = [one.value for one in members if isinstance(one.value, Mapping)]
         fault = next((f" ({one.place}: {one.fault})" for one in members if one.fault), fault)
         found = [name for name in (OWN, *FORMATS) if any(_fits(name, one) for one in objects)]

@@ -133,19 +133,23 @@ def read_members(path: Path, *, inside: str) -> Iterator[Member]:
     held at a time. InputError: no such file, or no match in the archive.
     """
     done = 0
-    for name, size, stream in _streams(path, inside):
-        with stream:
-            head = stream.read(_HEAD)
-            stream.seek(0)
-            if _is_one_object(head):
-                yield _one_object(name, stream, done)
-                done += size
-                continue
-            for piece in read_pieces(_skip_to_list(stream), most=MAX_MEMBER_BYTES):
-                if piece.fault is not None and _BEHIND in piece.fault:
-                    continue
-                yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
-        done += size
+    with _damage_refused(path):
+        for name, size, stream in _streams(path, inside):
+            with stream:
+                yield from _members(name, stream, done)
+            done += size
+
+
+def _members(name: str, stream: BinaryIO, done: int) -> Iterator[Member]:
+    """Yield the members of one file; ``done`` bytes were read before."""
+    head = stream.read(_HEAD)
+    stream.seek(0)
+    if _is_one_object(head):
+        yield _one_object(name, stream, done)
+        return
+    for piece in read_pieces(_skip_to_list(stream), most=MAX_MEMBER_BYTES):
+        if piece.fault is None or _BEHIND not in piece.fault:
+            yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
 
 
 def bytes_of(path: Path, *, inside: str) -> int:
@@ -156,7 +160,7 @@ def bytes_of(path: Path, *, inside: str) -> int:
     if not zipfile.is_zipfile(path):
         return path.stat().st_size if path.is_file() else 0
     total = 0
-    with _archive(path) as archive:
+    with _damage_refused(path), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if _is_inside(info.filename, inside):
                 total += info.file_size
@@ -167,14 +171,11 @@ def bytes_of(path: Path, *, inside: str) -> int:
 
 
 @contextmanager
-def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive. InputError, inside too: it is damaged or encrypted."""
+def _damage_refused(path: Path) -> Iterator[None]:
+    """Raise InputError for an archive that is damaged or encrypted."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(
             f"path: the archive {path.name} cannot be read ({error}); download it again", field="path"
         ) from error
@@ -192,7 +193,7 @@ def _is_one_object(head: bytes) -> bool:
     return bool(ends) and first.startswith(b"{") and not first.rstrip().endswith(b"}") and not _WRAPPED.match(head)
 
 
-def _one_object(name: str, stream: BinaryIO, done: int) -> "Member":
+def _one_object(name: str, stream: BinaryIO, done: int) -> Member:
     body = stream.read(MAX_MEMBER_BYTES + 1)
     fault = f"more than {MAX_MEMBER_BYTES:,} bytes" if len(body) > MAX_MEMBER_BYTES else None
     return _member(name, body.removeprefix(codecs.BOM_UTF8), done + len(body), fault)
@@ -209,7 +210,7 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
     if not zipfile.is_zipfile(path):
         yield path.name, path.stat().st_size, path.open("rb")
         return
-    with _archive(path) as archive:
+    with zipfile.ZipFile(path) as archive:
         found = [info for info in archive.infolist() if _is_inside(info.filename, inside)]
         if not found:
             raise InputError(

@@ -218,7 +218,8 @@ class JoinedEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
-        return self.embed_queries([text])[0]
+        unit: Floats = self.embed_queries([text])[0]
+        return unit
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         """Return a float32 matrix (n, dimension), a row for each query."""
