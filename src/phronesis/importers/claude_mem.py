@@ -119,7 +119,7 @@ def _item(row: Mapping[str, Any], form: str, *, text: str, kind: str, about: Map
     return ImportCall("add", name, present_fields(arguments), done=done, namespace=project_of(project))
 
 
-def _prompts(rows: Iterator[Mapping[str, Any]], sessions: Mapping[str, Mapping[str, Any]], done: int) -> Iterator[Step]:
+def _prompts(rows: Iterable[Mapping[str, Any]], sessions: Mapping[str, Mapping[str, Any]], done: int) -> Iterator[Step]:
     """Yield what the user asked, a turn for each session's prompt, under the session's own id."""
     for row in rows:
         session_id, text = text_or_empty(row.get("content_session_id")), text_or_empty(row.get("prompt_text"))

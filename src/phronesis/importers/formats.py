@@ -34,6 +34,9 @@ FORMATS: Final[Mapping[str, Format]] = {
 }
 """Formats by the name given to ``phronesis store import --format``; without one, the first that fits is taken."""
 
+FOLDERS: Final = ("git", "markdown")
+"""Formats that a folder shows by what is in it."""
+
 MAX_MEMBERS: Final = 20
 """Objects of a file that are looked at."""
 
@@ -53,7 +56,7 @@ def check_format(path: Path, named: str | None) -> str:
             f"path: {path.name} is not of a known format{fault}; if it is of one ({', '.join(FORMATS)}), name it",
             field="format",
         )
-    if path.is_dir() and not found:
+    if path.is_dir() and named not in FOLDERS:
         return named
     expected = FORMATS[named].expects if named in FORMATS else "the log that 'phronesis store export' wrote"
     remedy = f"name {found[0]}" if found else "export it again, or name another format"

@@ -10,6 +10,7 @@ import pytest
 import exports
 from phronesis.errors import InputError
 from phronesis.importers import ImportRunner, ImportSummary
+from phronesis.importers.formats import check_format
 from phronesis.memory import Memory
 
 
@@ -195,3 +196,29 @@ def test_a_damaged_database_is_told_so(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"claude-mem\.db is a damaged database"):
         ImportRunner(memory, user_id="lin").run(path, format="claude-mem")
     assert not memory.get_all(user_id="lin").items
+
+
+def test_a_note_that_cannot_be_read_stops_no_other(memory: Memory, tmp_path: Path) -> None:
+    for name, text in {
+        "bytes.md": b"\xff\xfe",
+        "impossible.md": b"---\ncreated: 2026-13-45\n---\nThe kiln has two doors.\n",
+        "invalid.md": b"---\ntitle: [\n---\nThe crane lifts nine tons.\n",
+        "day.md": b"---\ndate: 2026-01-02\ntags: 'lab, #iron'\n---\nThe forge was lit.\n",
+        "2026-99-99.md": b"The bellows leak.\n",
+    }.items():
+        (tmp_path / name).write_bytes(text)
+    assert take(memory, tmp_path, "markdown").skipped == {"not UTF-8": 1}
+    assert len(contents(memory, "document")) == 4
+    found = best(memory, "the forge was lit").item
+    assert str(found.to_dict()["valid_from"]).startswith("2026-01-02")
+    [day] = [one for one in memory.get_all(user_id="lin", kinds=["document"]).items if one.content == "day"]
+    assert day.metadata["markdown"] == {"tags": ["lab", "iron"]}
+
+
+def test_a_folder_is_of_the_format_that_is_named_where_both_fit(tmp_path: Path) -> None:
+    repository = exports.repository(tmp_path / "project")
+    assert check_format(repository, None) == "git"
+    assert check_format(repository, "markdown") == "markdown"
+    assert check_format(repository, "claude-code") == "claude-code"
+    with pytest.raises(InputError, match="vault is not of the format git but of markdown; name markdown"):
+        check_format(exports.vault(tmp_path / "vault"), "git")
