@@ -398,6 +398,7 @@ See [[Login Flow]].
 - [ ] write the tests
 - [x] read the code
 - [a link](https://example.org) to a page
+- [人] 李工负责登录
 
 - implements [[Authentication Spec]]
 

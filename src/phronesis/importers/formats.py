@@ -47,7 +47,10 @@ def check_format(path: Path, named: str | None) -> str:
     InputError if its content is not of the format ``named``, or, without one, of none that is known.
     """
     if not path.is_dir() and not (path.is_file() and path.stat().st_size):
-        return named or OWN  # whose reader says what is wrong with the path
+        if named is None:
+            problem = f"the file {path} is empty" if path.exists() else f"there is no file or folder {path}"
+            raise InputError(f"path: {problem}", field="path")
+        return named  # whose reader says what is wrong with the path
     found, fault = _formats_of(path)
     if found and (named is None or named in found):
         return named or found[0]

@@ -231,7 +231,10 @@ def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
     if fault is not None:
         return Member(place, None, done, fault)
     try:
-        return Member(place, read_json(body.decode().strip()), done)
+        value = read_json(body.decode().strip())
+        if isinstance(value, str) and value.lstrip().startswith("{"):  # an API's text, saved as JSON once more
+            value = read_json(value)
+        return Member(place, value, done)
     except UnicodeDecodeError as error:
         return Member(place, None, done, f"not UTF-8 ({error.reason})")
     except UnreadableBlock as error:

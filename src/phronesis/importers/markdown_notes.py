@@ -36,7 +36,7 @@ KINDS: Final[Mapping[str, str]] = {"decision": "decision", "preference": "prefer
 
 _FRONT: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
-_OBSERVATION: Final = re.compile(r"^[ \t]*[-*][ \t]+\[([^\[\]]{2,64})\][ \t]+(\S.*)$", re.MULTILINE)
+_OBSERVATION: Final = re.compile(r"^[ \t]*[-*][ \t]+\[([^\[\]()\n]{1,64})\][ \t]+(\S.*)$", re.MULTILINE)
 _RELATION: Final = re.compile(r"^[ \t]*[-*][ \t]+(\S[^\[\]\n]*?)[ \t]+\[\[([^\[\]\n]+)\]\]", re.MULTILINE)
 _LINK: Final = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TAG: Final = re.compile(r"(?<!\S)#([^\s#()\[\],.;:!?]+)")
@@ -87,6 +87,7 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
         return
     title = text_or_empty(head.get("title")) or stem
     at, permalink = _dated(head, stem), text_or_empty(head.get("permalink"))
+    ref = f"{ref.partition('/')[0]}/{permalink}" if permalink else ref  # it stays where the file is moved
     relations = [{"type": kind.strip(), "target": target} for kind, target in _RELATION.findall(body)]
     others = [{"target": one} for one in dict.fromkeys(_LINK.findall(body))]
     known = {one["target"] for one in relations}
@@ -106,7 +107,8 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
     }
     yield ImportCall("resource", ref, present_fields(note), done=done)
     for category, content in dict.fromkeys(_OBSERVATION.findall(body)):
-        yield _observation(ref, title, (category.strip().casefold(), content.strip()), at=at, done=done)
+        if len(name := category.strip().casefold()) > 1 or not name.isascii():  # a single sign is a checkbox
+            yield _observation(ref, title, (name, content.strip()), at=at, done=done)
 
 
 def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | None, done: int) -> ImportCall:

@@ -115,7 +115,8 @@ def test_letta_gives_blocks_messages_and_files(memory: Memory, tmp_path: Path) -
 
     changed = json.loads(json.dumps(exports.LETTA))
     changed["blocks"][0]["value"] = "First name: Chad\nSold the boat"
-    path.write_text(json.dumps(changed), "utf-8")
+    path.write_text(json.dumps(json.dumps(changed)), "utf-8")  # as a client saves the text that the API gives
+    assert check_format(path, None) == "letta"
     assert ImportRunner(memory, user_id="lin").run(path, format="letta").recorded == 1
     assert memory.get(human.id).ended == "superseded"
     assert take(memory, exports.written(tmp_path / "old.af", exports.LETTA_FIRST), "letta").recorded == 2
@@ -164,12 +165,12 @@ def test_notes_are_documents_and_their_observations_items(memory: Memory, tmp_pa
     assert decision.content == "Use JWT tokens for sign-in #security (after the audit)"
     assert decision.subject == "Authentication System"
     assert decision.metadata["markdown"] == {
-        "note": "markdown:vault/auth.md",
+        "note": "markdown:vault/auth-system",
         "category": "decision",
         "tags": ["security"],
         "context": "after the audit",
     }
-    assert contents(memory, "fact") == {"A session ends after 24 hours"}
+    assert contents(memory, "fact") == {"A session ends after 24 hours", "李工负责登录"}
     documents = {one.content: one for one in memory.get_all(user_id="lin", kinds=["document"]).items}
     assert documents["Authentication System"].metadata["markdown"] == {
         "permalink": "auth-system",
