@@ -24,6 +24,7 @@ EXAMPLES = [
     "concepts.md",
     "message-to-memory.md",
     "how-to/chats.md",
+    "how-to/import.md",
     "how-to/langmem.md",
     "zh/start.md",
 ]
@@ -55,7 +56,7 @@ PYTHON = [
 ]
 """Pages of whose examples the Python runs; that of the policies and of the client has tests beside this one."""
 
-BLOCK = re.compile(r"(?:^<!-- file: (\S+) -->\n)?^```(python|sh|json)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(?:^<!-- file: (\S+) -->\n)?^```(python|sh|json|markdown)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NOT_RUN = ("pip ", "export ", "make ")
 
 

@@ -63,13 +63,12 @@ def _commit(record: str, repository: str, done: int) -> ImportCall:
     names = [name for name in files.splitlines() if name.strip()]
     experience = {
         "attempt": subject.strip() or "(no message)",
-        "situation": f"repository {repository}",
         "reflection": body.strip(),
         "source_type": "git",
         "source_ref": f"git:{commit}",
         "occurred_at": date,
         "external_id": commit,
-        "payload": {"author": author, "files": len(names)},
+        "payload": {"repository": repository, "author": author, "files": len(names)},
     }
     if names:
         experience["hints"] = {"artifacts": [{"type": "file", "name": name} for name in names[:MAX_FILES]]}
@@ -77,4 +76,9 @@ def _commit(record: str, repository: str, done: int) -> ImportCall:
     return ImportCall("ingest", f"git:{commit}", {"nei": {k: v for k, v in experience.items() if v}}, done=done)
 
 
-GIT: Final = Format(read_git, count_commits, "commits")
+GIT: Final = Format(
+    read_git,
+    count_commits,
+    "the folder of a git repository",
+    holds=lambda path: path.is_dir() and ((path / ".git").exists() or (path / "HEAD").exists()),
+)

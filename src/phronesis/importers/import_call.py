@@ -1,8 +1,11 @@
 """Calls that importers produce, and a streaming reader of JSON files and zip archives of any size."""
 
+import codecs
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
@@ -14,7 +17,8 @@ from phronesis.reasoning.laws.block_rules import UnreadableBlock, read_json
 
 # The output of a format's reader: calls to make, and skipped objects.
 
-Verb = Literal["commit_turn", "add", "ingest"]
+Verb = Literal["commit_turn", "add", "ingest", "resource"]
+"""``resource`` is `Resources.ingest`, the others are verbs of `Memory`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,17 @@ Reader = Callable[[Path], Iterator[Step]]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its reader, and a function for the total amount to read (bytes, or commits)."""
+    """A format: its reader, a function for the total amount to read (bytes, or commits), and how it is recognised.
+
+    ``expects`` says what is in such a file; ``fits`` tells whether an object of a JSON file is of the format, ``holds``
+    whether a folder or another file is.
+    """
 
     read: Reader
     total: Callable[[Path], int]
-    unit: str = field(default="bytes")
+    expects: str
+    fits: Callable[[Mapping[str, Any]], bool] = lambda _object: False
+    holds: Callable[[Path], bool] = lambda _path: False
 
 
 def name_of(value: object) -> str | None:
@@ -72,10 +82,23 @@ def mapping_or_empty(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def present_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call that an export gives: those that are not None."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def text_or_empty(value: Any) -> str:
+    """Return a text of an export, stripped; an empty one if the value is no text."""
+    return value.strip() if isinstance(value, str) else ""
+
+
 def objects(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list of an export; an empty list if the value is not a list."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
+
+LATEST: Final = 253_402_300_800
+"""The first second of the year 10000, in seconds since 1970: an upper bound on valid times."""
 
 MAX_MEMBER_BYTES: Final = 256 << 20
 """Maximum bytes of one conversation or memory, which is held in memory while it is read."""
@@ -87,6 +110,10 @@ _BEHIND: Final = "stands behind the list's end"
 """The error for text after the list; ignored for the closing brace of the wrapping object."""
 
 _HEAD: Final = 1 << 12
+_BLOCK: Final = 1 << 20
+
+INSIDE: Final = r".*\.jsonl?"
+"""The files of an archive that are read by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,31 +127,81 @@ class Member:
 
 
 def read_members(path: Path, *, inside: str) -> Iterator[Member]:
-    """Yield the members of a file's list or its JSON lines; of a zip archive, of every file that matches ``inside``.
+    """Yield the members of a file's list or its JSON lines, or its one object over several lines.
 
-    ``inside`` is a pattern. One member is held at a time. InputError: no such file, or no match in the archive.
+    Of a zip archive, those of every file whose name, or folder and name, match the pattern ``inside``. One member is
+    held at a time. InputError: no such file, or no match in the archive.
     """
     done = 0
-    for name, size, stream in _streams(path, inside):
-        with stream:
-            for piece in read_pieces(_skip_to_list(stream), most=MAX_MEMBER_BYTES):
-                if piece.fault is not None and _BEHIND in piece.fault:
-                    continue
-                yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
-        done += size
+    with _damage_refused(path):
+        for name, size, stream in _streams(path, inside):
+            with stream:
+                yield from _members(name, stream, done)
+            done += size
+
+
+def _members(name: str, stream: BinaryIO, done: int) -> Iterator[Member]:
+    """Yield the members of one file; ``done`` bytes were read before."""
+    head = stream.read(_HEAD)
+    stream.seek(0)
+    if _is_one_object(head):
+        yield _one_object(name, stream, done)
+        return
+    for piece in read_pieces(_skip_to_list(stream), most=MAX_MEMBER_BYTES):
+        if piece.fault is None or _BEHIND not in piece.fault:
+            yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
 
 
 def bytes_of(path: Path, *, inside: str) -> int:
-    """Return the number of bytes that `read_members` will read."""
+    """Return the number of bytes that `read_members` will read.
+
+    InputError: an archive is damaged; its files are read through, so that nothing of them is imported.
+    """
     if not zipfile.is_zipfile(path):
         return path.stat().st_size if path.is_file() else 0
-    with zipfile.ZipFile(path) as archive:
-        return sum(info.file_size for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name))
+    total = 0
+    with _damage_refused(path), zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if _is_inside(info.filename, inside):
+                total += info.file_size
+                with archive.open(info) as stream:  # the last read compares the checksum
+                    while stream.read(_BLOCK):
+                        pass
+    return total
+
+
+@contextmanager
+def _damage_refused(path: Path) -> Iterator[None]:
+    """Raise InputError for an archive that is damaged or encrypted."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InputError(
+            f"path: the archive {path.name} cannot be read ({error}); download it again", field="path"
+        ) from error
+
+
+def _is_inside(name: str, pattern: str) -> bool:
+    """Return whether a file of an archive matches by its name, or by its folder's and its own."""
+    *folders, own = name.split("/")
+    return any(re.fullmatch(pattern, one) for one in (own, "/".join([*folders[-1:], own])))
+
+
+def _is_one_object(head: bytes) -> bool:
+    """Return whether a file holds one object over several lines: its first line is no object by itself."""
+    first, ends, _ = head.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
+    return bool(ends) and first.startswith(b"{") and not first.rstrip().endswith(b"}") and not _WRAPPED.match(head)
+
+
+def _one_object(name: str, stream: BinaryIO, done: int) -> Member:
+    body = stream.read(MAX_MEMBER_BYTES + 1)
+    fault = f"more than {MAX_MEMBER_BYTES:,} bytes" if len(body) > MAX_MEMBER_BYTES else None
+    return _member(name, body.removeprefix(codecs.BOM_UTF8), done + len(body), fault)
 
 
 def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
     if path.is_dir():
-        name = "conversations.json" if inside.startswith("conversations") else "the .json file"
+        name = "conversations.json" if "conversations" in inside else "the .json file"
         raise InputError(f"path: {path} is a folder; give the zip archive, or {name} in it", field="path")
     if not path.is_file():
         raise InputError(f"path: there is no file {path}", field="path")
@@ -134,7 +211,7 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
         yield path.name, path.stat().st_size, path.open("rb")
         return
     with zipfile.ZipFile(path) as archive:
-        found = [info for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name)]
+        found = [info for info in archive.infolist() if _is_inside(info.filename, inside)]
         if not found:
             raise InputError(
                 f"{path.name} holds no file named {inside}; is it the export that --format says?", field="path"
@@ -154,7 +231,10 @@ def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
     if fault is not None:
         return Member(place, None, done, fault)
     try:
-        return Member(place, read_json(body.decode().strip()), done)
+        value = read_json(body.decode().strip())
+        if isinstance(value, str) and value.lstrip().startswith("{"):  # an API's text, saved as JSON once more
+            value = read_json(value)
+        return Member(place, value, done)
     except UnicodeDecodeError as error:
         return Member(place, None, done, f"not UTF-8 ({error.reason})")
     except UnreadableBlock as error:

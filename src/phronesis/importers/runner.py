@@ -6,32 +6,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.ids import derived_id
+from phronesis.core.items import Item
 from phronesis.core.scope import make_scope
 from phronesis.core.serialization import Record, digest
 from phronesis.core.text import check_id
 from phronesis.engine.entry_applier import SUPERSEDES
 from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused
-from phronesis.importers.exports import CHATGPT, CLAUDE, LANGGRAPH, MEM0
-from phronesis.importers.git_history import GIT
-from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, name_of
-from phronesis.importers.transcripts import CLAUDE_CODE, CODEX, CURSOR
+from phronesis.experience.laws.records import L1
+from phronesis.importers.formats import FORMATS
+from phronesis.importers.import_call import ImportCall, SkippedObject, Step, name_of
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems
-
-# Import formats, by the name given to ``phronesis store import --format``.
-
-FORMATS: Final[Mapping[str, Format]] = {
-    "mem0": MEM0,
-    "langgraph": LANGGRAPH,
-    "chatgpt": CHATGPT,
-    "claude": CLAUDE,
-    "git": GIT,
-    "claude-code": CLAUDE_CODE,
-    "codex": CODEX,
-    "cursor": CURSOR,
-}
-
 
 MAX_TOLD: Final = 20
 """Maximum number of skipped objects and of failures that a summary names; it counts all."""
@@ -125,22 +111,22 @@ class ImportRunner:
         lane = make_scope(**owner).write_lane
         # The key omits external ids, so that objects imported before ids existed are recognised.
         key = derived_id("import", lane.kind, lane.name, given.ref, digest(_without_names(given.arguments)))
-        if self.memory.admin.components.writer.recorder.known(self.memory.admin.tenant, key) is not None:
+        names = NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
+        recorder = self.memory.admin.components.writer.recorder
+        if recorder.known(self.memory.admin.tenant, key) is not None or _is_held(given, names):
             summary.known += 1
         elif summary.dry_run:
             summary.missing += 1
         elif self._is_recorded_live(given, owner):
-            summary.skip(SkippedObject(given.ref, "recorded by the hooks of its agent already", given.done))
+            summary.skip(SkippedObject(given.ref, "recorded already, by hooks or from another export", given.done))
         else:
-            verb = getattr(self.memory, given.verb)
-            arguments = self._with_free_names(
-                given, NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
-            )
+            verb = self.memory.resources.ingest if given.verb == "resource" else getattr(self.memory, given.verb)
+            arguments = self._with_free_names(given, names)
             verb(**arguments, **owner, actor=self.actor, idempotency_key=key)
             summary.recorded += 1
 
     def _is_recorded_live(self, given: ImportCall, owner: Mapping[str, Any]) -> bool:
-        """Return whether a hook recorded the session of a turn, or the experience, while it happened."""
+        """Return whether a turn's session, or the experience, was recorded by a hook, or imported from elsewhere."""
         if given.verb == "ingest" and "external_id" in given.arguments["nei"] and given.namespace is not None:
             lane = make_scope(**owner).write_lane
             names = NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
@@ -149,7 +135,7 @@ class ImportRunner:
         if "imported" not in about:
             return False
         turns = self.memory.sessions.turns(given.arguments["session_id"], last=1, **owner)
-        return bool(turns) and "imported" not in turns[0].session_metadata
+        return bool(turns) and turns[0].session_metadata.get("imported") != about["imported"]
 
     def _with_free_names(self, given: ImportCall, names: NamedItems) -> dict[str, Any]:
         """Return the arguments of a call without external ids that belong to other objects.
@@ -170,14 +156,29 @@ class ImportRunner:
         held = names.find(arguments[EXTERNAL_ID]) if EXTERNAL_ID in arguments else None
         if held is None:
             return arguments
-        same = all(
-            dict(held.metadata.get(member) or {}).get(name) == value
-            for member, expected in given.identity.items()
-            for name, value in expected.items()
-        )
-        if not same:
+        if not _is_same(held, given):
             return {name: value for name, value in arguments.items() if name != EXTERNAL_ID}
         return arguments if held.content == arguments["content"] else {**arguments, SUPERSEDES: held.id}
+
+
+def _is_held(given: ImportCall, names: NamedItems) -> bool:
+    """Return whether the commit, or the statement with the same text, is held under its id already."""
+    if given.verb == "ingest" and given.namespace is None:
+        held = names.find(given.arguments["nei"].get(EXTERNAL_ID) or given.ref)
+        return held is not None and held.kind == L1
+    if given.verb != "add" or EXTERNAL_ID not in given.arguments:
+        return False
+    held = names.find(given.arguments[EXTERNAL_ID])
+    return held is not None and held.content == given.arguments["content"] and _is_same(held, given)
+
+
+def _is_same(held: Item, given: ImportCall) -> bool:
+    """Return whether an item is that of a call: its metadata names the same object."""
+    return all(
+        dict(held.metadata.get(member) or {}).get(name) == value
+        for member, expected in given.identity.items()
+        for name, value in expected.items()
+    )
 
 
 def _with_free_id(message: Mapping[str, Any], session_id: str, names: NamedItems) -> dict[str, Any]:

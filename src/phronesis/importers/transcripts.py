@@ -371,10 +371,18 @@ def _query(text: str) -> str:
     return rest.partition("</user_query>")[0].strip() if begin else text
 
 
-def _format(host: str, parse: Callable[[Mapping[str, Any]], Iterator[Event]]) -> Format:
-    return Format(lambda path: read_transcripts(path, host, parse), _size)
+def _format(
+    host: str,
+    parse: Callable[[Mapping[str, Any]], Iterator[Event]],
+    fits: Callable[[Mapping[str, Any]], bool],
+) -> Format:
+    return Format(lambda path: read_transcripts(path, host, parse), _size, f"session transcripts of {host}", fits=fits)
 
 
-CLAUDE_CODE: Final = _format("claude-code", parse_claude_code)
-CODEX: Final = _format("codex", parse_codex)
-CURSOR: Final = _format("cursor", parse_cursor)
+CLAUDE_CODE: Final = _format("claude-code", parse_claude_code, lambda given: "sessionId" in given and "type" in given)
+CODEX: Final = _format(
+    "codex", parse_codex, lambda given: isinstance(given.get("payload"), Mapping) and "type" in given
+)
+CURSOR: Final = _format(
+    "cursor", parse_cursor, lambda given: "role" in given and isinstance(given.get("message"), Mapping)
+)

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from threading import Lock
 from typing import Final
@@ -14,7 +15,7 @@ import numpy as np
 from phronesis.errors import ModelError
 from phronesis.experience.laws.records import EVENT_KIND
 from phronesis.index.projections import is_compared
-from phronesis.models.embedder import Embedder, Floats, may_be_the_text
+from phronesis.models.embedder import Embedder, Floats, embed_queries, may_be_the_text
 from phronesis.models.embedders import Embedders
 from phronesis.store.database import Database, Unit
 from phronesis.store.document_tables import HOMES, MEMORY, Home, home_of
@@ -45,18 +46,18 @@ _Encode = Callable[[Sequence[str]], Floats]
 
 
 def encode_documents(embedder: Embedder, todo: Sequence[PendingDocument]) -> Floats:
-    """Return an iterator of vectors: compared parts are encoded as queries, the rest as documents.
+    """Return the vectors of a batch: compared parts are encoded as queries, the rest as documents, equal texts once.
 
     A text that is rejected where others are not is encoded by its beginning; if no beginning is accepted, it gets a
     zero vector and is found by its terms alone. ModelError: the encoder accepts no text at present.
     """
     out = np.zeros((len(todo), embedder.dimension), np.float32)
-    questions = [n for n, one in enumerate(todo) if is_compared(one.part)]
-    passages = [n for n, one in enumerate(todo) if not is_compared(one.part)]
-    for n in questions:
-        out[n] = _encode_accepted(embedder, lambda texts: embedder.embed_query(texts[0])[None], [todo[n].text])[0]
-    if passages:
-        out[passages] = _encode_accepted(embedder, embedder.embed_documents, [todo[n].text for n in passages])
+    for compared, encode in ((True, partial(embed_queries, embedder)), (False, embedder.embed_documents)):
+        rows = [n for n, one in enumerate(todo) if is_compared(one.part) is compared]
+        texts = {text: n for n, text in enumerate(dict.fromkeys(todo[row].text for row in rows))}
+        if texts:
+            vectors = _encode_accepted(embedder, encode, list(texts))
+            out[rows] = vectors[[texts[todo[row].text] for row in rows]]
     return out
 
 

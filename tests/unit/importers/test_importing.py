@@ -10,7 +10,8 @@ import pytest
 
 import exports
 from phronesis.errors import InputError, StorageFull
-from phronesis.importers import ImportRunner, ImportSummary
+from phronesis.importers import FORMATS, ImportRunner, ImportSummary
+from phronesis.importers.import_call import ImportCall
 from phronesis.memory import Memory
 
 PLAIN = {"embedder": "none"}
@@ -56,7 +57,7 @@ def test_chatgpt_gives_the_current_branch_in_turns(memory: Memory, tmp_path: Pat
 def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_path: Path) -> None:
     path = exports.written(tmp_path / "conversations.json", [exports.claude_conversation()])
     summary = taken(memory, path, "claude", user_id="lin")
-    assert (summary.recorded, summary.skipped) == (2, {"no text": 1})
+    assert (summary.recorded, summary.skipped) == (3, {"no text": 1})
     assert said(memory, "claude:k-1", user_id="lin") == [
         [("user", "退火温度定 250 °C。"), ("assistant", "Noted.")],
         [("user", "And for how long?")],
@@ -109,6 +110,14 @@ def test_git_gives_an_experience_for_each_commit(memory: Memory, tmp_path: Path)
     assert str(event.sources[0].source_ref).startswith("git:")
     assert memory.query(situation="", artifacts=["说明.md"], namespace="lab").l1_evidence
     assert taken(memory, folder, "git", namespace="lab").known == 2
+
+
+def test_a_commit_that_was_imported_otherwise_is_known(memory: Memory, tmp_path: Path) -> None:
+    folder = exports.repository(tmp_path / "炉")
+    [first, *_] = (step for step in FORMATS["git"].read(folder) if isinstance(step, ImportCall))
+    memory.ingest({**first.arguments["nei"], "situation": "repository 炉"}, namespace="lab")
+    summary = taken(memory, folder, "git", namespace="lab")
+    assert (summary.recorded, summary.known) == (1, 1)
 
 
 EXPORTS: list[tuple[str, Any]] = [
@@ -199,7 +208,7 @@ def test_a_conversation_that_has_grown_gives_what_is_new(memory: Memory, tmp_pat
         {"uuid": "m5", "sender": "assistant", "text": "Two hours.", "created_at": "2026-05-01T08:02:05Z"}
     )
     summary = taken(memory, exports.written(path, [conversation]), "claude")
-    assert (summary.recorded, summary.known) == (1, 1)
+    assert (summary.recorded, summary.known) == (1, 2)
     words = [item.content for item in memory.get_all(kinds=["message"], limit=50).items]
     assert sorted(words).count("And for how long?") == 1
 

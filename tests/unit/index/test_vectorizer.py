@@ -53,6 +53,17 @@ def test_a_vector_that_goes_while_others_are_made_is_made_again() -> None:
             assert count_without_vector(unit, encoder.name) == 0
 
 
+def test_equal_texts_are_encoded_once_and_what_is_compared_in_one_call() -> None:
+    encoder = Watched()
+    encoder.batches = []
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        encoder.memory = memory
+        for n in range(4):
+            memory.ingest({"attempt": f"raise the heat {n % 2}", "goal": "tea", "source_ref": f"note {n}"}, user_id="u")
+        assert Vectorizer(memory.admin.components.database, Embedders(encoder)).run(memory.admin.tenant) == 12
+    assert encoder.batches == [5], "two wholes, two attempts and a goal"
+
+
 class Choosy(HashingEmbedder):
     """The hashing encoder at a server that takes no text of over ``most`` characters, and of some texts nothing."""
 

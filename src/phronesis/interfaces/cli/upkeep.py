@@ -29,7 +29,13 @@ AND: Final = " && "
 TRANSCRIPTS: Final = ("claude-code", "codex", "cursor")
 """The formats whose files grow while an agent works; what its user says in them is the user's own."""
 
-FORMATS: Final = ("phronesis", "mem0", "langgraph", "chatgpt", "claude", "git", *TRANSCRIPTS)
+OF_AGENTS: Final = (*TRANSCRIPTS, "claude-mem")
+"""The formats of coding agents."""
+
+FORMATS: Final = (
+    *("phronesis", "chatgpt", "claude", "mem0", "langgraph", "letta", "markdown", "git"),
+    *OF_AGENTS,
+)
 """Phronesis' own and those of `phronesis.importers`, which is not imported for ``--help``; a test compares them."""
 
 WATCH_SECONDS: Final = 5.0
@@ -119,10 +125,11 @@ def import_(
 ) -> None:
     """Import an export; what is known already is left alone.
 
-    PATH is the log that 'store export' wrote, mem0's get_all or a dump of a LangGraph store as JSON, the
-    conversations.json of ChatGPT or Claude (or the zip archive around it), the folder of a git repository, or session
-    transcripts: of claude-code (~/.claude/projects), codex (~/.codex/sessions) or cursor (~/.cursor/projects), which
-    are yours unless --user names somebody. A log is checked as a whole before anything is stored. The same again
+    PATH is the log that 'store export' wrote; the export of chatgpt or claude, the zip archive or a JSON file of it; as
+    JSON, mem0's get_all, the items of a langgraph store (LangMem), a letta agent file or a claude-mem export; the
+    database of claude-mem; a folder of markdown notes (Obsidian, basic-memory) or of a git repository; or session
+    transcripts: of claude-code (~/.claude/projects), codex (~/.codex/sessions) or cursor (~/.cursor/projects). Those of
+    agents are yours unless --user names somebody. A log is checked as a whole before anything is stored. The same again
     changes nothing, and continues an interrupted import. What is skipped is listed with the reason; the exit code is 1
     when something could not be imported. A file that is not of the named format is refused.
     """
@@ -143,7 +150,7 @@ def import_(
         return
     from phronesis.importers import ImportRunner  # noqa: PLC0415 - the same
 
-    owner = {"user_id": login_name(), **scope} if wanted in TRANSCRIPTS else scope
+    owner = {"user_id": login_name(), **scope} if wanted in OF_AGENTS else scope
     with store.open() as memory:
         with Progress() as progress:
             runner = ImportRunner(memory, **owner, actor="user")

@@ -1,0 +1,178 @@
+"""Importer for claude-mem: its database (``~/.claude-mem/claude-mem.db``), or the JSON file of its export script.
+
+An observation is a fact and a summary an episode of the project's namespace, where the hooks of coding agents look.
+What the user asked is a turn of the session, and a directive a preference; both are the user's own.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.core.serialization import digest
+from phronesis.core.timestamps import isoformat
+from phronesis.importers.import_call import (
+    INSIDE,
+    LATEST,
+    Format,
+    ImportCall,
+    SkippedObject,
+    Step,
+    bytes_of,
+    mapping_or_empty,
+    name_of,
+    objects,
+    present_fields,
+    read_members,
+    text_or_empty,
+)
+from phronesis.importers.transcripts import project_of
+from phronesis.importers.turns import Chat, turns_of
+from phronesis.store.foreign_files import check_file, has_tables, read_table
+
+TABLES: Final[Mapping[str, str]] = {
+    "sessions": "sdk_sessions",
+    "observations": "observations",
+    "summaries": "session_summaries",
+    "prompts": "user_prompts",
+    "directives": "directives",
+}
+"""The table of each list of an export."""
+
+KINDS: Final[Mapping[str, str]] = {"decision": "decision"}
+"""The kind of an observation by its type; of another type it is a fact."""
+
+SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+
+def read_claude_mem(path: Path) -> Iterator[Step]:
+    """Yield the observations, summaries, prompts and directives of a database or an export."""
+    if _is_database(path):
+        check_file(path)
+        yield from _steps(lambda name: read_table(path, TABLES[name]), path.stat().st_size)
+        return
+    for member in read_members(path, inside=INSIDE):
+        given = member.value
+        if isinstance(given, dict) and is_claude_mem(given):
+            lists = {name: objects(given.get(name)) for name in TABLES}
+            yield from _steps(lists.__getitem__, member.done)
+        else:
+            yield SkippedObject(member.place, member.fault or "no export with observations", member.done)
+
+
+def _is_database(path: Path) -> bool:
+    return has_tables(path, [TABLES["observations"], TABLES["sessions"]])
+
+
+def is_claude_mem(given: Mapping[str, Any]) -> bool:
+    """Return whether an object is claude-mem's export."""
+    return isinstance(given.get("observations"), list) and isinstance(given.get("prompts"), list)
+
+
+def _steps(rows: Callable[[str], Iterable[Mapping[str, Any]]], done: int) -> Iterator[Step]:
+    sessions = {text_or_empty(one.get("content_session_id")): one for one in rows("sessions")}
+    for one in rows("observations"):
+        yield _observation(one, done)
+    for one in rows("summaries"):
+        yield _summary(one, done)
+    yield from _prompts(rows("prompts"), sessions, done)
+    for one in rows("directives"):
+        yield _directive(one, done)
+
+
+def _observation(row: Mapping[str, Any], done: int) -> Step:
+    """Return an observation: its title, its narrative and the facts that the narrative does not hold."""
+    narrative = text_or_empty(row.get("narrative")) or text_or_empty(row.get("text"))
+    facts = [one for one in map(text_or_empty, _listed(row.get("facts"))) if one and one not in narrative]
+    text = "\n".join(filter(None, [text_or_empty(row.get("title")), narrative, *facts]))
+    about = {name: row.get(name) or None for name in ("type", "subtitle", "memory_session_id", "generated_by_model")}
+    about |= {name: _listed(row.get(name)) or None for name in ("concepts", "files_read", "files_modified")}
+    kind = KINDS.get(str(row.get("type")), "fact")
+    return _item(row, "observation", text=text, kind=kind, about=about, done=done)
+
+
+def _summary(row: Mapping[str, Any], done: int) -> Step:
+    """Return a session's summary, as an episode."""
+    said = {name: text_or_empty(row.get(name)) for name in SUMMARY}
+    text = "\n".join(f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in said.items() if text)
+    about = {"memory_session_id": row.get("memory_session_id")}
+    return _item(row, "summary", text=text, kind="episodic", about=about, done=done)
+
+
+def _item(row: Mapping[str, Any], form: str, *, text: str, kind: str, about: Mapping[str, Any], done: int) -> Step:
+    project = text_or_empty(row.get("merged_into_project")) or text_or_empty(row.get("project"))
+    # Ids are those of one machine's database: time and text are the same in an export of it.
+    name = f"claude-mem:{form}#{digest([row.get('created_at_epoch'), text])[:16]}"
+    if not text:
+        return SkippedObject(name, f"without text: {form}", done)
+    metadata = {"claude_mem": present_fields({"form": form, "project": project or None, **about})}
+    arguments = {
+        "content": text,
+        "kind": kind,
+        "occurred_at": _at(row),
+        "agent_id": name_of(row.get("agent_type") or None),
+        "external_id": name,
+        "metadata": metadata,
+    }
+    return ImportCall("add", name, present_fields(arguments), done=done, namespace=project_of(project))
+
+
+def _prompts(rows: Iterable[Mapping[str, Any]], sessions: Mapping[str, Mapping[str, Any]], done: int) -> Iterator[Step]:
+    """Yield what the user asked, a turn for each session's prompt, under the session's own id."""
+    for row in rows:
+        session_id, text = text_or_empty(row.get("content_session_id")), text_or_empty(row.get("prompt_text"))
+        if not session_id or not text:
+            yield SkippedObject(f"claude-mem:prompt#{row.get('id')}", "a prompt without a session or text", done)
+            continue
+        session = mapping_or_empty(sessions.get(session_id))
+        host = "codex" if session.get("platform_source") == "codex" else "claude-code"
+        project = text_or_empty(session.get("project")) or text_or_empty(row.get("project"))
+        about = {"host": host, "project": project_of(project), "imported": "claude-mem"}
+        message = {"role": "user", "content": text, "id": f"prompt-{row.get('prompt_number')}", "created_at": _at(row)}
+        title = text_or_empty(session.get("custom_title"))
+        yield from turns_of(Chat(session_id, title, done, [present_fields(message)], about, host))
+
+
+def _directive(row: Mapping[str, Any], done: int) -> Step:
+    """Return a rule that the user set, as a preference; one of a project is in the project's namespace."""
+    text, project = text_or_empty(row.get("content")), text_or_empty(row.get("project"))
+    name = f"claude-mem:directive#{digest([row.get('created_at_epoch'), text])[:16]}"
+    if not text or row.get("status") != "active":
+        return SkippedObject(name, "a directive without text, or not active", done)
+    arguments = {
+        "content": text,
+        "kind": "preference",
+        "occurred_at": _at(row),
+        "external_id": name,
+        "metadata": {"claude_mem": {"form": "directive", "scope": row.get("scope")}},
+    }
+    space = project_of(project) if project and row.get("scope") != "global" else None
+    return ImportCall("add", name, present_fields(arguments), done=done, namespace=space)
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a list that is kept as JSON in a text."""
+    try:
+        found = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
+
+
+def _at(row: Mapping[str, Any]) -> str | None:
+    """Return when a row was made: its milliseconds since 1970."""
+    at = row.get("created_at_epoch")
+    if isinstance(at, int) and 0 <= at < LATEST * 1000:
+        return isoformat(datetime.fromtimestamp(at / 1000, UTC))
+    return text_or_empty(row.get("created_at")) or None
+
+
+CLAUDE_MEM: Final = Format(
+    read_claude_mem,
+    partial(bytes_of, inside=INSIDE),
+    "claude-mem's database (claude-mem.db), or the JSON file of its export",
+    fits=is_claude_mem,
+    holds=_is_database,
+)
