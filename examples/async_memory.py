@@ -13,7 +13,7 @@ SAID = ("I live in Oslo and I am allergic to peanuts.", "I moved to Bergen.", "W
 
 def answer(context: str) -> str:
     """Stand in for a language model: replace it by a call of yours, with ``context`` as its prompt."""
-    return "Understood." if context else ""
+    return "Understood [m1]." if "[m1]" in context else "Understood."
 
 
 async def main(url: str) -> None:
@@ -24,6 +24,7 @@ async def main(url: str) -> None:
             messages = [{"role": "user", "content": said}, {"role": "assistant", "content": answer(str(context))}]
             done = await memory.commit_turn("monday", messages, user_id="ann", context_id=context.context_id)
             print(done.stored)
+        print((await memory.explain(context.citations["m1"])).use)  # the answer cited it
         print(await memory.search("Where do I live?", user_id="ann"))
         print((await memory.items.preview("I moved to Tromsø.", user_id="ann")).proposals)
         for event in await memory.history(done.stored[0].id, user_id="ann"):

@@ -33,7 +33,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, st
         memory.commit_turn("kitchen", TURN, user_id="ann")
         memory.commit_turn("厨房", {"messages": [{"role": "user", "content": "今天的公交车又晚点了"}]}, user_id="王芳")
         memory.compose_context("kitchen", "Where do I live?", user_id="ann", agent_id="house-agent")
-        memory.compose_context("kitchen", "What do I drink?", user_id="ann", agent_id="house-agent")
+        package = memory.compose_context("kitchen", "What do I drink?", user_id="ann", agent_id="house-agent")
+        doubted = [one.citations[0] for one in package.system_blocks if "Paris" in one.text or "tea" in one.text]
+        outcomes = dict.fromkeys(doubted, "contradicted")
+        memory.commit_turn("kitchen", "No.", user_id="ann", context_id=package.context_id, outcomes=outcomes)
         memory.compose_context("厨房", "你好", user_id="王芳")
         memory.compose_context("first", "Hello", user_id="new")
         with Talk(make_mcp(memory, Options(user_id="ann"))) as talk:
@@ -110,15 +113,27 @@ def test_a_context_says_what_was_shown_and_what_became_of_it(
     system = page.get_by_role("region", name="System")
     paris = system.get_by_role("article").filter(has_text="I live in Paris")
     expect(paris).to_contain_text("ended since")
+    expect(paris).to_contain_text("contradicted")
     expect(page.get_by_text("One of these changed or ended since.")).to_be_visible()
     visit.shot("context")
     paris.get_by_role("link", name="I live in Paris").click()
+    expect(page.get_by_text("used 0×, contradicted 1×")).to_be_visible()
     page.get_by_role("link", name="Shown in contexts").click()
     expect(page.get_by_role("article")).to_have_count(2)
     page.get_by_role("article").first.get_by_role("link", name="kitchen").click()
     page.locator('a[href^="/activity?session"]').click()
     expect(page.get_by_role("article")).to_have_count(2)
     assert page.get_by_label("Session").input_value() == "kitchen"
+
+
+def test_what_was_contradicted_waits_on_the_first_page(
+    open_tab: Callable[..., Visit], house: tuple[Memory, str]
+) -> None:
+    _, address = house
+    page = open_tab(address=address).see("/?user=ann")
+    waits = page.get_by_role("region", name="Needs your attention")
+    expect(waits.get_by_text("Contradicted in use")).to_have_count(1)  # the other ended since
+    expect(waits.get_by_text("tea to coffee")).to_be_visible()
 
 
 def test_a_session_without_its_user_asks_for_one(open_tab: Callable[..., Visit], house: tuple[Memory, str]) -> None:

@@ -31,6 +31,8 @@ async def complete(request: Request) -> Response:
     """Answer "Noted.", at once or in two parts; keep what was sent."""
     body = await request.json()
     request.app.state.asked.append((dict(request.headers), body))
+    if "cite" in str(body["messages"][-1]):
+        return JSONResponse({"choices": [{"message": {"role": "assistant", "content": "Acetone [m1]."}}]})
     if "fail" in str(body["messages"][-1]):
         return JSONResponse({"error": {"message": "too many"}}, 429)
     if not body.get("stream"):
@@ -107,6 +109,12 @@ def test_a_message_is_answered_with_memory_and_recorded(ask: Ask, memory: Memory
     ask(SYSTEM, user("The staging server is called preprod."), user("And the other one?"))
     assert asked[2][1]["messages"][:2] == body["messages"][:2]  # what a prompt cache keeps
     assert second.headers["X-Phronesis-Context"]
+
+
+def test_an_answer_that_cites_says_which_memory_helped(ask: Ask, memory: Memory) -> None:
+    (fact,) = (one for one in memory.get_all(user_id="lin") if one.kind != "message")
+    ask(user("What am I allergic to? Please cite."))
+    assert memory.explain(fact.id).use.used == 1
 
 
 def test_a_stream_passes_through_as_it_comes(ask: Ask, memory: Memory) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from phronesis import __version__
+from phronesis import Memory, __version__
 from phronesis.core.ids import short_id
 from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
 from phronesis.interfaces.cli.examples import EXAMPLES
@@ -234,6 +234,15 @@ def test_change_history_and_rollback(call: Any) -> None:
     assert call("rollback", deltas[-1]).code == 0
     item = call("get", identity, "--json").json
     assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
+
+
+def test_explain_counts_what_answers_used(store: str, call: Any) -> None:
+    with Memory.open(store, policy={"embedder": "none"}) as memory:
+        (item,) = memory.add("The key is brass.", kind="fact", user_id="lin").items
+        package = memory.compose_context("s", "Of what is the key?", user_id="lin")
+        said = [{"role": "assistant", "content": "Brass [m1]."}]
+        memory.commit_turn("s", said, user_id="lin", context_id=package.context_id)
+    assert "shown 1×, used 1×, contradicted 0×" in call("explain", item.id).out
 
 
 def test_explain_reaches_the_log(call: Any) -> None:

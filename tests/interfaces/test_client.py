@@ -186,6 +186,15 @@ def test_conversations_and_contexts(client: Client, memory: Memory) -> None:
     assert [one.session_id for one in client.sessions.list(user_id="ann")] == ["hall/2"]
     package = client.compose_context("hall/2", "Which seal?", {"task": "repair"}, user_id="ann", token_budget=800)
     assert package.token_count <= 800
+    package = client.compose_context("hall/3", "Which PTFE seal does the pump need?", user_id="ann")
+    used, outcomes = package.citations["m1"].removeprefix("mem:"), {"m1": "used"}
+    client.commit_turn("hall/3", "Right.", user_id="ann", context_id=package.context_id, outcomes=outcomes)
+    assert client.explain(used).use == memory.explain(used).use
+    assert client.explain(used).use.used == 1
+    assert {one.outcome for one in client.admin.context(package.context_id).items if one.item_id == used} == {"used"}
+    with pytest.raises(InputError, match="no such item") as refused:
+        client.commit_turn("hall/3", "x", user_id="ann", context_id=package.context_id, outcomes={"m99": "used"})
+    assert refused.value.field == "outcomes.m99"
     assert "PTFE" in package.render("text")
     plan = client.plan("Which seal does the pump need?", user_id="ann")
     assert plan.to_dict().keys() == memory.plan("Which seal?", user_id="ann").to_dict().keys()

@@ -74,6 +74,20 @@ def test_prompts_and_replies_become_turns_of_the_session(memory: Memory, tmp_pat
     ]
 
 
+def test_a_reply_says_by_its_citations_which_memories_helped(memory: Memory) -> None:
+    for fact in ("The staging server is called preprod.", "Ruth restarts the staging server."):
+        memory.add(fact, kind="fact", user_id="lin")
+    shown = context(hook(memory, "prompt", prompt="What is the staging server called, and does Ruth restart it?"))
+    alias = next(line for line in shown.splitlines() if "preprod" in line)[1:].partition("]")[0]
+    hook(memory, "stop", last_assistant_message=f"It is called preprod [{alias}].")
+    hook(memory, "stop", "s9", last_assistant_message="[m1]")  # of a session that was shown nothing
+    uses = {one.content: memory.explain(one.id).use for one in memory.get_all(user_id="lin", kinds=["fact"])}
+    assert {content: (use.used, use.ignored) for content, use in uses.items()} == {
+        "The staging server is called preprod.": (1, 0),
+        "Ruth restarts the staging server.": (0, 1),
+    }
+
+
 def test_private_spans_are_neither_stored_nor_searched(memory: Memory) -> None:
     hook(memory, "prompt", prompt="The lab is in Kiel. <private>My PIN is 4711.</private> <PRIVATE>and so on")
     hook(memory, "post-tool", **FAILED | {"tool_input": {"command": "login <private>hunter2</private>"}})

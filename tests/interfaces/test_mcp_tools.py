@@ -194,6 +194,20 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
     hostname = Path("/etc/hostname")
     words = hostname.read_text("utf-8").strip() if hostname.exists() else "localhost"
     assert not [one for one in memory.get_all(user_id="李雷", kinds=["section"]) if words in one.content]
+    shown = next(one for one in memory.admin.context(package["context_id"]).items if one.outcome is None)
+    talk.call(
+        "commit_turn",
+        session_id="team/s1",
+        turn_events="No, long ones.",
+        context_id=package["context_id"],
+        outcomes={shown.item_id: "contradicted"},
+    )
+    assert memory.explain(shown.item_id).use.contradicted == 1
+    assert "Shown 1×, used 0×, contradicted 1×." in talk.text("explain_memory", id=shown.item_id)
+    refused = talk.refused(
+        "commit_turn", session_id="s", turn_events="x", context_id=package["context_id"], outcomes={"m1": "used"}
+    )
+    assert refused["field"] == "context_id"
     assert talk.text("compose_context", session_id="team/s1", user_message="And now?").endswith("tokens)")
     for given in (turn["messages"][:1], "How do I like answers?", json.dumps({"messages": turn["messages"][:1]})):
         talk.call("commit_turn", session_id="team/s2", turn_events=given)

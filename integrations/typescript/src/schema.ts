@@ -1545,6 +1545,10 @@ export interface components {
             agent_id?: string | null;
             /** @description The id of a context, as composing it gave it. */
             context_id?: string | null;
+            /** @description What became of the context's items, by alias or id: used, ignored, contradicted; else citations tell. */
+            outcomes?: {
+                [key: string]: string;
+            } | null;
             /** @description The user's IANA time zone, which days are those of. */
             time_zone?: string | null;
         };
@@ -2500,10 +2504,23 @@ export interface components {
             }[];
         };
         /**
-         * @description The provenance of an item: its sources down to the log, its evidence, edges and history.
+         * @description How often reads showed an item, and what became of it in the contexts whose outcomes are known.
          *
-         *     ``needs_validation``: no source is left that supports it.
+         *     ``usefulness``, in [0, 1], is by these outcomes and by feedback; .5 without either.
          */
+        ItemUse: {
+            /** @default 0 */
+            shown: number;
+            /** @default 0 */
+            used: number;
+            /** @default 0 */
+            ignored: number;
+            /** @default 0 */
+            contradicted: number;
+            /** @default 0.5 */
+            usefulness: number;
+        };
+        /** @description The provenance of an item down to the log, and its use; ``needs_validation``: no source is left to support it. */
         Explanation: {
             item: components["schemas"]["Item"];
             sources: components["schemas"]["Source"][];
@@ -2515,6 +2532,16 @@ export interface components {
             }[];
             history: components["schemas"]["HistoryEvent"][];
             needs_validation: boolean;
+            /**
+             * @default {
+             *       "shown": 0,
+             *       "used": 0,
+             *       "ignored": 0,
+             *       "contradicted": 0,
+             *       "usefulness": 0.5
+             *     }
+             */
+            use: components["schemas"]["ItemUse"];
         };
         /**
          * @description The result of a turn's reference: the ``mode`` of its ingestion, or a ``code`` and ``why`` it is not ingested.
@@ -3485,7 +3512,11 @@ export interface components {
             items: components["schemas"]["ContextRecord"][];
             next_cursor: string | null;
         };
-        /** @description An item that a context showed, as it is now. ``before`` is its content then, where that differs. */
+        /**
+         * @description An item that a context showed, as it is now. ``before`` is its content then, where that differs.
+         *
+         *     ``outcome`` is what became of it in the context, where a turn that was committed with the context says so.
+         */
         ShownItem: {
             section: string;
             item_id: string;
@@ -3493,6 +3524,7 @@ export interface components {
             state: "same" | "changed" | "ended" | "archived" | "quarantined" | "gone" | "remote";
             item: components["schemas"]["Item"] | null;
             before: string | null;
+            outcome: ("used" | "ignored" | "contradicted") | null;
         };
         /** @description A context with the items that it showed, in the order of its sections. */
         ContextDetail: {
@@ -3618,7 +3650,8 @@ export interface components {
          *
          *     ``counts`` are live items by kind; ``learned`` what was learned since ``since``, newest first; ``disputes``
          *     contradicting items; ``quarantined`` the number of items that wait for a person's decision; ``unproven`` principles
-         *     without a supporting event.
+         *     without a supporting event; ``contradicted`` items that were contradicted where a context showed them, and neither
+         *     changed nor confirmed since.
          */
         Overview: {
             /** Format: date-time */
@@ -3634,6 +3667,8 @@ export interface components {
             quarantined: number;
             /** @default [] */
             unproven: components["schemas"]["Item"][];
+            /** @default [] */
+            contradicted: components["schemas"]["Item"][];
         };
         /** @description A user of the tenant: live items by kind, and when the last entry of theirs was recorded. */
         UserInfo: {

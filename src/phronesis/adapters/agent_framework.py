@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agent_framework import ContextProvider, Message
 
-from phronesis.adapters.agent_hooks import HookCall, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import HookCall, cited_context, learn_from_tool, recall, start_session
 from phronesis.memory import Memory
 
 _HOST: Final = "agent-framework"
@@ -59,7 +59,10 @@ class PhronesisContextProvider(ContextProvider):
     def _record(self, session: Any, asked: list[Message], answered: list[Message]) -> None:
         call = self._call(session, "stop")
         if said := _spoken([*asked, *answered]):
-            self._memory.commit_turn(call.session_id, {"messages": said}, agent_id=_HOST, **call.scope)
+            context_id = cited_context(self._memory, call, said[-1]["content"])
+            self._memory.commit_turn(
+                call.session_id, {"messages": said}, agent_id=_HOST, context_id=context_id, **call.scope
+            )
         for payload in _tool_results(answered):
             learn_from_tool(self._memory, self._call(session, "post-tool", **payload))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from phronesis.core.context_outcomes import citations_in
 from phronesis.errors import Conflict, InputError
 
 if TYPE_CHECKING:
@@ -167,23 +168,35 @@ def _recall_and_record(memory: "Memory", call: HookCall) -> str:
     prompt = call.text("prompt", "text")[:LONGEST_PROMPT]
     context = recall(memory, call)
     if prompt.strip():
-        _record(memory, call, {"role": "user", "content": prompt}, call.text("prompt_id", "generation_id", "turn_id"))
+        own_id = call.text("prompt_id", "generation_id", "turn_id")
+        _record(memory, call, {"role": "user", "content": prompt}, own_id=own_id)
     return context
 
 
 def _record_reply(memory: "Memory", call: HookCall) -> str:
-    """Record the last reply of the agent."""
+    """Record the last reply of the agent, with the context that it cites."""
     reply = call.text("last_assistant_message", "text") or without_private(_last_reply(call.text("transcript_path")))
     if reply.strip():
-        _record(memory, call, {"role": "assistant", "content": reply[:LONGEST_PROMPT]}, None)
+        context_id = cited_context(memory, call, reply)
+        _record(memory, call, {"role": "assistant", "content": reply[:LONGEST_PROMPT]}, context_id=context_id)
     return ""
 
 
-def _record(memory: "Memory", call: HookCall, message: dict[str, Any], own_id: str | None) -> None:
+def cited_context(memory: "Memory", call: HookCall, reply: str) -> str | None:
+    """Return the id of the context that the session's last prompt was shown, if the reply has citations."""
+    if not citations_in(reply):
+        return None
+    found = memory.admin.contexts(session_id=call.session_id, limit=1, **call.scope)
+    return found[0].context_id if found else None
+
+
+def _record(
+    memory: "Memory", call: HookCall, message: dict[str, Any], *, own_id: str = "", context_id: str | None = None
+) -> None:
     if own_id:
         message["id"] = own_id[:200]
     events = {"messages": [message], "session_metadata": {"host": call.host, "project": call.project}}
-    memory.commit_turn(call.session_id, events, agent_id=call.host, wait=False, **call.scope)
+    memory.commit_turn(call.session_id, events, agent_id=call.host, context_id=context_id, wait=False, **call.scope)
 
 
 def learn_from_tool(memory: "Memory", call: HookCall) -> str:

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from agent.memory_provider import MemoryProvider
 
-from phronesis.adapters.agent_hooks import HookCall, failures_so_far, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import (
+    HookCall,
+    cited_context,
+    failures_so_far,
+    learn_from_tool,
+    recall,
+    start_session,
+)
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 
@@ -90,7 +97,10 @@ class PhronesisMemoryProvider(MemoryProvider):
         said = [("user", user_content), ("assistant", assistant_content)]
         turn = {"messages": [{"role": role, "content": text} for role, text in said if text and text.strip()]}
         if turn["messages"]:
-            self._memory.commit_turn(call.session_id, turn, agent_id=self.name, wait=False, **self._scope)
+            context_id = cited_context(self._memory, call, assistant_content)
+            self._memory.commit_turn(
+                call.session_id, turn, agent_id=self.name, context_id=context_id, wait=False, **self._scope
+            )
         for payload in _tool_calls(messages or ()):
             learn_from_tool(self._memory, self._call("post-tool", session_id, **payload))
 

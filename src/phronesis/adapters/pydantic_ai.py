@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext
 
-from phronesis.adapters.agent_hooks import HookCall, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import HookCall, cited_context, learn_from_tool, recall, start_session
 from phronesis.memory import Memory
 
 _HOST: Final = "pydantic-ai"
@@ -71,7 +71,10 @@ class PhronesisMemory(AbstractCapability[Any]):
         messages = [{"role": role, "content": text} for role, text in said if text.strip()]
         call = self._call(ctx, "stop")
         if messages:
-            self.memory.commit_turn(call.session_id, {"messages": messages}, agent_id=_HOST, **call.scope)
+            context_id = cited_context(self.memory, call, str(result.output))
+            self.memory.commit_turn(
+                call.session_id, {"messages": messages}, agent_id=_HOST, context_id=context_id, **call.scope
+            )
         for payload in _tool_results(result.new_messages()):
             learn_from_tool(self.memory, self._call(ctx, "post-tool", **payload))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.config import ExtractRole
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
+from phronesis.conversation.context_outcomes import outcome_edges
 from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extraction.extractor import MENTIONS, DecidingExtractor, LocalExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
@@ -111,13 +112,15 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     stated = [one for one in stated_in_messages(view, entry, outcomes, items, ids) if one.proposal.n not in unread]
     spoken = _conversation(entry, session, rows) if session_id is not None else None
     spoken = with_summary(view, entry, outcomes, spoken)
+    edges = outcome_edges(entry, items)
     if not stated:
-        alone = Changes(items=items, entities=entities, mentions=mentions, conversation=spoken)
+        alone = Changes(items=items, edges=edges, entities=entities, mentions=mentions, conversation=spoken)
         return with_replaced(view, entry, alone)
     learned = consolidate_all(view, entry, stated)
     both = replace(
         learned,
         items=[*items, *learned.items],
+        edges=[*edges, *learned.edges],
         # Aliases come last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],

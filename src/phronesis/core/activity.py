@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
+from phronesis.core.context_outcomes import ItemOutcome
 from phronesis.core.items import Item
 from phronesis.core.serialization import Record
 
@@ -69,13 +70,17 @@ ShownState = Literal["same", "changed", "ended", "archived", "quarantined", "gon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownItem(Record):
-    """An item that a context showed, as it is now. ``before`` is its content then, where that differs."""
+    """An item that a context showed, as it is now. ``before`` is its content then, where that differs.
+
+    ``outcome`` is what became of it in the context, where a turn that was committed with the context says so.
+    """
 
     section: str
     item_id: str
     state: ShownState
     item: Item | None = None
     before: str | None = None
+    outcome: ItemOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

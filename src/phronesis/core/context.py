@@ -133,6 +133,16 @@ class ContextPackage(Record):
         cited["evidence"] = [one.item.id for one in self.evidence]
         return {name: list(dict.fromkeys(ids)) for name, ids in cited.items() if ids}
 
+    def aliases_by_section(self) -> dict[str, dict[str, str]]:
+        """Return the id of the item that each alias stands for: ``evidence``, and ``standing`` for all else."""
+        found = {one.item.id for one in self.evidence}
+        out: dict[str, dict[str, str]] = {}
+        for alias, citation in self.citations.items():
+            if citation.startswith(CITATION_PREFIX):
+                item_id = citation.removeprefix(CITATION_PREFIX)
+                out.setdefault("evidence" if item_id in found else "standing", {})[alias] = item_id
+        return out
+
     def render(self, form: Literal["text", "messages"] = "text") -> Any:
         """Return the prompt as one text, or as a list of ``{role, content}`` for a chat model."""
         return self.text if form == "text" else [dict(message) for message in self.messages]

@@ -208,6 +208,7 @@ class TurnPayload(ScopePayload, total=False):
     session_metadata: dict[str, Any]
     metadata: dict[str, Any]
     context_id: str
+    outcomes: dict[str, Any]
     occurred_at: str
     time_zone: str
     importance: int

@@ -153,7 +153,8 @@ class Overview(Record):
 
     ``counts`` are live items by kind; ``learned`` what was learned since ``since``, newest first; ``disputes``
     contradicting items; ``quarantined`` the number of items that wait for a person's decision; ``unproven`` principles
-    without a supporting event.
+    without a supporting event; ``contradicted`` items that were contradicted where a context showed them, and neither
+    changed nor confirmed since.
     """
 
     since: datetime
@@ -162,6 +163,7 @@ class Overview(Record):
     disputes: Sequence[Dispute] = ()
     quarantined: int = 0
     unproven: Sequence[Item] = ()
+    contradicted: Sequence[Item] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, overload
 
+from phronesis.core.context_outcomes import UNUSED, ItemUse
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.serialization import EntryResult, Record, as_json
@@ -204,10 +205,7 @@ class HistoryEvent(Record):
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Record):
-    """The provenance of an item: its sources down to the log, its evidence, edges and history.
-
-    ``needs_validation``: no source is left that supports it.
-    """
+    """The provenance of an item down to the log, and its use; ``needs_validation``: no source is left to support it."""
 
     item: Item
     sources: Sequence[Source]
@@ -215,6 +213,7 @@ class Explanation(Record):
     edges: Sequence[Mapping[str, Any]]
     history: Sequence[HistoryEvent]
     needs_validation: bool
+    use: ItemUse = UNUSED
 
 
 @dataclass(frozen=True, slots=True)

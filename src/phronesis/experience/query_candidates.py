@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from phronesis.core.context_outcomes import UNUSED
 from phronesis.core.items import Item, Trust
 from phronesis.core.timestamps import to_micros
 from phronesis.experience.laws.constraints import clauses_of
@@ -164,7 +165,7 @@ class CandidatePool:
         item, chain = self.items[item_id], self.chain_of.get(item_id)
         return Signals(
             **self._meets(item_id),
-            usefulness=usefulness_of(item),
+            usefulness=usefulness_of(item, self.graph.uses.get(item_id, UNUSED)),
             weight=weight_of(item),
             confidence=item.confidence,
             age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
@@ -224,7 +225,9 @@ class CandidatePool:
         return [one for one in ranked if least is None or round(self.score(one[1]), DIGITS) >= least]
 
     def _best_first(self, ids: Iterable[str]) -> list[tuple[str, dict[str, float]]]:
-        scored = [(one, shares_of(self.signals(one))) for one in ids]
+        found = list(ids)
+        self.graph.read_uses(found)
+        scored = [(one, shares_of(self.signals(one))) for one in found]
         if not self.asked.text:
             scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
             return scored

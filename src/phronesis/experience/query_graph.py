@@ -5,19 +5,23 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
 
+from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
 from phronesis.core.items import Item
+from phronesis.core.relations import Edge
 from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.experience.laws.constraints import Ban
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES
+from phronesis.experience.laws.feedback_weights import NOT_USEFUL, USEFUL, FeedbackWeights, usefulness
 from phronesis.experience.laws.ranking import ARTIFACT, NEUTRAL, Link, Node
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
-from phronesis.recall.as_of import drawn_by, held_at, known_at
+from phronesis.recall.as_of import drawn_by, edges_at, held_at, known_at
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.experience import EdgeEnd, holders, strongest_edges
 from phronesis.store.items import ItemHead, read_heads, read_items
 from phronesis.store.lanes import Lane
+from phronesis.store.relations import read_edges
 
 # A checked query, and the filter of items that may answer it.
 
@@ -125,6 +129,17 @@ class LaneGraph:
     _lane_of: dict[str, Lane] = field(default_factory=dict)
     _heads: dict[str, ItemHead | None] = field(default_factory=dict)
     _resting: dict[str, set[str]] = field(default_factory=dict)
+    uses: dict[str, ItemUse] = field(default_factory=dict)
+    """The outcomes in contexts of the items that `read_uses` was given."""
+
+    def read_uses(self, ids: Iterable[str]) -> None:
+        """Read what became of some items in contexts, by the turns of the lanes that the question sees."""
+        missing = [one for one in ids if one not in self.uses]
+        found: list[Edge] = []
+        for lane in self.lanes if missing else ():
+            edges = read_edges(self.unit, lane.lane_id, missing, incoming=True, types=(CONTEXT_OUTCOME,))
+            found += edges_at(self.unit, lane, edges, self.asked.wanted.as_of)
+        self.uses |= dict.fromkeys(missing, UNUSED) | uses_of(found)
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return those of some items that are visible and pass the filters, by id."""
@@ -219,9 +234,12 @@ class LaneGraph:
         return drawn_by(self.unit, lane.lane_id, ends, self.asked.wanted.as_of)
 
 
-def usefulness_of(item: Item) -> float:
-    """Return an item's usefulness from feedback, in [0, 1]; neutral without feedback."""
-    return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
+def usefulness_of(item: Item, use: ItemUse = UNUSED) -> float:
+    """Return an item's usefulness from feedback and outcomes in contexts, in [0, 1]; neutral without either."""
+    if use == UNUSED:
+        return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
+    said = item.data.get("feedback") or {}
+    return usefulness(FeedbackWeights(useful=said.get(USEFUL, 0.0), not_useful=said.get(NOT_USEFUL, 0.0)), use)
 
 
 def weight_of(item: Item) -> float:

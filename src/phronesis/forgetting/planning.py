@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
+from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.timestamps import from_micros, parse_moment, to_micros
@@ -38,6 +39,7 @@ from phronesis.forgetting.laws import (
 )
 from phronesis.store.compiled_statements import batches
 from phronesis.store.lane_view import LaneView
+from phronesis.store.relations import nodes_reached
 from phronesis.store.retention_queries import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
 
 
@@ -286,15 +288,19 @@ class _RetentionAssessor:
         if not kinds:
             return []
         known, against = spoken_of(self._view.unit, self._view.lane_id)
+        answered = nodes_reached(self._view.unit, self._view.lane_id, CONTEXT_OUTCOME)
         out, spoken = list[_Assessment](), list[RetentionFields]()
         for item in each_fading(self._view.unit, self._view.lane, self._due_conditions(kinds, against)):
-            if item.id in known:
+            if item.id in known or item.id in answered:
                 spoken.append(item)
             elif (judged := self._assess(item, ())) is not None:
                 out.append(judged)
         for batch in batches(spoken):
             rows = self._view.evidence(item.id for item in batch)
-            out += [one for item in batch if (one := self._assess(item, rows.get(item.id, ()))) is not None]
+            outcomes = self._view.edges_to((item.id for item in batch if item.id in answered), CONTEXT_OUTCOME)
+            uses = uses_of(outcomes)
+            assessed = (self._assess(one, rows.get(one.id, ()), uses.get(one.id, UNUSED)) for one in batch)
+            out += filter(None, assessed)
         return out
 
     def _due_conditions(self, kinds: Sequence[str], against: Collection[str]) -> DueConditions:
@@ -303,10 +309,10 @@ class _RetentionAssessor:
         learned = {kind: now - int(min(days, now / 86_400_000_000) * 86_400_000_000) for kind, days in youngest.items()}
         return DueConditions(learned_by=learned, over=now, also=against, **self._narrowed)
 
-    def _assess(self, item: RetentionFields, rows: Sequence[EvidenceRow]) -> _Assessment | None:
+    def _assess(self, item: RetentionFields, rows: Sequence[EvidenceRow], use: ItemUse = UNUSED) -> _Assessment | None:
         rule = self._law.rules[item.kind]
         count, last = self._use(item)
-        figures = self._figures(item, rows, count, last)
+        figures = self._figures(item, rows, count, last, use)
         kept = retention(figures, rule.half_life_days)
         done = next_action(item, kept, rule, self._at, expired=is_expired(item, rule, last, self._at))
         return None if done is None else _Assessment(item, figures, kept, *done)
@@ -318,14 +324,14 @@ class _RetentionAssessor:
         return use.get("count", 0), parse_moment(use["last"], field="last") if use else None
 
     def _figures(
-        self, item: RetentionFields, rows: Sequence[EvidenceRow], count: int, last: datetime | None
+        self, item: RetentionFields, rows: Sequence[EvidenceRow], count: int, last: datetime | None, use: ItemUse
     ) -> RetentionFigures:
         since = last_moment(item, last)
         since = max([since, *_reinforcement_times(rows)]) if rows else since
         since = self._at if brought_back(item) else since
         useful = item.data.get(USEFULNESS)
-        if useful is None:
-            useful = usefulness(heard(row for row in rows if not row.part)) if rows else 0.5
+        if useful is None or use != UNUSED:
+            useful = usefulness(heard(row for row in rows if not row.part), use)
         return RetentionFigures(
             age_days=max(0.0, (self._at - since) / _DAY),
             uses=count,

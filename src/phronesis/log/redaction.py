@@ -24,7 +24,9 @@ PERSONAL_NUMBER: Final = "personal_number"
 MAX_TOLD: Final = 100
 """Maximum number of places that a result names; all are redacted."""
 
-_AS_GIVEN: Final = frozenset({"session_id", "agent_id", "run_id", "context_id", "memory_ids", "external_id", "data"})
+_AS_GIVEN: Final = frozenset(
+    {"session_id", "agent_id", "run_id", "context_id", "outcomes", "memory_ids", "external_id", "data"}
+)
 """Payload members that are not redacted: identifiers, and a document's bytes, whose sections are checked when parsed.
 """
 

@@ -1,7 +1,7 @@
 """Verbs on activity, part of memory.admin: contexts composed, requests answered, and what was not learned."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import REMOTE_PREFIX, is_id, parse_id
@@ -16,15 +16,17 @@ from phronesis.memory.runtime import Verbs
 from phronesis.recall.as_of import known_at, visible_lanes
 from phronesis.store.items import read_items
 from phronesis.store.lanes import get_lane
+from phronesis.store.relations import read_edges
 
 if TYPE_CHECKING:
-    from phronesis.core import activity
+    from phronesis.core import activity, context_outcomes
     from phronesis.core.items import Item
     from phronesis.recall import refusals
     from phronesis.store import activity_log, api_keys, context_impressions
     from phronesis.store.database import Unit
 else:
     activity = lazy_module("phronesis.core.activity")
+    context_outcomes = lazy_module("phronesis.core.context_outcomes")
     activity_log = lazy_module("phronesis.store.activity_log")
     api_keys = lazy_module("phronesis.store.api_keys")
     context_impressions = lazy_module("phronesis.store.context_impressions")
@@ -84,7 +86,8 @@ class ActivityVerbs(Verbs):
     def context(self, context_id: str) -> "activity.ContextDetail":
         """Return a context of the log with the items that it showed, as they are now.
 
-        ``state`` of each says whether it changed or ended since, ``before`` how it read then. NotFound if the log has
+        ``state`` of each says whether it changed or ended since, ``before`` how it read then, ``outcome`` whether the
+        reply used, ignored or contradicted it (`commit_turn`). NotFound if the log has
         no such context (any longer).
         """
         asked = parse_id(context_id, field="context_id")
@@ -256,8 +259,26 @@ def _shown_items(unit: "Unit", row: "activity_log.ContextRow") -> "list[activity
     """Return the items of a context as they are now, in the order of its sections."""
     sections = [name for name in activity.SHOWN_SECTIONS if name in row.shown]
     sections += sorted(row.shown.keys() - set(sections))
-    now, then = _items_now_and_then(unit, {one for ids in row.shown.values() for one in ids}, row.at)
-    return [_shown_item(name, one, now.get(one), then.get(one)) for name in sections for one in row.shown[name]]
+    ids = {one for held in row.shown.values() for one in held}
+    now, then = _items_now_and_then(unit, ids, row.at)
+    outcomes = _outcomes_of(unit, row, ids)
+    return [
+        replace(_shown_item(name, one, now.get(one), then.get(one)), outcome=outcomes.get(one))
+        for name in sections
+        for one in row.shown[name]
+    ]
+
+
+def _outcomes_of(
+    unit: "Unit", row: "activity_log.ContextRow", ids: Iterable[str]
+) -> "dict[str, context_outcomes.ItemOutcome]":
+    """Return what became of the items of a context."""
+    found = [
+        edge
+        for lane_id, _ in activity_log.lanes_by_number(unit, {row.owner}).values()
+        for edge in read_edges(unit, lane_id, ids, incoming=True, types=(context_outcomes.CONTEXT_OUTCOME,))
+    ]
+    return context_outcomes.outcomes_in(row.context_id, found)
 
 
 def _items_now_and_then(unit: "Unit", ids: Iterable[str], at: int) -> "tuple[dict[str, Item], dict[str, Item]]":

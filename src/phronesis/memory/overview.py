@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from phronesis.core.context_outcomes import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
 from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import RECORDED_KINDS, Dispute, Overview, UserInfo
 from phronesis.core.scope import Scope
-from phronesis.core.timestamps import from_micros, isoformat
+from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ItemPosition, ReadConditions, newest_items
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane, list_lanes
+from phronesis.store.log import find_entry
 from phronesis.store.overview import count_quarantined, counts_by_lane
-from phronesis.store.relations import contradicting_pairs
+from phronesis.store.relations import contradicting_pairs, nodes_reached, read_edges, read_evidence
 
 if TYPE_CHECKING:
     from phronesis.experience import query_answer
@@ -27,6 +29,9 @@ else:
     query_answer = lazy_module("phronesis.experience.query_answer")
     records = lazy_module("phronesis.experience.laws.records")
     strength = lazy_module("phronesis.traits.laws.strength")
+
+CORRECT: Final = "correct"
+"""The polarity of the judgement that an item is right."""
 
 LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KINDS)
 
@@ -55,6 +60,7 @@ class OverviewBook:
                 disputes=_disputes(unit, lanes, limit),
                 quarantined=sum(count_quarantined(unit, one) for one in asked),
                 unproven=_unproven(unit, proving, limit),
+                contradicted=_contradicted(unit, lanes, limit),
             )
 
     def users(self, tenant: str) -> list[UserInfo]:
@@ -100,6 +106,27 @@ def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
             if len(both) == 2:  # noqa: PLR2004 - a pair
                 out.append(Dispute(*both))
     return sorted(out, key=lambda one: (ItemPosition.of(one.one), one.other.id), reverse=True)[:limit]
+
+
+def _contradicted(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:
+    """Return the live items that were contradicted in use, and neither edited nor judged correct since.
+
+    The last contradicted first.
+    """
+    found: list[tuple[int, Item]] = []
+    for lane in lanes:
+        named = nodes_reached(unit, lane.lane_id, CONTEXT_OUTCOME, grade=CONTRADICTED)
+        outcomes = read_edges(unit, lane.lane_id, named, incoming=True, types=(CONTEXT_OUTCOME,)) if named else []
+        said: dict[str, int] = {}
+        for edge in latest_outcomes(outcomes):
+            if edge.grade == CONTRADICTED and (entry := find_entry(unit, edge.entry_id)) is not None:
+                said[edge.to_id] = max(said.get(edge.to_id, 0), entry.recorded_at)
+        evidence = read_evidence(unit, lane.lane_id, said)
+        for item in read_items(unit, lane, said).values():
+            confirmed = (row.recorded_at for row in evidence.get(item.id, ()) if row.polarity == CORRECT)
+            if item.live and to_micros(max(item.updated_at, *confirmed, item.recorded_at)) <= said[item.id]:
+                found.append((said[item.id], item))
+    return [item for _, item in sorted(found, key=lambda one: (-one[0], one[1].id))[:limit]]
 
 
 def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:

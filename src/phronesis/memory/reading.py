@@ -183,6 +183,7 @@ class ReadVerbs(Verbs):
                 context_id=package.context_id,
                 item_ids=shown,
                 seq=seq,
+                aliases=package.aliases_by_section(),
             )
             self._runtime.wake_notes()
         row = activity.context_row(
@@ -294,11 +295,12 @@ class ReadVerbs(Verbs):
     ) -> Explanation:
         """Return why an item is held, or was ``as_of`` a time. Accepts citations too.
 
-        The answer has entry, source and quotation, evidence, edges and history. An item without any source left has
-        ``needs_validation``.
+        The answer has entry, source and quotation, evidence, edges and history, and how often the item was shown and
+        used (`commit_turn`). An item without any source left has ``needs_validation``.
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
+        self._runtime.components.usage.settle(self._runtime.tenant, patient=False)
         return self._runtime.components.browser.explain(self._runtime.tenant, item_id, wanted)
 
 

@@ -18,10 +18,11 @@ from phronesis.store.lanes import find_lane
 
 if TYPE_CHECKING:
     from phronesis.engine import edits, entry_applier
-    from phronesis.memory import external_ids
+    from phronesis.memory import context_outcomes, external_ids
     from phronesis.resources import ingestion
     from phronesis.store import items as item_rows
 else:
+    context_outcomes = lazy_module("phronesis.memory.context_outcomes")
     edits = lazy_module("phronesis.engine.edits")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     external_ids = lazy_module("phronesis.memory.external_ids")
@@ -147,6 +148,7 @@ class WriteVerbs(Verbs):
         agent_id: str | None = None,
         namespace: str | None = None,
         context_id: str | None = None,
+        outcomes: Mapping[str, str] | None = None,
         time_zone: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
@@ -162,6 +164,12 @@ class WriteVerbs(Verbs):
         pages to be fetched later. ``referred`` gives the status of each reference, or the reason for skipping it; the
         same call again under its ``idempotency_key`` returns the current status of pages.
 
+        ``context_id`` is that of the context that the turn was answered with, and ``outcomes`` says what became of the
+        items in it: it maps aliases (``m1``) or ids to ``used``, ``ignored`` or ``contradicted``. Without it, what the
+        assistant's message cites (``[m1]``) is used, and the rest of the evidence ignored. The latest outcome of an
+        item in a context counts: for its usefulness (`forget`, ``explain``), never for its truth. InputError or
+        NotFound for an item, an outcome or a context that there is not: nothing is stored.
+
         ``time_zone`` is the user's, an IANA name (default: the policy's); it determines the day of messages without an
         offset.
         """
@@ -175,6 +183,7 @@ class WriteVerbs(Verbs):
         if context_id is not None:
             payload["context_id"] = check_id(context_id, field="context_id")
         call = self._runtime.call(actor, idempotency_key, wait)
+        payload["outcomes"] = self._outcomes(call, scope, payload, outcomes)
         if call.idempotency_key is None:
             external_ids.Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload).held()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
@@ -190,6 +199,19 @@ class WriteVerbs(Verbs):
             degraded=self._runtime.degraded(written),
             referred=self._runtime.referred(written),
         )
+
+    def _outcomes(
+        self, call: "edits.Call", scope: Scope, payload: Mapping[str, Any], given: object
+    ) -> dict[str, Any] | None:
+        """Return what a turn says of the items of its context."""
+        context_id = payload.get("context_id")
+        if context_id is None and given is None:
+            return None
+        answered = context_outcomes.AnsweredContext(
+            self._runtime.components, self._runtime.tenant, scope.write_lane, payload["session_id"], context_id
+        )
+        again = self._runtime.recorded_payload(call)
+        return answered.outcomes(given, payload.get("messages", ()), again=again)
 
     def update(
         self,

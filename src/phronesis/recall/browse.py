@@ -7,16 +7,19 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.changes import Delta
+from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnPayload, TurnRow, payload_of
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
+from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
-from phronesis.core.serialization import as_json, decode, encode
+from phronesis.core.serialization import as_json, decode, encode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
 from phronesis.log.chain import keyed_hash
@@ -32,6 +35,12 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_secret, get_lane
 from phronesis.store.log import find_entry, read_outcomes
 from phronesis.store.relations import read_edges
+from phronesis.store.usage import count_uses
+
+if TYPE_CHECKING:
+    from phronesis.experience.laws import feedback_weights
+else:
+    feedback_weights = lazy_module("phronesis.experience.laws.feedback_weights")
 
 # Cursors of listings: signed, and valid for one listing only.
 
@@ -134,15 +143,17 @@ class Browser:
             rows = known_evidence(unit, lane.lane_id, [item_id], as_of=wanted.as_of).get(item_id, [])
             edges = read_edges(unit, lane.lane_id, [item_id]) + read_edges(unit, lane.lane_id, [item_id], incoming=True)
             edges = edges_at(unit, lane, edges, wanted.as_of)
+            outcomes = [edge for edge in edges if edge.type == CONTEXT_OUTCOME and edge.to_id == item_id]
             sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
             kept = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             return Explanation(
                 item=item,
                 sources=tuple(kept),
                 evidence=tuple(row.to_dict() for row in rows),
-                edges=tuple(edge.to_row() for edge in edges),
+                edges=tuple(edge.to_row() for edge in edges if edge not in outcomes),
                 history=tuple(history_at(unit, lane, item, wanted.as_of)),
                 needs_validation=not kept,
+                use=_use_of(item, rows, outcomes, shown=count_uses(unit, lane.lane_id, item_id)),
             )
 
     def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
@@ -357,6 +368,14 @@ def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, It
     if not found:
         raise NotFound(f"item {item_id} was not known or did not hold at the time asked for", field="id")
     return lane, found[0]
+
+
+def _use_of(item: Item, rows: Iterable[EvidenceRow], outcomes: Iterable[Edge], *, shown: int) -> ItemUse:
+    """Return how an item was used, with its usefulness by feedback and by outcomes in contexts."""
+    use = uses_of(outcomes).get(item.id, UNUSED)
+    voices = feedback_weights.heard(row for row in rows if not row.part)
+    shown = max(shown, (item.data.get("use") or {}).get("count", 0))  # of the last `forget`
+    return replace(use, shown=shown, usefulness=round_stored(feedback_weights.usefulness(voices, use)))
 
 
 def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:

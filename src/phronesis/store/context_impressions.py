@@ -5,14 +5,14 @@ A row identifies its session by hashes of the lane's and the session's name.
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 
 from phronesis.core.documents import SECTION
-from phronesis.core.ids import derived_id
+from phronesis.core.ids import CITATION_PREFIX, derived_id
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one
@@ -124,6 +124,7 @@ class _Context:
     context_id: str
     item_ids: Sequence[str]
     seq: int | None
+    aliases: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +147,15 @@ class ShownContexts:
         context_id: str,
         item_ids: Sequence[str],
         seq: int | None = None,
+        aliases: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         """Queue what a context showed. Never fails and never blocks.
 
         ``seq`` is the lane's position when the context was composed; None: its position at the time of writing.
+        ``aliases`` are those of `ContextPackage.aliases_by_section`.
         """
         if item_ids:
-            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids, seq))
+            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids, seq, aliases or {}))
 
     def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
         """Queue what a search showed to a lane's owner, outside of any session."""
@@ -177,6 +180,7 @@ def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
             "owner": owner_of(one.lane),
             "seq": _head_seq(unit, one.lane) if one.seq is None else one.seq,
             "item_ids": list(one.item_ids),
+            "aliases": dict(one.aliases) or None,
         }
         for session, one in zip(sessions, contexts, strict=True)
     ]
@@ -208,6 +212,32 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
         )
         found += [item for item_ids in unit.run(query).scalars() for item in item_ids]
     return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContext:
+    """What a context showed: the ids of its items, and by section which item each alias means."""
+
+    item_ids: Sequence[str]
+    aliases: Mapping[str, Mapping[str, str]]
+
+    def meant_by(self, citation: str) -> str | None:
+        """Return the id of the item that an alias, an id or ``mem:<id>`` means; None if it showed no such item."""
+        item_id = citation.removeprefix(CITATION_PREFIX)
+        if item_id in self.item_ids:
+            return item_id
+        return next((held[citation] for held in self.aliases.values() if citation in held), None)
+
+
+def find_shown(unit: Unit, lane: LaneName, session_id: str, context_id: str) -> ShownContext | None:
+    """Return what a context showed to a session, or None."""
+    query = sa.select(shown_contexts.c.item_ids, shown_contexts.c.aliases).where(
+        shown_contexts.c.tenant_id == unit.tenant,
+        shown_contexts.c.session == session_of(lane, session_id),
+        shown_contexts.c.context_id == context_id,
+    )
+    row = unit.run(query).one_or_none()
+    return None if row is None else ShownContext(row.item_ids, row.aliases or {})
 
 
 def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:

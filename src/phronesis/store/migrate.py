@@ -15,7 +15,7 @@ from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTo
 from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, Database
 from phronesis.store.driver_errors import sqlstate_of, translate_error
 
-HEAD: Final = "0005"
+HEAD: Final = "0006"
 """The newest migration: the schema that this version works with."""
 
 REMEDY: Final = "run `phronesis store upgrade` as the role that owns the database"

@@ -66,6 +66,16 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
     return sa.select(*_EDGE_COLUMNS).where(*wanted)
 
 
+def nodes_reached(unit: Unit, lane_id: int, type_: str, *, grade: str | None = None) -> set[str]:
+    """Return the ids of the nodes that the lane's edges of a type, and of a grade if one is given, reach."""
+    query = sa.select(edges.c.to_id).where(
+        edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id, edges.c.type == type_
+    )
+    if grade is not None:
+        query = query.where(edges.c.grade == grade)
+    return set(unit.run(query.distinct()).scalars())
+
+
 class Contradiction(NamedTuple):
     """Two items of which one contradicts the other, and the entry that added the edge."""
 

@@ -95,6 +95,7 @@ shown_contexts = table(
     text("owner", required=True),
     big("seq", required=True),
     json_text("item_ids"),
+    json_text("aliases"),  # {section: {alias: item id}}
     sa.Index(None, "tenant_id", "owner"),
     small=True,
 )

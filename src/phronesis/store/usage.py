@@ -203,6 +203,14 @@ def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
     return {one: (count, last) for one, count, last, said in rows if count > (said or {}).get("count", 0)}
 
 
+def count_uses(unit: Unit, lane_id: int, item_id: str) -> int:
+    """Return how often reads showed an item since counting began here."""
+    query = sa.select(usage.c.count).where(
+        usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id, usage.c.item_id == item_id
+    )
+    return unit.run(query).scalar_one_or_none() or 0
+
+
 def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
     """Delete the counts of some items of a lane, or of all."""
     own = (usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id)

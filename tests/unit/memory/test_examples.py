@@ -31,9 +31,11 @@ def test_an_example_runs(
         asyncio.run(main(url))
     else:
         main(url)
-    stored, moved, _, found, proposals, *history = capsys.readouterr().out.splitlines()
+    stored, moved, _, use, found, proposals, *history = capsys.readouterr().out.splitlines()
     assert "I am allergic to peanuts" in stored
     assert "key=home_city, value=Bergen" in moved
+    assert use.startswith("ItemUse(shown=")
+    assert "used=" in use
     assert found.startswith("SearchResult(")
     assert "Bergen" in found
     assert "decision=SUPERSEDE" in proposals

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import combinations, pairwise
 from typing import Final
 
+from phronesis.core.context_outcomes import UNUSED, ItemUse
 from phronesis.core.relations import EvidenceRow, Origin, Polarity
 from phronesis.core.vectors import components
 from phronesis.experience.laws.clustering import PairConstraints
@@ -191,9 +192,10 @@ def confidence_after_feedback(base: float, voices: FeedbackWeights) -> float:
     return (PRIOR * base + voices.correct) / (PRIOR + voices.correct + voices.incorrect)
 
 
-def usefulness(voices: FeedbackWeights) -> float:
-    """Return the usefulness in [0, 1], .5 without judgements: Laplace's rule of succession."""
-    return (1.0 + voices.useful) / (PRIOR + voices.useful + voices.not_useful)
+def usefulness(voices: FeedbackWeights, use: ItemUse = UNUSED) -> float:
+    """Return the usefulness in [0, 1], .5 without judgements and outcomes in contexts: Laplace's rule of succession."""
+    useful, against = use.weights
+    return (1.0 + voices.useful + useful) / (PRIOR + voices.useful + useful + voices.not_useful + against)
 
 
 def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:

@@ -264,6 +264,8 @@ def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) ->
     say(*(line for source in found.sources for line in source_lines(source)))
     if found.needs_validation:
         say("   no source is left that supports it: needs validation")
+    if found.use.summary:
+        say("", found.use.summary)
     if told:
         from phronesis.interfaces.cli.render_traits import say_evidence  # noqa: PLC0415 - it imports this module
 

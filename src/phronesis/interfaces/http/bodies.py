@@ -115,6 +115,7 @@ class NewTurn(Owner):
     turn_events: str | list[Object] | Object
     agent_id: str | None = None
     context_id: str | None = None
+    outcomes: dict[str, str] | None = None
     time_zone: str | None = None
 
 

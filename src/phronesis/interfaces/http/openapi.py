@@ -133,6 +133,7 @@ _MEANINGS: Final = {
     "run_id": "The id of a run.",
     "entry_id": "The id of an entry of the log.",
     "context_id": "The id of a context, as composing it gave it.",
+    "outcomes": "What became of the context's items, by alias or id: used, ignored, contradicted; else citations tell.",
     "namespace": "Whose memory: that of this shared namespace.",
     "agent_id": "The agent that it belongs to.",
     "session_id": "The session that it belongs to.",

@@ -253,7 +253,8 @@ class CommitTurn(Owner, Write):
         description="A turn, or the list of its messages."
     )
     agent_id: Id | None = None
-    context_id: Id | None = Field(None, description="Of the context it was answered with.")
+    context_id: Id | None = None
+    outcomes: dict[str, Any] | None = Field(None, description="By mark: used, ignored, contradicted.")
 
 
 class RecordExperience(Owner, Write):

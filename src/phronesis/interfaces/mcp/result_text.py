@@ -126,7 +126,8 @@ def history(events: "Sequence[HistoryEvent]") -> ResultText:
 def explanation(result: "Explanation") -> ResultText:
     """Return the text of an item's provenance."""
     needs = "No source is left that supports it: it needs validation." if result.needs_validation else ""
-    counted = f"{len(result.evidence)} rows of evidence, {len(result.history)} changes. {needs}".strip()
+    use = f"{result.use.summary.capitalize()}. " if result.use.summary else ""
+    counted = f"{len(result.evidence)} rows of evidence, {len(result.history)} changes. {use}{needs}".strip()
     return ResultText(str(line(result.item)), [Line("Sources:"), *map(_source, result.sources)], counted)
 
 

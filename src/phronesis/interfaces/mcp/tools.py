@@ -234,8 +234,8 @@ _TABLE: Final = (
     Verb(
         "commit_turn",
         "Record a turn",
-        "Call it once at the end of each turn, with the context_id it was answered with: messages, tool calls and"
-        " references are recorded, and what they state is learned.",
+        "Call it at the end of a turn, with the context_id it was answered with: messages, tool calls and references"
+        " are recorded and learned from.",
         arguments.CommitTurn,
         {"entry_id": "string", "stored": "array"},
         _write("commit_turn"),

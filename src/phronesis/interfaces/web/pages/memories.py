@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
 
+from phronesis.core.context_outcomes import CONTEXT_OUTCOME
 from phronesis.core.items import KINDS, Item
 from phronesis.core.results import Explanation, HistoryEvent
 from phronesis.core.timestamps import parse_moment
@@ -151,5 +152,6 @@ def linked_items(visitor: Visitor, told: Explanation) -> list[LinkedItem]:
                 other = visitor.memory.get(edge[f"{side}_id"])
             except NotFound:  # erased meanwhile
                 continue
-            out.append(LinkedItem(edge["type"], outgoing, other, edge.get("weight")))
+            relation = edge["grade"] if edge["type"] == CONTEXT_OUTCOME else edge["type"]
+            out.append(LinkedItem(relation, outgoing, other, edge.get("weight")))
     return out
