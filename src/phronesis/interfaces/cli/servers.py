@@ -178,7 +178,7 @@ def create_key(*, role: str, label: str, actor: str, user_id: str | None, store:
 @click.command()
 @with_store
 def list_keys(*, store: Store) -> None:
-    """List the keys and the grants of OAuth clients, revoked ones too.
+    """List keys and OAuth grants, revoked ones too.
 
     Each with its id, role, user, label and actor; a token cannot be read again.
     """
