@@ -189,10 +189,10 @@ def list_keys(*, store: Store) -> None:
 @click.argument("key_id", metavar="ID")
 @with_store
 def revoke_key(key_id: str, *, store: Store) -> None:
-    """Revoke a key, or the grant of an OAuth client: soon no server accepts it any more.
+    """Revoke a key, or the grant of an OAuth client.
 
-    With a key go the grants that were made with it. It stays in the list, with the time, and cannot be restored: create
-    another.
+    Servers refuse it within seconds, and the grants that were made with it. It stays in the list, with the time, and
+    cannot be restored: create another.
     """
     store.run(lambda memory, one: memory.admin.keys.revoke(one), lambda key: _say_keys([key]), key_id)
 
