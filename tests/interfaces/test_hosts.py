@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,65 +14,117 @@ import pytest
 
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.exit_codes import run
-from phronesis.interfaces.hosts.config_files import Change, JsonFile, TomlFile, changes
+from phronesis.interfaces.hosts.config_files import Change, InstallRecord, JsonFile, TomlFile, changes
 from phronesis.interfaces.hosts.host_table import HOSTS, Caller, find_problem, is_our_hook
 
-OWN = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "beep"}]}]}, "model": "opus"}
+OWN = """{
+    // the user's own
+    "model": "opus",
+    "hooks": {
+        "Stop": [{"hooks": [{"type": "command", "command": "beep"}]}],
+        "PreCompact": [ ]
+    },
+}"""
+"""Settings as people write them: another indentation, a comment, a trailing comma, an empty list."""
+
+FILES = {
+    ".claude/settings.json": OWN,
+    ".claude.json": '{"numStartups": 3, "mcpServers": {"other": {"command": "x"}}}',
+    ".codex/config.toml": 'model = "gpt-5"',
+    ".cursor/hooks.json": '{"version": 1, "hooks": {}}\r\n',
+    ".config/Code/User/mcp.json": "",
+    ".openclaw/openclaw.json": '{\n\t"plugins": {\n\t\t"allow": ["telegram"],\n\t\t"slots": {"memory": "lancedb"}\n\t}\n}\n',
+}
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder with files of the user's own."""
     folder = tmp_path / "home"
-    (folder / ".claude").mkdir(parents=True)
-    (folder / ".claude/settings.json").write_text(json.dumps(OWN), encoding="utf-8")
-    (folder / ".codex").mkdir()
-    (folder / ".codex/config.toml").write_text('model = "gpt-5"\n', encoding="utf-8")
-    (folder / ".cursor").mkdir()
-    (folder / ".cursor/hooks.json").write_text(json.dumps({"version": 1, "hooks": {}}), encoding="utf-8")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode())
     monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     return folder
 
 
-def texts(home: Path) -> dict[str, Any]:
-    """Return the files under a home folder, as what they mean."""
-    read: dict[str, Callable[[str], Any]] = {".json": json.loads, ".toml": tomllib.loads}
-    found = (path for path in home.rglob("*") if path.is_file())
-    return {str(path.relative_to(home)): read.get(path.suffix, str)(path.read_text(encoding="utf-8")) for path in found}
+def tree(home: Path) -> dict[str, bytes | None]:
+    """Return the bytes of all files under a home folder, and None for folders."""
+    return {str(path.relative_to(home)): None if path.is_dir() else path.read_bytes() for path in home.rglob("*")}
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_an_installation_is_shown_repeated_without_change_and_taken_back(
     home: Path, host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = texts(home)
+    before = tree(home)
     assert run(["install", host, "--user", "lin", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "+++ " in shown
     assert "would change" in shown
-    assert texts(home) == before
+    assert tree(home) == before
     assert run(["install", host, "--user", "lin"]) == 0
     assert capsys.readouterr().out.startswith(shown.partition(" files would")[0])
-    after = texts(home)
+    after = tree(home)
     assert after != before
     assert find_problem(host, home) is None
     assert run(["install", host, "--user", "lin", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"dry_run": False, "changed": []}
-    assert texts(home) == after
+    assert tree(home) == after
     assert run(["install", host, "--namespace", "lab"]) == 0  # other options take the place of those before
     assert run(["uninstall", host]) == 0
-    assert texts(home) == {name: text for name, text in before.items() if text != {"version": 1, "hooks": {}}} | (
-        {} if host == "cursor" else {".cursor/hooks.json": {"version": 1, "hooks": {}}}
-    )
+    assert tree(home) == before
     capsys.readouterr()
     assert run(["uninstall", host]) == 0
     assert capsys.readouterr().out == "Nothing to change.\n"
 
 
+@pytest.mark.parametrize(
+    ("host", "name", "edit"),
+    [
+        ("claude-code", ".claude/settings.json", lambda text: text.replace('"opus"', '"sonnet"')),
+        ("claude-code", ".claude/settings.json", lambda text: text.replace("{\n", '{\n    "theme": "dark",\n', 1)),
+        ("claude-code", ".claude.json", lambda text: text.replace("3", "4")),
+        ("codex", ".codex/config.toml", lambda text: f"# mine\n{text}"),
+        ("cursor", ".cursor/hooks.json", lambda text: text.replace('{"version"', '{"stop": [], "version"')),
+        ("vscode", ".config/Code/User/mcp.json", lambda text: text),
+        ("openclaw", ".openclaw/openclaw.json", lambda text: text.replace('"telegram"', '"telegram", "matrix"')),
+    ],
+)
+def test_what_the_user_edits_meanwhile_is_all_that_differs_afterwards(
+    home: Path, host: str, name: str, edit: Callable[[str], str]
+) -> None:
+    before = tree(home) | {name: edit(FILES[name]).encode()}
+    assert run(["install", host, "--user", "lin"]) == 0
+    (home / name).write_bytes(edit((home / name).read_bytes().decode()).encode())
+    assert run(["uninstall", host]) == 0
+    assert tree(home) == before
+
+
+def test_a_file_that_the_installation_made_keeps_what_the_user_added(home: Path) -> None:
+    assert run(["install", "vscode"]) == 0
+    path = home / ".copilot/hooks/phronesis.json"
+    held = json.loads(path.read_text(encoding="utf-8"))
+    held["hooks"]["Stop"].append({"command": "beep"})
+    path.write_text(json.dumps(held), encoding="utf-8")
+    assert run(["uninstall", "vscode"]) == 0
+    assert json.loads(path.read_text(encoding="utf-8")) == {"version": 1, "hooks": {"Stop": [{"command": "beep"}]}}
+
+
+def test_what_an_installation_without_a_record_added_is_found_by_its_command(home: Path) -> None:
+    before = tree(home)
+    assert run(["install", "cursor"]) == 0
+    shutil.rmtree(home / ".local")
+    assert run(["uninstall", "cursor"]) == 0
+    assert {name for name in tree(home) if name not in before} == set()
+    assert not (home / ".cursor/hooks.json").exists()  # nobody knows that it was there
+
+
 def test_vs_code_runs_the_hooks_of_claude_code_once(home: Path) -> None:
     assert run(["install", "claude-code"]) == 0
     assert run(["install", "vscode"]) == 0
-    assert "hooks" not in texts(home)[".copilot/hooks/phronesis.json"]
+    assert '"hooks"' not in (home / ".copilot/hooks/phronesis.json").read_text(encoding="utf-8")
 
 
 def test_doctor_says_why_a_host_no_longer_calls(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,21 +147,21 @@ def test_a_file_that_cannot_be_read_is_left_alone_with_what_to_add(tmp_path: Pat
     path = tmp_path / "mcp.json"
     file = JsonFile(path, {("servers", "phronesis"): {"command": "phronesis"}})
     for text, told in (
-        ("{ // a comment\n}", '"servers"'),
+        ("{ servers: 1 }", '"servers"'),
         ("[]", "no object"),
         ('{"servers": 1}', "servers is no object"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=told):
-            changes([file], install=True)
+            changes([file], InstallRecord(tmp_path / "record.json"), install=True)
         assert path.read_text(encoding="utf-8") == text
     table = TomlFile(tmp_path / "c.toml", "[mcp_servers.phronesis]\nx = 1", ("mcp_servers", "phronesis"))
     with pytest.raises(InputError, match=r"a table .* of its own"):
         table.installed("[mcp_servers.phronesis]\nx = 2\n")
     with pytest.raises(InputError, match="is no TOML"):
         table.installed("x = \n")
-    assert table.removed("y = 1\n") == "y = 1\n"
-    assert table.removed(table.installed("y = 1\n")) == "y = 1\n"
+    for text in ("y = 1\n", "y = 1", "y = 1\n\n"):
+        assert table.removed(text, {}) == table.removed(table.installed(text), {}) == text
 
 
 def test_a_changed_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:

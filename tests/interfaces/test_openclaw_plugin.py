@@ -124,7 +124,7 @@ def test_a_slot_that_went_to_another_plugin_is_reported_and_kept(tmp_path: Path)
     root["plugins"]["slots"]["memory"] = "memory-lancedb"
     file.path.write_text(json.dumps(root), encoding="utf-8")
     assert "no longer names Phronesis" in str(find_problem("openclaw", tmp_path))
-    left = json.loads(str(file.removed(file.path.read_text("utf-8"))))
+    left = json.loads(str(file.removed(file.path.read_text("utf-8"), {})))
     assert left == {"plugins": {"allow": ["telegram"], "slots": {"memory": "memory-lancedb"}}}
 
 

@@ -11,7 +11,9 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, Place, TomlFile
+from phronesis.interfaces.hosts import json_text
+from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, TomlFile
+from phronesis.interfaces.hosts.json_text import Place
 
 NAME: Final = "phronesis"
 """Our name among a host's MCP servers."""
@@ -197,7 +199,7 @@ def _is_our_plugin(member: Any) -> bool:
 def _allows_plugins(path: Path) -> bool:
     """Return whether a configuration of OpenClaw lists the plugins that may be loaded."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["plugins"]["allow"])
+        return bool(json_text.parse(path.read_text(encoding="utf-8")).value["plugins"]["allow"])
     except (OSError, ValueError, LookupError, TypeError):
         return False
 
@@ -263,7 +265,7 @@ def _commands(file: ConfigFile) -> list[list[str]]:
             return [[sys.executable]]
         return [json.loads(line.partition("=")[2]) for line in text.splitlines() if line.startswith("const PROGRAM")]
     try:
-        root = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        root = tomllib.loads(text) if path.suffix == ".toml" else json_text.parse(text).value
     except ValueError:
         return []
     return [words for words in _walk(root) if any(NAME in word for word in words)]
