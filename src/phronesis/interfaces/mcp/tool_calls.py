@@ -83,6 +83,9 @@ def _refusal(error: Mapping[str, Any]) -> CallToolResult:
 TRIES: Final = 4
 """Maximum attempts to compose a context again, smaller, if its record was longer than expected."""
 
+LONGEST_ID: Final = "1a" * 18
+"""Stands for a context's id, which is new in each attempt: no other id of its length has more tokens."""
+
 
 def compose_within(
     call: Callable[[dict[str, Any]], "ContextPackage"],
@@ -95,7 +98,8 @@ def compose_within(
     """Return a context's text and its record, whose ``text`` is the same.
 
     Some clients show a model the text, some the record. If the record is returned too, both count, so that the context
-    itself gets less than half of ``budget``.
+    itself gets less than half of ``budget``. How long the record is shows only when it is made: it is tried with dry
+    runs, so that the activity log has one context for each call.
 
     Args:
         call: composes, given the arguments of ``Memory.compose_context``.
@@ -108,21 +112,25 @@ def compose_within(
         BudgetTooSmall: the message alone takes more; it names the smallest sufficient budget of the tool.
     """
     count, total = stages.count_tokens, budget or stages.budget.total
-    around = count(context_tail("ctx_" + "0" * 36, total)) + 2
+    around = count(context_tail(LONGEST_ID, total)) + 2
     room = total - around
-    if records:
-        room = room * 2 // 5 - around
-    for _ in range(TRIES):
+
+    def compose(**options: Any) -> tuple[str, dict[str, Any]]:
         try:
-            package = call({**given, "token_budget": max(1, room)})
+            return _context_result(call({**given, **options, "token_budget": max(1, room)}))
         except BudgetTooSmall as error:
             raise _budget_error(error, total, around, records=records) from error
-        text, record = _context_result(package)
-        size = count(text) + (count(json.dumps(record, ensure_ascii=False)) if records else 0)
-        if size <= total:
-            break
-        room = min(room - 1, room * total // size - 1)
-    return text, record
+
+    if records:
+        room = room * 2 // 5 - around
+        for _ in range(TRIES):
+            text, record = compose(dry_run=True)
+            shown = text + json.dumps(record, ensure_ascii=False)
+            size = count(shown.replace(record["context_id"], LONGEST_ID)) + 1
+            if size <= total:
+                break
+            room = min(room - 1, room * total // size - 1)
+    return compose()
 
 
 def _budget_error(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
