@@ -139,7 +139,7 @@ def test_an_agent_recalls_without_a_tool_call_and_is_left_as_it_was(
     assert "make nosuchtarget" in phronesis("list", "--namespace", "engine", "--kind", "l1")
     taken = phronesis("import", str(home / (".claude/projects" if host == "claude-code" else ".codex/sessions")),
                       "--format", host, "--user", "lin")  # fmt: skip
-    assert taken.startswith("0 taken in")
+    assert taken.startswith("0 taken in"), taken
     phronesis("uninstall", host)
     assert "phronesis" not in "".join(path.read_text("utf-8") for path in (home / ".claude").glob("settings.json"))
 
