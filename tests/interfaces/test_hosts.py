@@ -29,7 +29,7 @@ FILES = {
     ".codex/config.toml": 'model = "gpt-5"',
     ".cursor/hooks.json": '{"version": 1, "hooks": {}}\r\n',
     ".config/Code/User/mcp.json": "",
-    ".openclaw/openclaw.json": '{\n\t"plugins": {\n\t\t"allow": ["telegram"],\n\t\t"slots": {"memory": "lancedb"}}\n}\n',
+    ".openclaw/openclaw.json": '{\n\t"plugins": {\n\t\t"allow": ["telegram"],\n\t\t"slots": {"memory": "x"}\n\t}\n}\n',
 }
 
 

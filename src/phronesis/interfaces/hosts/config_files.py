@@ -47,7 +47,7 @@ class ConfigFile(Protocol):
 class JsonFile:
     """A JSON file: ``entries`` are members by their path of keys, ``listed`` are members added to arrays.
 
-    An entry that is no object is a slot, which holds one name: it is given back only while the name is ours.
+    An entry that is no object is a slot, which holds one value: it is given back only while the value is ours.
     ``is_ours`` recognises a member of such an array, in this and in earlier versions. ``defaults`` are members that the
     file needs, whoever wrote it.
     """
@@ -100,9 +100,9 @@ class JsonFile:
         return out
 
     def holds_slots(self, text: str) -> bool:
-        """Return whether every slot still holds our name."""
+        """Return whether every slot that names us still does."""
         root = self._read(text)
-        slots = [(root.at(place), name) for place, name in self.entries.items() if not isinstance(name, dict)]
+        slots = [(root.at(place), name) for place, name in self.entries.items() if isinstance(name, str)]
         return all(held is not None and held.value == name for held, name in slots)
 
     def _read(self, text: str) -> json_text.Node:
@@ -134,6 +134,8 @@ class JsonFile:
     def _without_entry(self, text: str, place: Place, ours: Any, former: Former) -> str:
         held = json_text.parse(text).at(place) if text.strip() else None
         if held is None or not (isinstance(ours, dict) or held.value == ours):
+            return text
+        if not isinstance(ours, dict | str) and place not in former:  # the value may be the user's own
             return text
         before = None if isinstance(ours, dict) else former.get(place)
         return json_text.drop(text, place) if before is None else json_text.put_raw(text, place, before)

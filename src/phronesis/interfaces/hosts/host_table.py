@@ -184,6 +184,7 @@ def _openclaw(caller: Caller) -> Sequence[ConfigFile]:
     entries: dict[Place, Any] = {
         ("plugins", "entries", NAME): {"enabled": True, "hooks": hooks, "config": config},
         ("plugins", "slots", "memory"): NAME,
+        ("plugins", "entries", "memory-core", "enabled"): False,  # its tools have the names of ours
     }
     folder = str(files("phronesis.interfaces.hosts").joinpath("templates", "openclaw"))
     listed: Hooks = {("plugins", "load", "paths"): [folder]}

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from json.decoder import scanstring
 from typing import Any, Final
 
 Place = tuple[str, ...]
 """The keys that lead to a member of a file."""
 
+_DECODER: Final = json.JSONDecoder()
 _SPACE: Final = " \t\r\n"
 _UNIT: Final = "  "
 """Indentation where a file shows none."""
@@ -68,10 +68,7 @@ def _value(text: str, at: int) -> Node:
         return _object(text, at)
     if opened == "[":
         return _array(text, at)
-    if opened == '"':
-        value, end = scanstring(text, at + 1)
-        return Node(at, end, value)
-    value, end = json.JSONDecoder().raw_decode(text, at)
+    value, end = _DECODER.raw_decode(text, at)
     return Node(at, end, value)
 
 
@@ -81,7 +78,7 @@ def _object(text: str, start: int) -> Node:
     while text[at : at + 1] != "}":
         if text[at : at + 1] != '"':
             raise ValueError(f"a key was expected, at character {at}")
-        key, colon = scanstring(text, at + 1)
+        key, colon = _DECODER.raw_decode(text, at)
         colon = _skip(text, colon)
         if text[colon : colon + 1] != ":":
             raise ValueError(f"a colon was expected, at character {colon}")
