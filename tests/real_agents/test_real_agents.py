@@ -172,7 +172,8 @@ def test_an_agent_recalls_without_a_tool_call_and_is_left_as_it_was(
     phronesis("install", host, "--user", "lin")
     phronesis("daemon", "start")
     assert "Remembered by Phronesis" not in say("The staging server is called preprod.")
-    assert "user) The staging server is called preprod." in say("Which server is the staging server?")
+    told = say("Which server is the staging server?")
+    assert "The staging server is called preprod." in told.partition("Remembered by Phronesis")[2]
     say("RUN: make nosuchtarget END")
     say("RUN: make -s --version END")
     assert "This failed before" in say("RUN: make nosuchtarget END")

@@ -244,9 +244,14 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file in one step, or delete it."""
+        """Write the file in one step, or delete it, with what Python compiled it to."""
         if self.after is None:
             self.path.unlink(missing_ok=True)
+            compiled = self.path.parent / "__pycache__"
+            for one in compiled.glob(f"{self.path.stem}.*.pyc"):
+                one.unlink()
+            with suppress(OSError):  # it is missing, or holds something
+                compiled.rmdir()
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         target = self.path.resolve()  # a link to a file elsewhere stays a link
