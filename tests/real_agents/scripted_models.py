@@ -21,8 +21,11 @@ def command_in(text: str) -> str | None:
 def messages_events(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the stream that answers a request of Anthropic's Messages API."""
     asked = [one for one in body["messages"] if one["role"] != "system"]
-    last = json.dumps(list(takewhile(lambda one: one["role"] == "user", reversed(asked))))
-    command = None if '"tool_result"' in last else command_in(last)
+    users = list(takewhile(lambda one: one["role"] == "user", reversed(asked)))
+    parts = [part for one in users if isinstance(one["content"], list) for part in one["content"]]
+    said = [part["text"].strip('"') for part in parts if part["type"] == "text"]  # opencode quotes a prompt
+    prompt = next((text for text in said if text.startswith("RUN: ")), json.dumps(users))  # and not what is recalled
+    command = None if any(part["type"] == "tool_result" for part in parts) else command_in(prompt)
     shells = [tool["name"] for tool in body.get("tools", ()) if tool["name"] in {"Bash", "bash", "exec"}]
     if command is None or not shells:  # without a shell: a request for the session's title
         begin: dict[str, Any] = {"type": "text", "text": ""}

@@ -139,8 +139,16 @@ def openclaw(home: Path, openclaw_program: str, monkeypatch: pytest.MonkeyPatch)
 def said(home: Path, requests: list[str], command: list[str]) -> str:
     """Run one session; return what the model was sent, once all that was recorded is interpreted."""
     before = len(requests)
+    variables = {**os.environ, "PWD": str(home / "engine")}  # opencode believes it
     done = subprocess.run(
-        command, cwd=home / "engine", check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+        command,
+        cwd=home / "engine",
+        env=variables,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert "conflict" not in done.stderr  # OpenClaw's own plugin of memory has tools of the same names
     with Memory.open() as memory:
