@@ -1,6 +1,7 @@
 """OpenTelemetry spans of memory operations and model calls: their names, and that they hold no word of a user."""
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_an_encoder_on_a_server_is_a_span_of_embeddings(spans: Spans) -> None:
 
 
 def test_without_opentelemetry_nothing_is_written(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(telemetry.sys.modules, "opentelemetry.trace", raising=False)
+    monkeypatch.delitem(sys.modules, "opentelemetry.trace", raising=False)
     assert not telemetry.is_traced()
     assert memory.add(SAID, user_id="lin").items
     with telemetry.span("none", {}) as current:
