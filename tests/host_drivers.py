@@ -14,11 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-import pytest
+from node_runtime import find_node
 
 PROJECT = "/home/lin/engine"
-
-ROOT = Path(__file__).parents[1]
 
 
 class Host(Protocol):
@@ -324,28 +322,16 @@ def opened_host(name: str, home: Path, folder: Path) -> Iterator[Host]:
         # opencode runs on Bun; Node takes the ending for the form of the module.
         shutil.copy(home / ".config/opencode/plugins/phronesis.js", folder / "phronesis.mjs")
         driver.write_text(_OPENCODE + _LINES, encoding="utf-8")
-        command = [node(), str(driver), PROJECT]
+        command = [find_node(types=False), str(driver), PROJECT]
     else:
         plugins = json.loads((home / ".openclaw/openclaw.json").read_text(encoding="utf-8"))["plugins"]
         assert plugins["slots"]["memory"] == "phronesis"
         (source,) = plugins["load"]["paths"]
         shutil.copy(Path(source) / "index.ts", folder)  # Node runs no TypeScript beside CommonJS
         driver.write_text(_OPENCLAW + _LINES, encoding="utf-8")
-        command = [node(types=True), str(driver), json.dumps(plugins["entries"]["phronesis"]["config"])]
+        command = [find_node(), str(driver), json.dumps(plugins["entries"]["phronesis"]["config"])]
     with loaded(*command) as host:
         yield host
-
-
-def node(*, types: bool = False) -> str:
-    """Return a Node, of which ``types`` asks that it runs TypeScript; skip if there is none."""
-    for found in (shutil.which("node"), str(ROOT / ".build/agents/openclaw/node_modules/.bin/node")):
-        if found and Path(found).exists():
-            asked = subprocess.run(
-                [found, "-p", "process.features.typescript"], capture_output=True, text=True, check=True
-            )
-            if not types or asked.stdout.strip() == "strip":
-                return found
-    pytest.skip("there is no node" + (" that runs TypeScript (22.18 or newer)" if types else ""))
 
 
 def call_tool(command: list[str], name: str, arguments: Mapping[str, Any]) -> str:

@@ -100,6 +100,7 @@ def opencode(home: Path) -> Iterator[Say]:
         options = {"baseURL": f"{address}/v1", "apiKey": "none"}
         fake = {"npm": "@ai-sdk/anthropic", "name": "fake", "options": options, "models": models}
         given = {
+            "$schema": "https://opencode.ai/config.json",  # which it adds by itself
             "model": "fake/m",
             "small_model": "fake/m",
             "provider": {"fake": fake},
