@@ -21,6 +21,12 @@ NAME: Final = "phronesis"
 HOOK_SECONDS: Final = 20
 """Seconds after which a host gives a hook up: the first one of a day may start the daemon."""
 
+VARIABLES: Final = (
+    *("PHRONESIS_URL", "PHRONESIS_POLICY", "PHRONESIS_EMBEDDER", "PHRONESIS_DAEMON"),
+    *("XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+)
+"""Variables of the environment that say which store and which daemon is meant."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -105,7 +111,8 @@ def _claude_code(caller: Caller) -> Sequence[ConfigFile]:
 def _codex(caller: Caller) -> Sequence[ConfigFile]:
     events = {name: event for name, event in _CLAUDE_EVENTS.items() if name != "PostToolUseFailure"}
     command, *arguments = caller.server
-    block = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = [{', '.join(map(_toml, arguments))}]"
+    block = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = [{', '.join(map(_toml, arguments))}]\n"
+    block += f"env_vars = [{', '.join(map(_toml, VARIABLES))}]"  # it gives its servers no others
     return (
         JsonFile(caller.home / ".codex/hooks.json", listed=_grouped(caller, "codex", events), is_ours=is_our_hook),
         TomlFile(caller.home / ".codex/config.toml", block, ("mcp_servers", NAME)),
