@@ -59,7 +59,7 @@ deps: $(DEV)  ## what is imported is declared, and the other way round
 mutants: $(DEV)  ## make mutants [LAWS="forgetting every=5"]: how many mutants of the laws the fast tests kill
 	$(BIN)/python tests/mutants.py $(LAWS)
 
-agents: $(DEV)  ## Claude Code, Codex and OpenClaw, installed from npm, with a scripted model (not part of make test)
+agents: $(DEV)  ## Claude Code, Codex, opencode and OpenClaw, installed from npm, with a scripted model (not part of make test)
 	PHRONESIS_REAL_AGENTS=1 $(BIN)/python -m pytest tests/real_agents
 
 labelled:  ## unpack the labelled texts of benchmarks/data to .build/labelled

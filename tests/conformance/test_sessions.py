@@ -1,7 +1,9 @@
 """A session of the OpenAI Agents SDK over a Memory, without the SDK: what it asks of a session, and what we promise."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,6 +51,41 @@ def test_items_come_back_as_they_went_in(memory: Memory) -> None:
         assert [await session.get_items(limit) for limit in (0, 2, 100)] == [[], ITEMS[-2:], ITEMS]
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_cancelled_write_is_whole_or_never_begins(
+    memory: Memory, begins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+    commit = memory.commit_turn
+
+    def commit_slowly(*given: Any, **named: Any) -> Any:
+        begun.set()
+        assert goes_on.wait(20)
+        return commit(*given, **named)
+
+    monkeypatch.setattr(memory, "commit_turn", commit_slowly)
+
+    async def use() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(2 if begins else 1))
+        session = PhronesisSession("chat", memory, user_id="lin")
+        before = [] if begins else [loop.run_in_executor(None, goes_on.wait, 20)]  # takes the only thread
+        writing = asyncio.ensure_future(session.add_items(ITEMS[:2]))
+        await asyncio.sleep(0.01)
+        if begins:
+            await asyncio.to_thread(begun.wait, 20)
+        writing.cancel()
+        loop.call_later(0.05, goes_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        assert goes_on.is_set() is begins  # it was waited for, if it had begun
+        await asyncio.gather(*before)
+        assert await session.get_items() == (ITEMS[:2] if begins else [])
+
+    asyncio.run(use())
+    assert begun.is_set() is begins
 
 
 def test_items_are_popped_from_the_end_and_cleared(memory: Memory) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.adapters.agent_hooks import NOTICE, HookCall, answer_hook, project_name
+from phronesis.adapters.agent_hooks import NOTICE, answer_hook
+from phronesis.adapters.hook_call import HookCall, project_name
 from phronesis.errors import InputError
 
 FAILED: dict[str, Any] = {
@@ -129,6 +130,10 @@ def test_a_failure_without_a_remedy_is_named_and_other_successes_are_not_recorde
         ({"tool_response": {"stdout": "", "interrupted": True}, "error": "stopped"}, False),
         ({"is_interrupt": True, "error": "stopped"}, False),
         ({"tool_response": "Exit code: 0"}, False),
+        ({"tool_output": '{"exitCode": 2, "stdout": "no"}'}, True),
+        ({"tool_output": '{"exitCode": 0, "stdout": "yes"}'}, False),
+        ({"tool_output": "{ not json"}, False),
+        ({"tool_response": "no\n\nCommand exited with code 2"}, True),
         ({"tool_response": ["rows"]}, False),
         ({}, False),
     ],
@@ -167,6 +172,17 @@ def test_a_session_starts_with_the_profile_and_goes_on_after_a_compaction_with_w
     assert "failed" not in started
     compacted = context(hook(memory, "session-start", source="compact"))
     assert "Tried in this session, and failed:\n- pytest -q: No module named foo" in compacted
+
+
+@pytest.mark.parametrize("host", ["cursor", "vscode"])
+def test_a_host_that_starts_no_session_after_a_compaction_is_told_by_its_next_tool(memory: Memory, host: str) -> None:
+    assert hook(memory, "pre-compact", host=host) == {}
+    assert hook(memory, "post-tool", host=host, **WORKED) == {}
+    hook(memory, "post-tool", host=host, **FAILED)
+    hook(memory, "pre-compact", host=host)
+    told = str(hook(memory, "post-tool", host=host, **WORKED))
+    assert "Tried in this session, and failed:\\n- pytest -q: No module named foo" in told
+    assert hook(memory, "post-tool", host=host, **WORKED) == {}  # told once
 
 
 def test_cursor_reads_another_form(memory: Memory) -> None:

@@ -124,6 +124,19 @@ def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(
 
 
 @pytest.mark.parametrize("structured", [False, True])
+def test_a_call_records_the_one_context_that_the_agent_was_shown(
+    full: tuple[Memory, dict[str, dict[str, Any]]], structured: bool
+) -> None:
+    memory, calls = full
+    before = {one.context_id for one in memory.admin.contexts(user_id="u", verb="compose_context")}
+    with Talk(make_mcp(memory, Options(user_id="u", structured=structured))) as talk:
+        result = talk.result("compose_context", **calls["compose_context"], token_budget=400)
+    assert result.meta is not None
+    after = {one.context_id for one in memory.admin.contexts(user_id="u", verb="compose_context")}
+    assert after - before == {result.meta["phronesis/context"]["context_id"]}
+
+
+@pytest.mark.parametrize("structured", [False, True])
 def test_the_least_budget_that_an_error_names_does(
     full: tuple[Memory, dict[str, dict[str, Any]]], structured: bool
 ) -> None:

@@ -115,7 +115,8 @@ def test_the_manifest_names_what_the_plugin_registers() -> None:
 def test_a_slot_that_went_to_another_plugin_is_reported_and_kept(tmp_path: Path) -> None:
     (file,) = HOSTS["openclaw"].files(Caller(tmp_path, [NAME]))
     file.path.parent.mkdir()
-    file.path.write_text('{"plugins": {"allow": ["telegram"]}}', encoding="utf-8")
+    before = '{"plugins": {"allow": ["telegram"]}}'
+    file.path.write_text(before, encoding="utf-8")
     (file,) = HOSTS["openclaw"].files(Caller(tmp_path, [NAME]))
     root = json.loads(file.installed(file.path.read_text("utf-8")))
     assert root["plugins"]["allow"] == ["telegram", NAME]
@@ -124,7 +125,7 @@ def test_a_slot_that_went_to_another_plugin_is_reported_and_kept(tmp_path: Path)
     root["plugins"]["slots"]["memory"] = "memory-lancedb"
     file.path.write_text(json.dumps(root), encoding="utf-8")
     assert "no longer names Phronesis" in str(find_problem("openclaw", tmp_path))
-    left = json.loads(str(file.removed(file.path.read_text("utf-8"))))
+    left = json.loads(str(file.removed(file.path.read_text("utf-8"), file.former(before))))
     assert left == {"plugins": {"allow": ["telegram"], "slots": {"memory": "memory-lancedb"}}}
 
 

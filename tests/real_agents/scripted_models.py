@@ -21,14 +21,17 @@ def command_in(text: str) -> str | None:
 def messages_events(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the stream that answers a request of Anthropic's Messages API."""
     asked = [one for one in body["messages"] if one["role"] != "system"]
-    last = json.dumps(list(takewhile(lambda one: one["role"] == "user", reversed(asked))))
-    command = None if '"tool_result"' in last else command_in(last)
-    if command is None:
+    users = list(takewhile(lambda one: one["role"] == "user", reversed(asked)))
+    parts = [part for one in users if isinstance(one["content"], list) for part in one["content"]]
+    said = [part["text"].strip('"') for part in parts if part["type"] == "text"]  # opencode quotes a prompt
+    prompt = next((text for text in said if text.startswith("RUN: ")), json.dumps(users))  # and not what is recalled
+    command = None if any(part["type"] == "tool_result" for part in parts) else command_in(prompt)
+    shells = [tool["name"] for tool in body.get("tools", ()) if tool["name"] in {"Bash", "bash", "exec"}]
+    if command is None or not shells:  # without a shell: a request for the session's title
         begin: dict[str, Any] = {"type": "text", "text": ""}
         delta: dict[str, Any] = {"type": "text_delta", "text": "Noted."}
     else:
-        shell = next(tool["name"] for tool in body["tools"] if tool["name"] in {"Bash", "exec"})
-        begin = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}", "name": shell, "input": {}}
+        begin = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}", "name": shells[0], "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps({"command": command, "description": "a test"})}
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": []}
@@ -39,7 +42,7 @@ def messages_events(body: dict[str, Any]) -> list[dict[str, Any]]:
         {"type": "content_block_stop", "index": 0},
         {
             "type": "message_delta",
-            "delta": {"stop_reason": "end_turn" if command is None else "tool_use", "stop_sequence": None},
+            "delta": {"stop_reason": "end_turn" if begin["type"] == "text" else "tool_use", "stop_sequence": None},
             "usage": usage,
         },
         {"type": "message_stop"},

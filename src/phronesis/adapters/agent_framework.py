@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from agent_framework import ContextProvider, Message
 
-from phronesis.adapters.agent_hooks import HookCall, cited_context, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
+from phronesis.adapters.hook_call import HookCall
 from phronesis.memory import Memory
 
 _HOST: Final = "agent-framework"

@@ -13,13 +13,13 @@ from typing import Any, Final
 from agent.memory_provider import MemoryProvider
 
 from phronesis.adapters.agent_hooks import (
-    HookCall,
     cited_context,
     failures_so_far,
     learn_from_tool,
     recall,
     start_session,
 )
+from phronesis.adapters.hook_call import HookCall
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 

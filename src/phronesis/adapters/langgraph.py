@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from itertools import takewhile
+from itertools import groupby, islice, takewhile
 from typing import Any, Final
 
 from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
@@ -49,8 +49,8 @@ class PhronesisStore(base.BaseStore):
     documents are sorted by last change. Values are JSON; those of ``index=False`` are never ranked and have no score.
     A filter names a member, or a nested one by its path: ``{"user.city": "上海"}``.
 
-    A document whose time to live has passed is not returned; ``sweep_ttl`` archives it, and until then its namespace is
-    listed. A read that refreshes is an entry, thus a change, and made once half of the time has passed.
+    A document whose time to live has passed is not returned, and ``sweep_ttl`` archives it. A read that refreshes is an
+    entry, thus a change, and made once half of the time has passed.
 
     Of the framework's own tests, those that ask for the cosine of a given embedding, for SQL or for errors of SQLite do
     not pass (docs/decisions/24).
@@ -221,9 +221,20 @@ class PhronesisStore(base.BaseStore):
     def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         span = _span(max(map(_common_prefix, conditions), key=len, default=()))
-        there = (tuple(path.split(".")) for path in self._items.heads(*span, until=".."))
-        found = {one[: op.max_depth] for one in there if all(_lies(one, condition) for condition in conditions)}
-        return sorted(found)[max(op.offset, 0) :][: max(op.limit, 0)]
+        there = sorted(tuple(path.split(".")) for path in self._items.heads(*span, until=".."))
+        asked = (one for one in there if all(_lies(one, condition) for condition in conditions))
+        living = (one[: op.max_depth] for one in asked if self._holds_living(one))
+        first = max(op.offset, 0)
+        return list(islice((one for one, _ in groupby(living)), first, first + max(op.limit, 0)))
+
+    def _holds_living(self, namespace: Sequence[str]) -> bool:
+        """Return whether the time to live of some document of a namespace has not passed."""
+        path, now = ".".join(namespace), self._now()
+        span = f"{path}..", f"{path}./"
+        newest = self._items.between(*span, RowPage(limit=1))
+        return any(_lives(row, now) for row in newest) or bool(
+            self._items.between(*span, RowPage(limit=1, meets=lambda row: _lives(row, now)))
+        )
 
 
 def _name(namespace: Sequence[str], key: str) -> str:

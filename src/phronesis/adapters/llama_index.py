@@ -10,7 +10,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from pydantic import Field
 
-from phronesis.adapters.agent_hooks import HookCall, recall
+from phronesis.adapters.agent_hooks import recall
+from phronesis.adapters.hook_call import HookCall
 from phronesis.memory import Memory
 
 _ROLES: Final = {MessageRole.USER: "user", MessageRole.ASSISTANT: "assistant"}

@@ -4,12 +4,11 @@
 structurally; only the SDK's settings are imported, where it is installed.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.adapters.transcript import Line, Transcript, words_of
+from phronesis.adapters.transcript import Line, Transcript, run_whole, words_of
 from phronesis.errors import Closed, MissingExtra
 from phronesis.memory import Memory
 
@@ -20,7 +19,8 @@ class PhronesisSession:
     """The SDK's ``Session``: items are returned unchanged, and facts about the user are extracted from them.
 
     ``pop_item`` and ``clear_session`` remove items from the history and archive the messages; extracted facts stay. A
-    session that opened its Memory closes it with ``close``; from then on it raises Closed.
+    session that opened its Memory closes it with ``close``; from then on it raises Closed. A call that is cancelled is
+    in the history as a whole or not at all: one that has begun ends before the cancellation is raised.
     """
 
     def __init__(
@@ -56,21 +56,21 @@ class PhronesisSession:
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the history, oldest first; with ``limit`` (else the settings') the latest items only."""
-        items = await asyncio.to_thread(self._open_transcript().read)
+        items = await run_whole(self._open_transcript().read)
         most = getattr(self.session_settings, "limit", None) if limit is None else limit
         return items if most is None else items[len(items) - min(max(most, 0), len(items)) :]
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Add items, all or none. InputError if one is not JSON data."""
-        await asyncio.to_thread(self._open_transcript().append, [_line(item) for item in items])
+        await run_whole(self._open_transcript().append, [_line(item) for item in items])
 
     async def pop_item(self) -> Any:
         """Remove the latest item and return it; None if there is none."""
-        return await asyncio.to_thread(self._open_transcript().pop)
+        return await run_whole(self._open_transcript().pop)
 
     async def clear_session(self) -> None:
         """Remove all items."""
-        await asyncio.to_thread(self._open_transcript().clear)
+        await run_whole(self._open_transcript().clear)
 
     def close(self) -> None:
         """Close the Memory that ``from_url`` opened; a session over one that was passed in stays open with it."""

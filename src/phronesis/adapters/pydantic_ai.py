@@ -20,7 +20,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext
 
-from phronesis.adapters.agent_hooks import HookCall, cited_context, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
+from phronesis.adapters.hook_call import HookCall
 from phronesis.memory import Memory
 
 _HOST: Final = "pydantic-ai"

@@ -5,12 +5,13 @@ the message's metadata. Removing entries is recorded as a tool call of the sessi
 ``Memory.erase(session_id=…)`` removes the text permanently.
 """
 
+import asyncio
 import json
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from phronesis.core.items import Item
 from phronesis.errors import InputError
@@ -20,6 +21,8 @@ REMOVED: Final = "session.remove"
 """The tool call that records which messages were removed from the conversation."""
 
 _PAGE: Final = 1_000
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,26 @@ class Transcript:
         held = self.memory.quarantine.list(**self._lane, session_id=self.session_id, limit=_PAGE)
         gone = frozenset(message_ids)
         yield from (item for item in held if item.message_id in gone and item.status == "active")
+
+
+async def run_whole(call: Callable[..., _Result], *given: Any) -> _Result:
+    """Run a call on a thread. If it is cancelled before it begins, it never does; else it ends before the cancellation.
+
+    So whoever cancels a write finds all of it in the log, or nothing, and none comes later.
+    """
+    turn = threading.Lock()  # held by the side that was first: the call, or its cancellation
+
+    def run() -> _Result | None:
+        return call(*given) if turn.acquire(blocking=False) else None
+
+    running = asyncio.ensure_future(asyncio.to_thread(run))
+    try:
+        return cast("_Result", await asyncio.shield(running))
+    except asyncio.CancelledError:
+        if not turn.acquire(blocking=False):
+            await asyncio.wait([running])
+            _ = running.exception()  # the cancellation is raised in its stead
+        raise
 
 
 def words_of(content: Any) -> str:

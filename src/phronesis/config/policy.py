@@ -19,7 +19,14 @@ from phronesis.config.model_roles import (
     Roles,
 )
 from phronesis.config.policy_errors import FieldPath, Origin
-from phronesis.config.policy_sections import ActivityRules, CoreRules, FusionPolicy, PrivacyRules, Ranking
+from phronesis.config.policy_sections import (
+    ActivityRules,
+    CoreRules,
+    FusionPolicy,
+    PrivacyRules,
+    Ranking,
+    TelemetryRules,
+)
 from phronesis.config.server import Serving
 from phronesis.core.context import Budget
 from phronesis.core.results import PolicyValue
@@ -198,6 +205,12 @@ class Policy(Part):
         title="Server",
         description="Where `phronesis serve` listens, and whom it lets in.",
         examples=[{"host": "0.0.0.0", "keys_required": True, "allowed_hosts": ["memory.example.com"]}],  # noqa: S104
+    )
+    telemetry: TelemetryRules = pydantic.Field(
+        default_factory=TelemetryRules,
+        title="Telemetry",
+        description="What OpenTelemetry spans hold, where the process writes some.",
+        examples=[{"users": True}],
     )
     prices: dict[str, ModelPrice] = pydantic.Field(
         default_factory=dict,

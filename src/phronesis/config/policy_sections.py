@@ -19,6 +19,7 @@ from phronesis.recall.scoring.weights import (
     Formula,
     FusionRules,
 )
+from phronesis.telemetry import Disclosure
 
 # Fusion of memory and resource evidence.
 
@@ -222,6 +223,20 @@ class ActivityRules(Part):
     def limits(self) -> ActivityLimits:
         """Return the limits of the log."""
         return ActivityLimits(contexts=self.contexts, requests=self.requests, days=self.days)
+
+
+# Telemetry.
+
+
+class TelemetryRules(Part):
+    """What OpenTelemetry spans hold beside names, numbers and ids of items and sessions."""
+
+    content: bool = pydantic.Field(default=False, description="The texts of queries, and of memories found or stored.")
+    users: bool = pydantic.Field(default=False, description="Ids of users.")
+
+    def disclosure(self) -> Disclosure:
+        """Return what spans may hold."""
+        return Disclosure(content=self.content, users=self.users)
 
 
 # Core memory.

@@ -5,6 +5,7 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from phronesis.core.lazy_loading import LazyMembers
+from phronesis.telemetry import Disclosure
 
 if TYPE_CHECKING:
     from phronesis.compose.assembly import Assembler
@@ -80,6 +81,7 @@ class Components(LazyMembers):
     roster: "ModelRegistry"
     ledger: "StoredLedger"
     clock: Callable[[], datetime]
+    disclosure: Disclosure
     zone: tzinfo
     extensions: Mapping[str, Any]
     """Components of engines whose verbs are not those of Memory, by name."""

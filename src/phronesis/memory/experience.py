@@ -12,6 +12,7 @@ from phronesis.core.timestamps import Moment, parse_moment, to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
+from phronesis.memory.operation_spans import traced
 from phronesis.memory.reading import MAX_BUDGET
 from phronesis.memory.runtime import Runtime, Verbs
 
@@ -53,6 +54,7 @@ MAX_ARTIFACTS: Final = 24
 class ExperienceVerbs(Verbs):
     """The verbs ingest, aggregate, abstract, query and feedback."""
 
+    @traced("upsert_memory", "events")
     def ingest(
         self,
         nei: "given_events.NEI | Mapping[str, Any] | Sequence[given_events.NEI | Mapping[str, Any]]",
@@ -142,6 +144,7 @@ class ExperienceVerbs(Verbs):
         found = self._runtime.components.experience.came_to(self._runtime.tenant, written.entry, records.PRINCIPLE)
         return replace(found, degraded=self._runtime.degraded(written))
 
+    @traced("search_memory", "l1_evidence")
     def query(
         self,
         *,

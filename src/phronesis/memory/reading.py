@@ -15,6 +15,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
+from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
@@ -55,6 +56,7 @@ MAX_BUDGET: Final = 10_000_000
 class ReadVerbs(Verbs):
     """The verbs search, get, get_all, history, explain and compose_context."""
 
+    @traced("search_memory", "evidence")
     def search(
         self,
         query: str,
@@ -116,6 +118,7 @@ class ReadVerbs(Verbs):
         self._runtime.note_use([one.item.id for one in result])
         return result
 
+    @traced("search_memory", "evidence")
     def compose_context(
         self,
         session_id: str,

@@ -15,6 +15,7 @@ from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
+from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ else:
 class StoreVerbs(Verbs):
     """The verbs forget, erase, export and import_."""
 
+    @traced("delete_memory", "rows")
     def forget(
         self,
         *,
@@ -100,6 +102,7 @@ class StoreVerbs(Verbs):
             entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most
         )
 
+    @traced("delete_memory")
     def erase(
         self,
         *,

@@ -10,6 +10,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
+from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
 from phronesis.traits.laws.strength import TRAIT
@@ -90,6 +91,7 @@ class RetrievalVerbs(Verbs):
             turns = session_history.recent_turns(unit, lanes, session_id, last=assembly.RECENT, as_of=wanted.as_of)
         return tuple(block.text for block in turns.blocks if not block.fenced)
 
+    @traced("search_memory", "evidence")
     def retrieve(
         self, plan: "retrieval_plan.RetrievalPlan | Mapping[str, Any]", *, min_score: float | None = None
     ) -> "evidence_pack.EvidencePack":

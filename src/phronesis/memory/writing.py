@@ -13,6 +13,7 @@ from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError, NotFound
 from phronesis.log import inputs
 from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.lanes import find_lane
 
@@ -36,6 +37,7 @@ MAX_REPLACED: Final = 100
 class WriteVerbs(Verbs):
     """The verbs add, commit_turn, update, delete and rollback."""
 
+    @traced("upsert_memory", "items")
     def add(
         self,
         content: str | Sequence[Mapping[str, Any]],
@@ -139,6 +141,7 @@ class WriteVerbs(Verbs):
                 )
         return ids
 
+    @traced("upsert_memory", "stored")
     def commit_turn(
         self,
         session_id: str,
@@ -213,6 +216,7 @@ class WriteVerbs(Verbs):
         again = self._runtime.recorded_payload(call)
         return answered.outcomes(given, payload.get("messages", ()), again=again)
 
+    @traced("update_memory", "items")
     def update(
         self,
         id: str,  # noqa: A002 - the contract's name
@@ -252,6 +256,7 @@ class WriteVerbs(Verbs):
         item_id, call = self._runtime.item_id(id, user_id), self._runtime.call(actor, idempotency_key, wait)
         return self._runtime.edit(item_id, "update", payload, reason, call)
 
+    @traced("delete_memory", "items")
     def delete(
         self,
         id: str,  # noqa: A002 - the contract's name

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from phronesis.core.reports import OK, ModelCall, ModelUsage, Price, day_of
 from phronesis.errors import MissingExtra, ModelBudgetSpent, ModelCancelled, ModelError, ModelUnavailable
+from phronesis.telemetry import model_span
 from phronesis.uuid7 import new_id
 
 # Bounds of one call to a model server: time, response size, and cancellation.
@@ -264,12 +265,17 @@ def run_metered(
 ) -> T:
     """Return what ``call(limits=…)`` returns, within budget and call policy; every attempt is recorded. ModelError.
 
-    For servers that read texts and write none: only the tokens of the prompt are counted.
+    For servers that read texts and write none: only the tokens of the prompt are counted. Spans call the role ``embed``
+    by the conventions' name, ``embeddings``, and others by their own.
     """
     purse.allow(tenant, model=model, prompt_tokens=prompt_tokens, max_tokens=0)
+    operation = "embeddings" if role == "embed" else role
 
     def once(limits: Limits) -> T:
         with purse.recorded(tenant, role=role, model=model, prompt_tokens=prompt_tokens):
             return call(limits=limits)
 
-    return conduct.run(once, conduct.limits())
+    with model_span(operation, model) as span:
+        if span is not None:
+            span.set(gen_ai__usage__input_tokens=prompt_tokens)
+        return conduct.run(once, conduct.limits())

@@ -27,6 +27,7 @@ from phronesis.models.language_model import (
     Message,
 )
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
+from phronesis.telemetry import model_span
 
 KEPT_CHARACTERS: Final = 20_000
 """Characters kept of an answer: more than any role's schema allows."""
@@ -254,7 +255,15 @@ class StructuredClient:
                 tally.completion_tokens = self.counter.count(completion.text) if said is None else said
                 return completion
 
-        return self.conduct.run(once, limits)
+        with model_span("chat", self.name, max_tokens=self.max_tokens) as span:
+            completion = self.conduct.run(once, limits)
+            if span is not None:
+                span.set(
+                    gen_ai__usage__input_tokens=tallies[-1].prompt_tokens,
+                    gen_ai__usage__output_tokens=tallies[-1].completion_tokens,
+                    gen_ai__response__finish_reasons=[completion.finish_reason],
+                )
+            return completion
 
 
 def drop_invalid(form: type[pydantic.BaseModel]) -> pydantic.BeforeValidator:

@@ -95,6 +95,7 @@ def open_memory(
             "database": database,
             "ledger": ledger,
             "clock": time,
+            "disclosure": settings.policy.telemetry.disclosure(),
             "zone": parse_zone(settings.policy.time_zone),
             "extensions": others,
         },

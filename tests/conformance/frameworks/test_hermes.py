@@ -10,18 +10,23 @@ from agent.memory_manager import MemoryManager
 from plugins.memory import discover_memory_providers, load_memory_provider
 
 from phronesis import Memory
-
-PLUGIN = "from phronesis.adapters.hermes import PhronesisMemoryProvider, register\n"
+from phronesis.interfaces.cli.exit_codes import run
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "plugins" / "phronesis").mkdir(parents=True)
-    (tmp_path / "plugins" / "phronesis" / "__init__.py").write_text(PLUGIN, encoding="utf-8")
-    (tmp_path / "plugins" / "phronesis" / "plugin.yaml").write_text("name: phronesis\n", encoding="utf-8")
-    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Hermes' home in a user's, with what the installer writes; nothing of it is left afterwards."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "home/.hermes"))
     monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
-    return tmp_path
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    (tmp_path / "home/.hermes").mkdir(parents=True)
+    assert run(["install", "hermes"]) == 0
+    yield tmp_path / "home/.hermes"
+    assert run(["uninstall", "hermes"]) == 0
+    assert not [
+        path for path in (tmp_path / "home/.hermes").rglob("*") if "phronesis" in str(path.relative_to(tmp_path))
+    ]
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.adapters.agent_hooks import HookCall, answer_hook
+from phronesis.adapters.agent_hooks import answer_hook
+from phronesis.adapters.hook_call import HookCall
 from phronesis.errors import InputError
 from phronesis.importers import ImportRunner, ImportSummary
 

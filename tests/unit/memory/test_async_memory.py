@@ -48,7 +48,7 @@ def differences(sync: type, wrapped: type) -> list[str]:
     for name in ours.keys() & theirs.keys() - NOT_AWAITED:
         if not inspect.iscoroutinefunction(theirs[name]):
             out.append(f"{name} is no coroutine")
-        if inspect.unwrap(theirs[name]) is not ours[name]:
+        if inspect.unwrap(theirs[name]) is not inspect.unwrap(ours[name]):
             out.append(f"{name} is another verb")
         same_hints = get_type_hints(ours[name]) == get_type_hints(theirs[name])
         if not same_hints or _parameters(ours[name]) != _parameters(theirs[name]):

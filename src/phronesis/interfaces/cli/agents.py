@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from phronesis.config.locations import home_folder
+from phronesis.config.locations import data_folder, home_folder
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say
-from phronesis.interfaces.hosts.config_files import Change, changes
+from phronesis.interfaces.hosts.config_files import Change, InstallRecord, changes
 from phronesis.interfaces.hosts.host_table import HOSTS, Caller
 
 _HOST = click.argument("host", type=click.Choice(tuple(HOSTS)))
@@ -27,8 +27,7 @@ def install(*, store: Store, scope: Options, host: str, dry_run: bool) -> None:
     changes nothing. --user, --namespace and --url are what the agent passes on.
     """
     options = [word for name, value in _options(store, scope).items() for word in (name, value)]
-    made = changes(HOSTS[host].files(Caller(home_folder(), _program(), options)), install=True)
-    _apply(store, made, dry_run=dry_run)
+    made = _change(store, host, Caller(home_folder(), _program(), options), install=True, dry_run=dry_run)
     if made and not store.as_json and HOSTS[host].remark:
         say(HOSTS[host].remark)
 
@@ -40,10 +39,10 @@ def install(*, store: Store, scope: Options, host: str, dry_run: bool) -> None:
 def uninstall(*, store: Store, host: str, dry_run: bool) -> None:
     """Remove from an agent what install added.
 
-    Memories stay, and so does everything else in its configuration files.
+    Memories stay, and so does everything else in its configuration files: each is again what it was before, with what
+    you changed meanwhile.
     """
-    made = changes(HOSTS[host].files(Caller(home_folder(), _program())), install=False)
-    _apply(store, made, dry_run=dry_run)
+    _change(store, host, Caller(home_folder(), _program()), install=False, dry_run=dry_run)
 
 
 def _options(store: Store, scope: Options) -> dict[str, str]:
@@ -63,12 +62,14 @@ def _program() -> list[str]:
     return [found] if found else [sys.executable, "-m", "phronesis"]
 
 
-def _apply(store: Store, made: list[Change], *, dry_run: bool) -> None:
+def _change(store: Store, host: str, caller: Caller, *, install: bool, dry_run: bool) -> list[Change]:
+    record = InstallRecord.read(data_folder() / "hosts" / f"{host}.json")
+    made = changes(HOSTS[host].files(caller), record, install=install)
     if not dry_run:
-        for change in made:
-            change.write()
+        record.carry_out(made, install=install)
     facts = {"dry_run": dry_run, "changed": [str(change.path) for change in made]}
     store.answer(facts, lambda _facts: _show(made, dry_run=dry_run))
+    return made
 
 
 def _show(made: list[Change], *, dry_run: bool) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from phronesis.adapters.agent_hooks import EVENTS, HookCall, answer_hook
+from phronesis.adapters.agent_hooks import answer_hook
+from phronesis.adapters.hook_call import EVENTS, HookCall
 from phronesis.config.locations import StoreName, daemon_enabled, login_name, store_name
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli.attached import run_for_client

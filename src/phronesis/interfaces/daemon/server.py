@@ -16,7 +16,8 @@ from anyio.abc import ByteStream, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from phronesis import __version__
-from phronesis.adapters.agent_hooks import HookCall, answer_hook
+from phronesis.adapters.agent_hooks import answer_hook
+from phronesis.adapters.hook_call import HookCall
 from phronesis.config.locations import StoreName
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.daemon.endpoint import PROTOCOL, encode_line, make_folder, socket_path

@@ -5,15 +5,17 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from phronesis.errors import InputError
+from phronesis.interfaces.hosts import json_text
+from phronesis.interfaces.hosts.json_text import Place
 
-Place = tuple[str, ...]
-"""The keys that lead to a member of a file."""
+Former = dict[Place, str | None]
+"""What was in the places of our part before it, as it was written; None: nothing. The place ``()`` is the file."""
 
 BEGIN: Final = "# phronesis: begin"
 END: Final = "# phronesis: end"
@@ -32,8 +34,12 @@ class ConfigFile(Protocol):
         """Return its text with our part; ``text`` is None if there is no file. InputError: it cannot be read."""
         ...
 
-    def removed(self, text: str) -> str | None:
-        """Return its text without our part; None if nothing would be left."""
+    def removed(self, text: str, former: Former) -> str | None:
+        """Return its text without our part; None if there was no file. ``former`` is empty if nothing is known."""
+        ...
+
+    def former(self, text: str | None) -> Former:
+        """Return what is in the places of our part in a text without it."""
         ...
 
 
@@ -41,7 +47,7 @@ class ConfigFile(Protocol):
 class JsonFile:
     """A JSON file: ``entries`` are members by their path of keys, ``listed`` are members added to arrays.
 
-    An entry that is no object is a slot, which holds one name: it is removed only while the name is ours.
+    An entry that is no object is a slot, which holds one value: it is given back only while the value is ours.
     ``is_ours`` recognises a member of such an array, in this and in earlier versions. ``defaults`` are members that the
     file needs, whoever wrote it.
     """
@@ -54,74 +60,103 @@ class JsonFile:
 
     def installed(self, text: str | None) -> str:
         """Return its text with our part."""
-        root = self._read(text)
-        self._take_out(root)
-        root = {**self.defaults, **root}
-        for place, value in self.entries.items():
-            self._holder(root, place)[place[-1]] = value
-        for place, members in self.listed.items():
-            if members:
-                self._holder(root, place).setdefault(place[-1], []).extend(members)
-        return _as_json(root)
+        out = text if text and text.strip() else "{}\n"
+        self._read(out)
+        try:
+            for name in self.defaults.keys() - self._read(out).value.keys():
+                out = json_text.put(out, (name,), self.defaults[name])
+            for place, value in self.entries.items():
+                out = json_text.put(out, place, value)
+            for place, members in self.listed.items():
+                out = self._with_members(out, place, members)
+        except ValueError as error:
+            raise InputError(f"{self.path}: {error}", field="path") from error
+        return out
 
-    def removed(self, text: str) -> str | None:
-        """Return its text without our part."""
-        root = self._read(text)
-        before = json.dumps(root)
-        self._take_out(root)
-        if json.dumps(root) == before:
+    def removed(self, text: str, former: Former) -> str | None:
+        """Return its text without our part, and what was in its places before."""
+        self._read(text or "{}")
+        out = text
+        for place, ours in self.entries.items():
+            out = self._without_entry(out, place, ours, former)
+        for place in self.listed:
+            out = json_text.drop_elements(out, place, self.is_ours)
+        if out == text:
             return text
-        return _as_json(root) if root.keys() - self.defaults.keys() else None
+        for place in self._holders():
+            out = _tidy(out, place, former)
+        return self._without_defaults(out, former)
+
+    def former(self, text: str | None) -> Former:
+        """Return the texts of slots and of empty objects and arrays, by their places."""
+        if not text or not text.strip():
+            return dict.fromkeys((*self._holders(), *self.entries, *self._default_places()), None) | {(): text}
+        root = self._read(text)
+        out: Former = {} if root.value else {(): text}
+        for place in (*self._holders(), *self.entries, *self._default_places()):
+            held = root.at(place)
+            if held is None or held.value in ({}, []) or not isinstance(held.value, dict | list):
+                out[place] = json_text.raw(text, place)
+        return out
 
     def holds_slots(self, text: str) -> bool:
-        """Return whether every slot still holds our name."""
+        """Return whether every slot that names us still does."""
         root = self._read(text)
-        slots = [(place, name) for place, name in self.entries.items() if not isinstance(name, dict)]
-        return all(self._holder(root, place).get(place[-1]) == name for place, name in slots)
+        slots = [(root.at(place), name) for place, name in self.entries.items() if isinstance(name, str)]
+        return all(held is not None and held.value == name for held, name in slots)
 
-    def _read(self, text: str | None) -> dict[str, Any]:
+    def _read(self, text: str) -> json_text.Node:
         try:
-            root = json.loads(text) if text and text.strip() else {}
+            root = json_text.parse(text)
         except ValueError as error:
             raise InputError(
-                f"{self.path} is no plain JSON ({error}): add this yourself, or take its comments away\n"
-                + self.installed(None),
-                field="path",
+                f"{self.path} is no JSON ({error}): add this yourself\n" + self.installed(None), field="path"
             ) from error
-        if not isinstance(root, dict):
+        if not isinstance(root.value, dict):
             raise InputError(f"{self.path} holds no object", field="path")
         return root
 
-    def _holder(self, root: dict[str, Any], place: Place) -> dict[str, Any]:
-        for key in place[:-1]:
-            root = root.setdefault(key, {})
-            if not isinstance(root, dict):
-                raise InputError(f"{self.path}: {key} is no object", field="path")
-        return root
+    def _holders(self) -> list[Place]:
+        """Return the places of the objects and arrays around our members, the innermost first."""
+        around = {place[:n] for place in (*self.entries, *self.listed) for n in range(1, len(place))}
+        return sorted(around | set(self.listed), key=len, reverse=True)
 
-    def _take_out(self, root: dict[str, Any]) -> None:
-        for place, ours in self.entries.items():
-            self._prune(root, place, partial(_drop_entry, ours))
-        for place in self.listed:
-            self._prune(root, place, self._drop_ours)
+    def _default_places(self) -> list[Place]:
+        return [(name,) for name in self.defaults]
 
-    def _drop_ours(self, holder: dict[str, Any], key: str) -> None:
-        members = holder.get(key)
-        if isinstance(members, list):
-            holder[key] = [member for member in members if not self.is_ours(member)]
-            if not holder[key]:
-                del holder[key]
+    def _with_members(self, text: str, place: Place, members: Sequence[Any]) -> str:
+        held = json_text.parse(text).at(place)
+        if [node.value for node in (held.elements if held else ()) if self.is_ours(node.value)] == list(members):
+            return text
+        out = json_text.drop_elements(text, place, self.is_ours)
+        return json_text.extend(out, place, members) if members else _tidy(out, place, {})
 
-    def _prune(self, root: Any, place: Place, remove: Callable[[dict[str, Any], str], None]) -> None:
-        """Remove a member, and the objects around it that are empty then."""
-        if not isinstance(root, dict) or place[0] not in root:
-            return
-        if len(place) == 1:
-            remove(root, place[0])
-            return
-        self._prune(root[place[0]], place[1:], remove)
-        if root[place[0]] == {}:
-            del root[place[0]]
+    def _without_entry(self, text: str, place: Place, ours: Any, former: Former) -> str:
+        held = json_text.parse(text).at(place) if text.strip() else None
+        if held is None or not (isinstance(ours, dict) or held.value == ours):
+            return text
+        if not isinstance(ours, dict | str) and place not in former:  # the value may be the user's own
+            return text
+        before = None if isinstance(ours, dict) else former.get(place)
+        return json_text.drop(text, place) if before is None else json_text.put_raw(text, place, before)
+
+    def _without_defaults(self, text: str, former: Former) -> str | None:
+        left = json_text.parse(text).value.keys()
+        if former.get((), "") is None or not former:
+            return text if left - self.defaults.keys() else None
+        for name in self.defaults:
+            if (name,) in former and former[(name,)] is None:
+                text = json_text.drop(text, (name,))
+        return text if json_text.parse(text).value else former.get((), text)
+
+
+def _tidy(text: str, place: Place, former: Former) -> str:
+    """Return a text in which an object or array that is empty now is what it was before."""
+    held = json_text.parse(text).at(place)
+    if held is None or held.value not in ({}, []) or (former and place not in former):
+        return text
+    before = former.get(place)
+    return json_text.drop(text, place) if before is None else json_text.put_raw(text, place, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +169,10 @@ class TomlFile:
 
     def installed(self, text: str | None) -> str:
         """Return its text with our part."""
-        rest = (self.removed(text) or "") if text else ""
+        ours = f"{BEGIN}\n{self.block.strip()}\n{END}\n"
+        if text and ours in text:
+            return text
+        rest = (self.removed(text, {}) or "") if text else ""
         held: Any = self._read(rest)
         for key in self.table:
             held = held.get(key, {}) if isinstance(held, dict) else {}
@@ -142,18 +180,21 @@ class TomlFile:
             raise InputError(
                 f"{self.path} has a table {'.'.join(self.table)} of its own: remove or rename it first", field="path"
             )
-        out = f"{rest.rstrip()}\n\n" if rest.strip() else ""
-        out += f"{BEGIN}\n{self.block.strip()}\n{END}\n"
+        out = f"{rest}\n{ours}" if rest else ours
         self._read(out)
         return out
 
-    def removed(self, text: str) -> str | None:
+    def removed(self, text: str, former: Former) -> str | None:
         """Return its text without our part."""
         head, begin, tail = text.partition(BEGIN)
         if not begin:
             return text
-        left = f"{head.rstrip()}\n{tail.partition(END)[2].lstrip()}".strip()
-        return f"{left}\n" if left else None
+        left = head.removesuffix("\n") + tail.partition(END)[2].removeprefix("\n")
+        return left or former.get(())
+
+    def former(self, text: str | None) -> Former:
+        """Return the text if there is nothing in it."""
+        return {} if text else {(): text}
 
     def _read(self, text: str) -> dict[str, Any]:
         try:
@@ -174,10 +215,14 @@ class OwnFile:
         _ = text
         return self.text
 
-    def removed(self, text: str) -> str | None:
-        """Return None: nothing is left."""
+    def removed(self, text: str, former: Former) -> str | None:
+        """Return the text of the file in whose place ours is; None: there was none."""
         _ = text
-        return None
+        return former.get(())
+
+    def former(self, text: str | None) -> Former:
+        """Return the text."""
+        return {(): text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,34 +244,85 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file in one step, or delete it. Folders that are empty then stay only if they were there."""
+        """Write the file in one step, or delete it, with what Python compiled it to."""
         if self.after is None:
             self.path.unlink(missing_ok=True)
+            compiled = self.path.parent / "__pycache__"
+            for one in compiled.glob(f"{self.path.stem}.*.pyc"):
+                one.unlink()
+            with suppress(OSError):  # it is missing, or holds something
+                compiled.rmdir()
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         target = self.path.resolve()  # a link to a file elsewhere stays a link
         draft = target.with_name(f"{target.name}.phronesis")
-        draft.write_text(self.after, encoding="utf-8")
+        draft.write_bytes(self.after.encode())
         if target.exists():
             draft.chmod(target.stat().st_mode & 0o777)
         os.replace(draft, target)  # noqa: PTH105 - Path.replace follows no better
 
 
-def _drop_entry(ours: Any, holder: dict[str, Any], key: str) -> None:
-    if isinstance(ours, dict) or holder[key] == ours:
-        del holder[key]
+def changes(files: Sequence[ConfigFile], record: "InstallRecord", *, install: bool) -> list[Change]:
+    """Return the changes that install our part of the files, or remove it; those that change nothing are left out.
 
-
-def changes(files: Sequence[ConfigFile], *, install: bool) -> list[Change]:
-    """Return the changes that install our part of the files, or remove it; those that change nothing are left out."""
+    An installation notes in ``record`` what was there before, and a removal reads it.
+    """
     out = []
     for file in files:
-        before = file.path.read_text(encoding="utf-8") if file.path.exists() else None
-        after = file.installed(before) if install else None if before is None else file.removed(before)
+        before = file.path.read_bytes().decode() if file.path.exists() else None
+        rest = None if before is None else file.removed(before, record.former(file.path))
+        after = file.installed(before) if install else rest
+        if install:
+            record.files[file.path] = file.former(rest)
         if after != before:
             out.append(Change(file.path, before, after))
     return out
 
 
-def _as_json(root: Mapping[str, Any]) -> str:
-    return json.dumps(root, indent=2, ensure_ascii=False) + "\n"
+@dataclass(slots=True)
+class InstallRecord:
+    """What an installation found, in a file of ours: so an uninstallation leaves each byte and folder as it was."""
+
+    path: Path
+    files: dict[Path, Former] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)
+    """Those that were made, the outermost first."""
+
+    @classmethod
+    def read(cls, path: Path) -> "InstallRecord":
+        """Return the record at a path; an empty one if there is none, or it cannot be read."""
+        try:
+            held = json.loads(path.read_bytes())
+            files = {Path(name): {tuple(place): text for place, text in held["files"][name]} for name in held["files"]}
+            return cls(path, files, [Path(name) for name in held["folders"]])
+        except (OSError, ValueError, LookupError, TypeError):
+            return cls(path)
+
+    def former(self, path: Path) -> Former:
+        """Return what was in the places of our part of a file; empty if nothing is known."""
+        return self.files.get(path, {})
+
+    def carry_out(self, made: Sequence[Change], *, install: bool) -> None:
+        """Write changes, and the record itself; after a removal delete it, and the folders that are empty then."""
+        if install:
+            self.folders += [one for change in made for one in self._missing(change.path)] + self._missing(self.path)
+        for change in made:
+            change.write()
+        if install:
+            self._save()
+            return
+        self.path.unlink(missing_ok=True)
+        for folder in [self.path.parent, *reversed(self.folders)]:
+            with suppress(OSError):  # it is missing, or holds something
+                folder.rmdir()
+
+    def _missing(self, path: Path) -> list[Path]:
+        found = [one for one in path.parents if not one.exists() and one not in self.folders]
+        return found[::-1]
+
+    def _save(self) -> None:
+        files = {str(path): [[list(place), text] for place, text in one.items()] for path, one in self.files.items()}
+        held = {"files": files, "folders": [str(one) for one in dict.fromkeys(self.folders)]}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch(mode=0o600)
+        self.path.write_text(json.dumps(held, indent=2) + "\n", encoding="utf-8")

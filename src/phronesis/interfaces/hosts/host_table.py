@@ -11,13 +11,21 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, Place, TomlFile
+from phronesis.interfaces.hosts import json_text
+from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, TomlFile
+from phronesis.interfaces.hosts.json_text import Place
 
 NAME: Final = "phronesis"
 """Our name among a host's MCP servers."""
 
 HOOK_SECONDS: Final = 20
 """Seconds after which a host gives a hook up: the first one of a day may start the daemon."""
+
+VARIABLES: Final = (
+    *("PHRONESIS_URL", "PHRONESIS_POLICY", "PHRONESIS_EMBEDDER", "PHRONESIS_DAEMON"),
+    *("XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+)
+"""Variables of the environment that say which store and which daemon is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,8 @@ def _claude_code(caller: Caller) -> Sequence[ConfigFile]:
 def _codex(caller: Caller) -> Sequence[ConfigFile]:
     events = {name: event for name, event in _CLAUDE_EVENTS.items() if name != "PostToolUseFailure"}
     command, *arguments = caller.server
-    block = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = [{', '.join(map(_toml, arguments))}]"
+    block = f"[mcp_servers.{NAME}]\ncommand = {_toml(command)}\nargs = [{', '.join(map(_toml, arguments))}]\n"
+    block += f"env_vars = [{', '.join(map(_toml, VARIABLES))}]"  # it gives its servers no others
     return (
         JsonFile(caller.home / ".codex/hooks.json", listed=_grouped(caller, "codex", events), is_ours=is_our_hook),
         TomlFile(caller.home / ".codex/config.toml", block, ("mcp_servers", NAME)),
@@ -182,6 +191,7 @@ def _openclaw(caller: Caller) -> Sequence[ConfigFile]:
     entries: dict[Place, Any] = {
         ("plugins", "entries", NAME): {"enabled": True, "hooks": hooks, "config": config},
         ("plugins", "slots", "memory"): NAME,
+        ("plugins", "entries", "memory-core", "enabled"): False,  # its tools have the names of ours
     }
     folder = str(files("phronesis.interfaces.hosts").joinpath("templates", "openclaw"))
     listed: Hooks = {("plugins", "load", "paths"): [folder]}
@@ -197,7 +207,7 @@ def _is_our_plugin(member: Any) -> bool:
 def _allows_plugins(path: Path) -> bool:
     """Return whether a configuration of OpenClaw lists the plugins that may be loaded."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["plugins"]["allow"])
+        return bool(json_text.parse(path.read_text(encoding="utf-8")).value["plugins"]["allow"])
     except (OSError, ValueError, LookupError, TypeError):
         return False
 
@@ -263,7 +273,7 @@ def _commands(file: ConfigFile) -> list[list[str]]:
             return [[sys.executable]]
         return [json.loads(line.partition("=")[2]) for line in text.splitlines() if line.startswith("const PROGRAM")]
     try:
-        root = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        root = tomllib.loads(text) if path.suffix == ".toml" else json_text.parse(text).value
     except ValueError:
         return []
     return [words for words in _walk(root) if any(NAME in word for word in words)]

@@ -1,10 +1,9 @@
 """Run a tool: its schemas, the check of arguments, the call of a verb, the token budget of its result, errors."""
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
@@ -13,16 +12,12 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from phronesis.core.serialization import as_json
-from phronesis.errors import BudgetTooSmall, PhronesisError
+from phronesis.errors import PhronesisError
 from phronesis.interfaces.mcp.call_log import run_recorded
+from phronesis.interfaces.mcp.context_result import compose_within
 from phronesis.interfaces.mcp.request_context import Caller, Options, RequestTracker
 from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within
-from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
-
-if TYPE_CHECKING:
-    from phronesis.core.context import ContextPackage
-    from phronesis.memory.components import Components
-
+from phronesis.interfaces.mcp.result_text import ROLLBACK
 
 # Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.
 
@@ -76,71 +71,6 @@ def _refusal(error: Mapping[str, Any]) -> CallToolResult:
     field = f" (field {error['field']})" if error["field"] else ""
     text = f"{error['code']}: {error['message']}{field}"
     return CallToolResult(content=[TextContent(text=text)], is_error=True, _meta={META: dict(error)})
-
-
-# A context as a tool result: its text, id and citations within the requested budget.
-
-TRIES: Final = 4
-"""Maximum attempts to compose a context again, smaller, if its record was longer than expected."""
-
-
-def compose_within(
-    call: Callable[[dict[str, Any]], "ContextPackage"],
-    given: dict[str, Any],
-    budget: int,
-    stages: "Components",
-    *,
-    records: bool,
-) -> tuple[str, dict[str, Any]]:
-    """Return a context's text and its record, whose ``text`` is the same.
-
-    Some clients show a model the text, some the record. If the record is returned too, both count, so that the context
-    itself gets less than half of ``budget``.
-
-    Args:
-        call: composes, given the arguments of ``Memory.compose_context``.
-        given: the arguments except the budget.
-        budget: tokens of the whole result; 0: those of the policy.
-        stages: provide the policy and the token counter.
-        records: whether the record is returned as well.
-
-    Raises:
-        BudgetTooSmall: the message alone takes more; it names the smallest sufficient budget of the tool.
-    """
-    count, total = stages.count_tokens, budget or stages.budget.total
-    around = count(context_tail("ctx_" + "0" * 36, total)) + 2
-    room = total - around
-    if records:
-        room = room * 2 // 5 - around
-    for _ in range(TRIES):
-        try:
-            package = call({**given, "token_budget": max(1, room)})
-        except BudgetTooSmall as error:
-            raise _budget_error(error, total, around, records=records) from error
-        text, record = _context_result(package)
-        size = count(text) + (count(json.dumps(record, ensure_ascii=False)) if records else 0)
-        if size <= total:
-            break
-        room = min(room - 1, room * total // size - 1)
-    return text, record
-
-
-def _budget_error(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
-    """Return the error in terms of the tool's budget, which also covers the text around a context."""
-    least = error.details["minimum"] + around
-    least = least * 3 if records else least
-    return BudgetTooSmall(
-        f"token_budget: {total} tokens cannot hold the user's message, which is never cut; give at least {least}",
-        field="token_budget",
-        details={**error.details, "token_budget": total, "minimum": least},
-    )
-
-
-def _context_result(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
-    text = package.text + context_tail(package.context_id, package.token_count)
-    record = {"context_id": package.context_id, "token_count": package.token_count, "text": text}
-    citations = getattr(package, "citations", None)
-    return text, record if not citations else {**record, "citations": as_json(citations)}
 
 
 # JSON Schemas of tools, kept small: a client puts all of them into each prompt.

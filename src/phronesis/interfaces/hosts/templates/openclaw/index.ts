@@ -238,7 +238,7 @@ function register(api: OpenClawPluginApi): void {
 
   async function recall(session: string, text: string): Promise<Context> {
     const wanted = { session_id: session, user_message: text, token_budget: RECALL_TOKENS + text.length }
-    return await server.post<Context>("/context", { ...wanted, agent_id: "openclaw", ...server.scope })
+    return await server.post<Context>("/context", { ...wanted, ...server.scope })
   }
 
   async function ingest(session: string, toolCallId: string, event: Fields): Promise<void> {
