@@ -57,6 +57,7 @@ def pytest_configure() -> None:
     once before it knows that it is a worker. Nobody reads what they count, but they went on whenever pytest-cov paused,
     so what is marked `no_cover` was slowed down all the same, three times and more.
     """
+    os.environ["PHRONESIS_DAEMON"] = "off"  # the tests of the daemon turn it on: another one would outlive the run
     if "PYTEST_XDIST_WORKER" in os.environ:
         while begun := Coverage.current():
             begun.stop()
