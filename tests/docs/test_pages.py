@@ -162,6 +162,11 @@ def test_its_python_runs_in_order(page: str, tmp_path: Path, monkeypatch: pytest
         names["memory"].close()
 
 
+def test_a_decision_record_has_at_most_sixty_lines() -> None:
+    records = {path.name: len(path.read_text("utf-8").splitlines()) for path in (DOCS / "decisions").glob("[0-9]*.md")}
+    assert {name: lines for name, lines in records.items() if lines > 60} == {}
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith(("decisions/", "reference/"))])
 def test_the_commands_that_a_page_shows_exist_with_their_options(page: str) -> None:
     text = (DOCS / page).read_text("utf-8")
