@@ -30,6 +30,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, suppress_health_check=SLOW)
 COUNTED = ("tests/laws/", "tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
+LONG = ("tests/unit/benchmarks/",)  # but for these: they measure whole runs
 CASES = 4  # of a test that coverage counts
 EXTENSIONS = ("vector",)  # those that only a superuser may create
 
@@ -91,7 +92,8 @@ def _counted(item: pytest.Item, case: int) -> bool:
     given: Mapping[str, object] = getattr(getattr(item, "callspec", None), "params", {})
     twin = given.get("database_url") == "postgres"
     slow = item.get_closest_marker("slow")
-    return item.nodeid.startswith(COUNTED) and case <= CASES and not (twin or drawn or slow)
+    counted = item.nodeid.startswith(COUNTED) and not item.nodeid.startswith(LONG)
+    return counted and case <= CASES and not (twin or drawn or slow)
 
 
 @pytest.fixture(autouse=True)
