@@ -7,6 +7,7 @@ import pytest
 from conformance.environments import (
     ADAPTED,
     BANNED,
+    GROUPS,
     SIDE_BY_SIDE,
     adapted,
     environment,
@@ -34,11 +35,14 @@ AT_THE_FLOOR = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ADAPTED)
-def test_the_adapter_passes_beside_the_newest_framework(name: str) -> None:
-    assert not adapted(name).keys() & BANNED
-    passed, printed = run_tests(name)
-    assert passed >= LEAST[name], printed
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_adapter_passes_beside_the_newest_framework(group: str) -> None:
+    versions = adapted(group)
+    assert not versions.keys() & BANNED
+    frameworks = [one for name in GROUPS[group] for one in ADAPTED[name]]
+    assert {one: versions[one] for one in frameworks} == {one: resolve(one)[one] for one in frameworks}
+    passed, printed = run_tests(group)
+    assert [name for name in GROUPS[group] if passed[name] < LEAST[name]] == [], printed
     assert "skipped" not in printed, printed
 
 
