@@ -128,7 +128,7 @@ def run_tests(group: str) -> tuple[Counter[str], str]:
     """
     names = GROUPS[group]
     plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # to load what comes along takes seconds
-    options = ("-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS), "-rsp")
+    options: tuple[str, ...] = ("-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS), "-rsp")
     options += ASYNC if "langchain" in names else ()
     files = (str(FRAMEWORKS / f"test_{name}.py") for name in names)
     python = environment(group, adapted(group))
