@@ -23,6 +23,7 @@ from phronesis.reasoning.migration_sources import runs_named
 from unit.engine.migrating_table import ROWS, faults, memory_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_labelled_memories_become_what_they_should(lang: str) -> None:
     rows = [row for row in ROWS if row["lang"] == lang]
