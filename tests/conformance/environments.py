@@ -116,9 +116,9 @@ def environment(name: str, versions: Resolution) -> Path:
     return python
 
 
-def adapted(group: str) -> Resolution:
-    """Return the versions of a group's environment: ours without extras, its frameworks, and what tests need."""
-    return resolve(ours(), *(one for name in GROUPS[group] for one in ADAPTED[name]), *TESTING)
+def adapted(*names: str) -> Resolution:
+    """Return the versions of an environment of adapters: ours without extras, their frameworks, what tests need."""
+    return resolve(ours(), *(one for name in names for one in ADAPTED[name]), *TESTING)
 
 
 def run_tests(group: str) -> tuple[Counter[str], str]:
@@ -131,7 +131,7 @@ def run_tests(group: str) -> tuple[Counter[str], str]:
     options: tuple[str, ...] = ("-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS), "-rsp")
     options += ASYNC if "langchain" in names else ()
     files = (str(FRAMEWORKS / f"test_{name}.py") for name in names)
-    python = environment(group, adapted(group))
+    python = environment(group, adapted(*names))
     passed, printed = run_pytest(python, *options, *files, cwd=FRAMEWORKS, variables=plain)
     return Counter(re.findall(r"^PASSED test_(\w+)\.py::", printed, re.MULTILINE) if passed else ()), printed
 
