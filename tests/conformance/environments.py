@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -52,10 +53,14 @@ SIDE_BY_SIDE: dict[str, frozenset[str]] = {
 }
 """The frameworks beside which every extra has to install, and the extras that cannot (docs/limits.md)."""
 
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "langchain": ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
-}
-"""What a framework's own tests ask of pytest."""
+ALONE = ("hermes", "strands", "crewai")
+"""Adapted frameworks beside which another one is not the newest: each has an environment of its own."""
+
+GROUPS = {"together": tuple(name for name in ADAPTED if name not in ALONE), **{name: (name,) for name in ALONE}}
+"""The adapters whose tests share an environment and a process: to make one takes as long as the tests."""
+
+ASYNC = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+"""What LangChain's own tests ask of pytest."""
 
 BANNED = frozenset({"litellm"})
 """Shipped malware in March 2026."""
@@ -111,24 +116,24 @@ def environment(name: str, versions: Resolution) -> Path:
     return python
 
 
-def adapted(name: str) -> Resolution:
-    """Return the versions of an adapter's environment: ours without extras, its framework, and what tests need."""
-    return resolve(ours(), *ADAPTED[name], *TESTING)
+def adapted(*names: str) -> Resolution:
+    """Return the versions of an environment of adapters: ours without extras, their frameworks, what tests need."""
+    return resolve(ours(), *(one for name in names for one in ADAPTED[name]), *TESTING)
 
 
-def python_of(name: str) -> Path:
-    """Return the interpreter of an adapter's environment."""
-    return environment(name, adapted(name))
-
-
-def run_tests(name: str) -> tuple[int, str]:
-    """Run an adapter's tests beside its framework; returns how many passed, and all that was printed.
+def run_tests(group: str) -> tuple[Counter[str], str]:
+    """Run the tests of a group's adapters; returns how many of each passed, and all that was printed.
 
     A run that failed has passed none.
     """
-    plain = {} if name in OPTIONS else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # to load what comes along takes seconds
-    options = ("-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS), *OPTIONS.get(name, ()))
-    return run_pytest(python_of(name), *options, str(FRAMEWORKS / f"test_{name}.py"), cwd=FRAMEWORKS, variables=plain)
+    names = GROUPS[group]
+    plain = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # to load what comes along takes seconds
+    options: tuple[str, ...] = ("-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS), "-rsp")
+    options += ASYNC if "langchain" in names else ()
+    files = (str(FRAMEWORKS / f"test_{name}.py") for name in names)
+    python = environment(group, adapted(*names))
+    passed, printed = run_pytest(python, *options, *files, cwd=FRAMEWORKS, variables=plain)
+    return Counter(re.findall(r"^PASSED test_(\w+)\.py::", printed, re.MULTILINE) if passed else ()), printed
 
 
 def run_pytest(

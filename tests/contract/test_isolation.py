@@ -342,24 +342,10 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not verb_name.startswith("_") and "user_id" in inspect.signature(verb).parameters
         for name in [f"{group}.{verb_name}".lstrip(".")]
     }
-    looked_at = {
-        "get_all",
-        "search",
-        "sessions.list",
-        "sessions.turns",
-        "compose_context",
-        "quarantine.list",
-        "mem_search",
-    }
-    looked_at |= {
-        "items.due",
-        "entities.list",
-        "admin.overview",
-        "query",
-        "resources.get_episode",
-        "resources.get_source",
-        "plan",
-    }
+    looked_at = set("get_all search sessions.list sessions.turns compose_context quarantine.list mem_search".split())
+    looked_at |= set(
+        "items.due entities.list admin.overview query resources.get_episode resources.get_source plan".split()
+    )
     looked_at |= {
         "runs.list",
         "runs.get",
@@ -371,23 +357,10 @@ def test_every_reading_verb_is_looked_at() -> None:
     looked_at |= {"get"}  # by an external id: tests/contract/test_external_ids.py
     looked_at |= {"items.preview"}  # tests/unit/memory/test_preview.py
     looked_at |= BY_ID.keys()
-    writing = {
-        "add",
-        "reasoning.add",
-        "abstract",
-        "aggregate",
-        "commit_turn",
-        "items.delete_all",
-        "admin.rederive",
-        "erase",
-        "forget",
-        "ingest",
-        "resources.ingest",
-        "resources.ingest_source",
-        "learn",
-        "admin.migrate",
-        "runs.record",
-        "runs.feedback",
-        "reflect",
-    }
+    writing = set(
+        """
+        add reasoning.add abstract aggregate commit_turn items.delete_all admin.rederive erase forget ingest
+        resources.ingest resources.ingest_source learn admin.migrate runs.record runs.feedback reflect
+    """.split()
+    )
     assert by_scope <= looked_at | writing

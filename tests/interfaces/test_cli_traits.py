@@ -184,54 +184,6 @@ def test_a_model_is_asked_and_its_failures_are_said(call: Any, model: tuple[Mode
     assert call("list", "--user", "lin").out.count("skipped (model.unavailable)") == 2
 
 
-def told(script: Script, store: str, brain: str, clock: Weeks) -> None:
-    """Two behaviours become a preference, and one of them gets two sides."""
-    with Memory.open(store, policy=brain, clock=clock) as memory:
-
-        def tell(names: str, **said: Any) -> None:
-            for n, name in enumerate(names.split()):
-                text = f"Lin and {name}, in session {n}"
-                added = memory.add(text, user_id="lin", kind="episodic", session_id=f"s{n}")
-                script.ids[name] = added.items[0].id
-            clock.later(days=1)
-            script.answer = said
-            assert memory.reflect("lin", force=True).refused == ()
-            found = memory.get_user_traits("lin", "trend")
-            script.ids.update({one.content: one.id for one in found})
-
-        first, second = {"content": "quiet"}, {"content": "careful"}
-        tell(
-            "a1 a2 a3 b1 b2 b3",
-            new_behaviors=[
-                {**first, "evidence_ids": ["a1", "a2", "a3"]},
-                {**second, "evidence_ids": ["b1", "b2", "b3"]},
-            ],
-        )
-        tell(
-            "a4 b4",
-            reinforcements=[
-                {"trait_id": "quiet", "new_evidence_ids": ["a4"], "quality_grade": "A"},
-                {"trait_id": "careful", "new_evidence_ids": ["b4"], "quality_grade": "A"},
-            ],
-        )
-        tell(
-            "d1",
-            upgrades=[
-                {
-                    "from_trait_ids": ["quiet", "careful"],
-                    "new_content": "reserved",
-                    "new_subtype": "preference",
-                    "reasoning": "both",
-                }
-            ],
-        )
-        tell("c1", contradictions=[{"trait_id": "quiet", "contradicting_evidence_ids": ["c1"]}])
-        sides = [{"content": "quiet there", "context": "work"}, {"content": "loud there", "context": "personal"}]
-        both = {"action": "split", "new_content": "quiet at work, loud at home", "reasoning": "both", "split": sides}
-        script.special = {"quiet": both}
-        tell("c2", contradictions=[{"trait_id": "quiet", "contradicting_evidence_ids": ["c2"]}])
-
-
 def test_mistakes(call: Any, trait: Trait) -> None:
     memory = trait.evidence[0].memory_id
     for arguments, code in (

@@ -43,7 +43,7 @@ def test_requests_that_run_are_finished(sqlite_url: str) -> None:
     answered: list[int] = []
 
     def send(url: str) -> None:
-        turn = {"messages": [{"role": "user", "content": f"note {n} of tea"} for n in range(200)]}
+        turn = {"messages": [{"role": "user", "content": f"note {n} of tea"} for n in range(40)]}
         with httpx.Client(base_url=url, timeout=60) as client:
             said = {"session_id": threading.current_thread().name, "turn_events": turn}
             with contextlib.suppress(httpx.HTTPError):  # it came when the server listened no more

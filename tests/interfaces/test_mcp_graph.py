@@ -8,17 +8,10 @@ import pytest
 from mcp_talk import Talk
 from phronesis import Memory
 
-NINE = [
-    "create_entities",
-    "create_relations",
-    "add_observations",
-    "delete_entities",
-    "delete_observations",
-    "delete_relations",
-    "read_graph",
-    "search_nodes",
-    "open_nodes",
-]
+NINE = """
+    create_entities create_relations add_observations delete_entities delete_observations
+    delete_relations read_graph search_nodes open_nodes
+""".split()
 
 LI: dict[str, Any] = {"name": "李雷", "entityType": "person", "observations": ["会说西班牙语", "Graduated in 2019"]}
 LAB: dict[str, Any] = {"name": "Lab", "entityType": "organization", "observations": []}

@@ -11,6 +11,7 @@ import httpx2
 import pydantic
 import pytest
 import sqlalchemy as sa
+from anyio.from_thread import start_blocking_portal
 from fastapi.routing import APIRoute
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
@@ -204,9 +205,12 @@ class Walk:
 
 
 @pytest.fixture(scope="module")
-def client(store: Store) -> TestClient:
+def client(store: Store) -> Iterator[TestClient]:
     cookies = {"phronesis_session": store.token, "phronesis_form": "form"}
-    return TestClient(store.app, base_url=PLACE, headers={"Authorization": f"Bearer {store.token}"}, cookies=cookies)
+    headers = {"Authorization": f"Bearer {store.token}"}
+    made = TestClient(store.app, base_url=PLACE, headers=headers, cookies=cookies)
+    with start_blocking_portal() as made.portal:  # one loop for thousands of calls, not one for each
+        yield made
 
 
 @pytest.mark.slow
@@ -220,6 +224,8 @@ def test_no_route_gives_or_changes_what_is_anothers(store: Store, client: TestCl
             for user, fill in ((None, True), (None, False), (ADA, False), (OTHER, True), (OTHER, False)):
                 if user is not None and "@" not in samples and "{user_id" not in path:
                     continue
+                if not fill and user != ADA and not OPTIONAL & walk.samples.keys():
+                    continue  # the same call again
                 answer = walk.call(client, one, user, fill=fill)
                 done.add((path, answer.status_code))
                 assert MARK not in answer.text, (path, user, one, answer.text[:2000])

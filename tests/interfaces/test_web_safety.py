@@ -23,28 +23,12 @@ HOME = {"/login", "/logout", "/preferences"}
 """Forms without a page of ours, and so without a token, before them: they are refused to other sites alone."""
 LOOKING = {"/composer", "/memories/export"}
 """Forms that change nothing, for whoever may read."""
-PAGES = (
-    "/",
-    "/memories",
-    "/memories?q=script",
-    "/memories/export",
-    "/memories/new",
-    "/sessions",
-    "/composer",
-    "/people",
-    "/people/view?id=lin",
-    "/entities",
-    "/entities/graph",
-    "/experience/walk",
-    "/resources",
-    "/activity",
-    "/activity/unlearned",
-    "/quarantine",
-    "/jobs",
-    "/jobs/waiting",
-    "/health",
-    "/health/checks",
-    "/login",
+PAGES = tuple(
+    """
+    / /memories /memories?q=script /memories/export /memories/new /sessions /composer /people
+    /people/view?id=lin /entities /entities/graph /experience/walk /resources /activity
+    /activity/unlearned /quarantine /jobs /jobs/waiting /health /health/checks /login
+""".split()
 )
 
 

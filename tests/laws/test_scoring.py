@@ -157,11 +157,6 @@ def test_results_without_any_signal_get_the_least_score_that_supports() -> None:
 # Dates.
 
 
-def fits(first: int, last: int, *days: int) -> list[float]:
-    found = date_fit([DayRange(DAY + first, DAY + last)], rows(*(DAY + day for day in days)))
-    return [round(float(one), 2) for one in found]
-
-
 def test_a_time_that_is_all_that_is_asked_weighs_most() -> None:
     assert [float(at_the_time(Question([], others=n))) for n in (0, 1, 2, 4)] == [5.5, 5.5, 3.5, 2.5]
 

@@ -285,27 +285,6 @@ def test_neighbours_are_the_most_similar_of_the_same_group() -> None:
     assert against.naming(rows(0)).tolist() == [2]
 
 
-@BOUNDED
-@given(st.integers(2, 40), st.integers(0, 5), st.integers(1, 3))
-def test_lists_that_grew_or_were_forgotten_are_those_made_anew(size: int, gone: int, kinds: int) -> None:
-    generator = np.random.default_rng(size * 7 + gone)
-    matrix = generator.integers(0, 9, (size, size)) / 8
-    matrix = (matrix + matrix.T) / 2
-    groups = generator.integers(0, kinds, size)
-    half = max(1, size // 2)
-    grown = Neighbours(Given(matrix[:half, :half]), groups[:half].copy())
-    grown.lists(np.arange(half))
-    grown.grow(Given(matrix), groups.copy())
-    grown.forget(range(min(gone, size)))
-    left = groups.copy()
-    left[: min(gone, size)] = NOBODY
-    alive = np.flatnonzero(left != NOBODY)
-    anew = Neighbours(Given(matrix), left)
-    for one, other in zip(grown.lists(alive), anew.lists(alive), strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(grown.across(alive), anew.across(alive))
-
-
 def test_weights_of_neighbours_add_up_and_pairs_are_named_once() -> None:
     nearest = np.array([[1, 2, NOBODY], [0, 2, NOBODY]])
     scores = floats([[0.6, 0.2, -np.inf], [0.5, -0.5, -np.inf]])

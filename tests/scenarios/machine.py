@@ -1,5 +1,6 @@
 """A random caller of every verb, and what it remembers of what it was told."""
 
+import itertools
 import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -58,6 +59,7 @@ class Caller(RuleBasedStateMachine):
         self.entries: list[str] = []
         self.keys: dict[str, tuple[str, str | None, Shown]] = {}
         self.said: dict[tuple[str | None, str, str], set[str]] = {}
+        self.scopes = itertools.cycle(MARK)
         self.memory = self.opened()
 
     def opened(self) -> Memory:
@@ -272,12 +274,12 @@ class Caller(RuleBasedStateMachine):
         self.note_instants(lanes)
 
     @invariant()
-    def scopes_see_their_own(self) -> None:
-        for user in MARK:
-            seen = [e.item for e in self.memory.search("Bob tea heron walrus", user_id=user, limit=50)]
-            seen += self.memory.get_all(user_id=user, limit=1000)
-            assert {item.user_id for item in seen} <= {user, None}
-            assert not [item for item in seen if item.quarantine is not None]
+    def a_scope_sees_its_own(self) -> None:
+        user = next(self.scopes)  # one after each step: a search is the slowest of what is looked at
+        seen = [e.item for e in self.memory.search("Bob tea heron walrus", user_id=user, limit=50)]
+        seen += self.memory.get_all(user_id=user, limit=1000)
+        assert {item.user_id for item in seen} <= {user, None}
+        assert not [item for item in seen if item.quarantine is not None]
 
     def teardown(self) -> None:
         try:
@@ -308,9 +310,10 @@ class Caller(RuleBasedStateMachine):
 
     def look(self, each: str) -> None:
         shown = self.memory.get(each).to_dict()
-        events = self.memory.history(each)
-        assert [event.version for event in events] == list(range(1, shown["version"] + 1))
         known = self.versions.setdefault(each, {})
+        if shown["version"] not in known:
+            events = self.memory.history(each)
+            assert [event.version for event in events] == list(range(1, shown["version"] + 1))
         assert known.setdefault(shown["version"], shown) == shown
 
     def note_instants(self, lanes: list[Lane]) -> None:

@@ -171,18 +171,10 @@ REFUSED: list[tuple[str, Call]] = [
     ),
     *(
         ("id", lambda m, bad=bad, verb=verb: attrgetter(verb)(m)(bad))
-        for verb in (
-            "get",
-            "items.archive",
-            "items.unarchive",
-            "delete",
-            "items.pin",
-            "items.unpin",
-            "items.retract",
-            "history",
-            "explain",
-            "rollback",
-        )
+        for verb in """
+            get items.archive items.unarchive delete items.pin items.unpin items.retract history explain
+            rollback
+        """.split()
         for bad in [None, 5, b"x", "", "x", "mem:", "mem:mem:", ["x"], str(uuid.uuid4())[:-1], "\ud800"]
     ),
     ("content", lambda m: m.update(item_of(m))),

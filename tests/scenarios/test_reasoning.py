@@ -9,12 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import Judgement, RunVerdict, claim_state
 from phronesis.core.items import Item
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.item_records import reasoning_item
 from phronesis.reasoning.laws.records import Claim
-from scenarios.engines import EngineStore, block, deltas
+from scenarios.engines import EngineStore, block
 
 
 @pytest.fixture
@@ -26,45 +25,6 @@ def store(tmp_path: Path) -> Iterator[EngineStore]:
 def claim(store: EngineStore, item: Item, claim_id: str = "c1") -> Claim:
     """The claim as the item's own block says it: the block is the truth that callers see."""
     return next(found for found in parse(store.memory.get(item.id).content).claims if found.claim_id == claim_id)
-
-
-def runs(found: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    assert (found.support.count, found.contra.count) == (len(found.support.run_ids), len(found.contra.run_ids))
-    return found.support.run_ids, found.contra.run_ids
-
-
-def test_a_run_counts_once_however_often_it_is_learned(store: EngineStore) -> None:
-    item = store.reason("c1", "c2")
-    assert deltas(store.judge("run-1", item, c1="support", c2="irrelevant")) == 1
-    for said in ("support", "contra", "irrelevant"):
-        assert deltas(store.judge("run-1", item, c1=said)) == 0
-    assert claim(store, item).status == "hypothesis"
-    assert runs(claim(store, item)) == (("run-1",), ())
-    assert runs(claim(store, item, "c2")) == ((), ())
-    assert store.verified()
-
-
-RUNS = st.lists(
-    st.tuples(st.sampled_from(["r1", "r2", "r3", "r4"]), st.sampled_from(["support", "contra", "irrelevant"])),
-    min_size=1,
-    max_size=8,
-)
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(learnt=RUNS)
-def test_any_order_of_verdicts_is_the_fold_over_first_verdicts(
-    tmp_path_factory: pytest.TempPathFactory, learnt: list[tuple[str, Judgement]]
-) -> None:
-    with EngineStore(tmp_path_factory.mktemp("verdicts")) as store:
-        item = store.reason("c1")
-        for run, said in learnt:
-            store.judge(run, item, c1=said)
-        expected = claim_state(RunVerdict(run, said) for run, said in learnt)
-        found = claim(store, item)
-        assert (found.status, *runs(found)) == (expected.status, expected.support, expected.contra)
-        assert store.verified()
 
 
 STEPS = st.lists(

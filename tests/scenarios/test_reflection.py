@@ -70,19 +70,3 @@ def test_what_dissolved_comes_back_only_with_new_memories(store: EngineStore) ->
     assert trait(store).id != first.id
     assert len(store.evidence(trait(store).id)) == 3
     assert store.verified()
-
-
-def test_a_reinforcement_can_be_taken_back_while_a_later_one_stands(store: EngineStore) -> None:
-    store.state(times=3)
-    store.reflect()
-    born = trait(store).recorded_at
-    store.state()
-    first = store.reflect().entry.id
-    store.clock.pass_days(10)
-    store.state()
-    second = store.reflect().entry
-    store.memory.rollback(first)
-    faded = 0.4 * exp(-LAMBDA * ((second.recorded_at - born) / timedelta(days=1)))
-    assert trait(store).confidence == pytest.approx(faded + (1 - faded) * 0.15, abs=1e-8)
-    assert trait(store).data["strength"]["reinforcements"] == 1
-    assert store.verified()

@@ -17,7 +17,7 @@ from coverage import Coverage
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 
-POLICY = {"embedder": "none"}
+POLICY = {"embedder": "none", "extraction": False}  # what they write is about the log, not about what a text says
 VERBS = ("turn", "add", "fact", "later", "update", "archive", "rollback")
 
 

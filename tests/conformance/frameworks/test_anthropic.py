@@ -17,14 +17,10 @@ from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.anthropic_memory import FIELDS, MemoryFiles
 
-PATHS = [
-    "/memories/a.txt",
-    "/memories/笔记.md",
-    "/memories/d/b.txt",
-    "/memories/d/e/c.txt",
-    "/memories/d/e/f/深.txt",
-    "/memories/.hidden",
-]
+PATHS = """
+    /memories/a.txt /memories/笔记.md /memories/d/b.txt /memories/d/e/c.txt /memories/d/e/f/深.txt
+    /memories/.hidden
+""".split()
 PLACES = st.sampled_from(
     [*PATHS, "/memories", "/memories/d", "/memories/d/e", "/memories/none", "/etc/passwd", "/memories/../x"]
 )

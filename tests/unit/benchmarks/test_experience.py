@@ -2,9 +2,22 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from labelled_texts import LABELLED_TEXTS
 from phronesis.models.embedder import HashingEmbedder
 from phronesis_benchmarks.experience import run_experience
+from phronesis_benchmarks.experience_clusters import (
+    Agreement,
+    clustered,
+    clustered_in_parts,
+    gold_pairs,
+    load_events,
+    pairs_of,
+    run_clusters,
+)
 
 
 def _folder(tmp_path: Path) -> Path:
@@ -36,3 +49,72 @@ def test_lessons_of_a_task_find_each_other(tmp_path: Path) -> None:
     assert "| words | 1.000 | 1.000 | 1.000 | 1.000 |" in report.to_markdown()
     assert report.to_dict()["found"][0]["latest_by_goal"] is None
     assert "asking words" in seen
+
+
+# Clusters of labelled events are scored, and adding events a part at a time gives what all at once gives.
+
+
+DEV = LABELLED_TEXTS / "experience" / "dev.jsonl"
+
+CI = "The runner stopped with no space left on device while layers were unpacked"
+OVEN = "面团发酵时间太短，烤出来的面包很硬，切开全是死面"
+
+
+def event(number: int, attempt: str, *patterns: str, lang: str = "en", **fields: Any) -> dict[str, Any]:
+    return {
+        "id": f"e{number}",
+        "attempt": f"{attempt} {number}",
+        "source_ref": f"log:{number}",
+        "label": "failure",
+        "lang": lang,
+        "patterns": list(patterns),
+    } | fields
+
+
+EVENTS = [
+    *(event(n, CI, "disk") for n in range(4)),
+    *(event(n, OVEN, "dough", lang="zh") for n in range(4, 7)),
+    event(7, "Asked for the price first and lost the negotiation", "price"),
+    event(8, "The parcel came back because the postcode was wrong"),
+]
+
+
+def written(folder: Path, events: list[dict[str, Any]]) -> Path:
+    path = folder / "made.jsonl"
+    path.write_text("\n\n".join(json.dumps(one, ensure_ascii=False) for one in events), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("embedder", ["none", "hashing"])
+def test_clusters_are_scored_by_pairs_and_languages(tmp_path: Path, embedder: str) -> None:
+    (tmp_path / "near_misses.json").write_text(json.dumps({"made": [["disk", "dough"]]}), "utf-8")
+    (score,) = run_clusters([written(tmp_path, EVENTS)], embedder=embedder, in_parts=True).scores
+    assert (score.events, score.gold, score.patterns) == (9, 3, 2)
+    assert score.pairs == Agreement(1.0, 1.0) == score.english == score.chinese
+    assert score.across == Agreement(None, None)
+    assert score.across.f1 is None
+    assert score.per_pattern == Agreement(1.0, 1.0)  # a pattern of one event has no pair
+    assert (score.noise, score.near, score.kept) == (0.0, 0.0, 1.0)
+    assert score.in_parts == Agreement(1.0, 1.0)
+
+
+def test_the_labelled_events_are_clustered_with_precision_by_words_alone() -> None:
+    events = load_events(DEV)
+    groups, _ = clustered(events, "none")
+    found = Agreement.of(pairs_of(groups), gold_pairs(events))
+    assert found.precision is not None
+    assert found.f1 is not None
+    assert found.precision > 0.8
+    assert found.f1 > 0.38
+
+
+@pytest.mark.slow
+def test_events_that_come_a_part_at_a_time_end_in_the_same_patterns() -> None:
+    events = load_events(DEV)[:150]
+    together, _ = clustered(events, "none")
+    in_parts, kept = clustered_in_parts(events, "none", at_once=0.0, part=40)
+    both = Agreement.of(pairs_of(in_parts), pairs_of(together))
+    assert both.f1 is not None
+    assert kept is not None
+    assert both.f1 >= 0.95
+    assert kept >= 0.9

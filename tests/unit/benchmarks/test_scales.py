@@ -32,7 +32,7 @@ RUNS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
         ("patterns", "aggregate.wall", "grouped.p50", "query.p50"),
     ),
     "reasoning": (
-        lambda url: run_reasoning_scale(items=30, claims=6, runs=3, calls=5, url=url),
+        lambda url: run_reasoning_scale(items=6, claims=2, runs=2, calls=5, url=url),
         ("claims_per_second", "learn.p50", "encoding.p95", "judged"),
     ),
     "compose": (_composing, ("retrieve.p50", "memory_places")),

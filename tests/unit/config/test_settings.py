@@ -27,14 +27,7 @@ DATA_FOLDER = locations.data_folder
 
 @pytest.fixture(autouse=True)
 def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "PHRONESIS_URL",
-        "PHRONESIS_POLICY",
-        "PHRONESIS_EMBEDDER",
-        "PHRONESIS_PUBCHEM_URL",
-        "PAID_KEY",
-        "SPARE_KEY",
-    ):
+    for name in "PHRONESIS_URL PHRONESIS_POLICY PHRONESIS_EMBEDDER PHRONESIS_PUBCHEM_URL PAID_KEY SPARE_KEY".split():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(locations, "data_folder", lambda: tmp_path / "data")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phronesis.core import calendar, calendar_chinese, calendar_english
 from phronesis.core.calendar import TimeSpan, find_times, read_times
 from phronesis.core.calendar_spans import NUMBERS as DIGITS
-from phronesis.core.calendar_spans import Grammar, Reference, parse_number
+from phronesis.core.calendar_spans import Grammar, Parts, Reference, Rule, Span, parse_number
 
 AT = datetime(2024, 9, 11, 15, 30, tzinfo=UTC)
 """A Wednesday."""
@@ -205,3 +205,13 @@ def test_numbers_as_people_write_them() -> None:
 def test_letters_that_change_length_in_small_do_not_move_a_time() -> None:
     text = "İzmir yesterday"
     assert [text[time.start : time.end] for time in find_times(text, AT)] == ["yesterday"]
+
+
+def test_the_part_that_is_the_time_has_the_place_and_what_is_no_date_is_passed_over() -> None:
+    def day(parts: Parts, reference: Reference) -> Span:
+        on = reference.day.replace(day=int(parts["n"] or 0))
+        return Span(on, on, "day", relative=False)
+
+    grammar = Grammar([Rule("on", r"on the (?P<t>(?P<n>\d+)(?:st|nd|rd|th))", day)])
+    found = list(grammar.find("on the 3rd, not on the 31st", Reference(date(2026, 6, 1))))
+    assert found == [(7, 10, Span(date(2026, 6, 3), date(2026, 6, 3), "day", relative=False))]

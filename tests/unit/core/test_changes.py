@@ -1,6 +1,8 @@
 """Settling: what wishes come to, and that nothing depends on the order in which a database answers."""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.changes import Changes, CurrentState, Fold, Patch, field_patch, settle
 from phronesis.errors import PhronesisError
+from phronesis.recall.as_of import change_name
 from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count, edge, item_of, moment, piece
 
 HISTORIES = st.lists(CHANGES, max_size=6)
@@ -155,3 +158,26 @@ def test_counted_evidence_is_not_counted_again() -> None:
     assert lane.apply(Changes(evidence=[piece("i1", at=5, grade="B")])).deltas == ()
     assert lane.held["i1"].stage == "1 pieces"
     assert FOLDS[COUNTED].fields == {"stage", "confidence", "data.learned"}
+
+
+# What a change came to, in one word.
+
+
+FOR = {"polarity": "support"}
+AGAINST = {"polarity": "contra"}
+
+
+def test_a_change_is_told_in_one_word() -> None:
+    cases: list[tuple[Mapping[str, Sequence[Any]], list[Any], list[Any], str]] = [
+        ({"ended": (None, "dissolved"), "content": ("a", "b")}, [], [], "dissolved"),
+        ({"quarantine": (None, "override")}, [], [], "quarantined"),
+        ({"quarantine": ("override", None)}, [], [], "released"),
+        ({"status": ("archived", "active")}, [], [], "restored"),
+        ({"content": ("a", "b"), "stage": ("emerging", "core")}, [], [], "modified"),
+        ({"stage": ("core", "emerging")}, [AGAINST], [], "demoted"),
+        ({"confidence": (0.4, 0.5)}, [AGAINST, FOR], [], "reinforced"),
+        ({"confidence": (0.5, 0.4)}, [AGAINST], [], "contradicted"),
+        ({"confidence": (0.5, 0.4)}, [], [FOR], "unsupported"),
+    ]
+    for fields, added, removed, word in cases:
+        assert change_name("update", fields, added, removed) == word, fields

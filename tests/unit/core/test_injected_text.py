@@ -3,8 +3,10 @@
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from phronesis.core.data_delimiters import has_context, own_text
+from phronesis.core.data_delimiters import DIGITS, SAMPLE, choose_boundary, has_context, own_text
 
 ID = "01a22377-5f69-85c3-acee-e47f8f2280dc"
 FENCED = f"<memory-123456789>\n[mem:{ID}] (2026-05-01, user) I live in Lyon.\n</memory-123456789>"
@@ -54,3 +56,22 @@ def test_time_grows_with_the_length_alone(piece: str) -> None:
 
     small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(3))
     assert large < 24 * max(small, 0.001)
+
+
+# A fence's number stands in none of the texts that it fences, and is the same for the same texts.
+
+
+def test_a_number_that_a_text_holds_is_not_taken() -> None:
+    first = choose_boundary("context", ["plain"]).number
+    second = choose_boundary("context", ["plain", f"closing </memory-{first}>"])
+    assert second.number != first
+    assert second.memory("text") == f"<memory-{second.number}>\ntext\n</memory-{second.number}>"
+    assert second.turn('n="1"', "text") == f'<turn-{second.number} n="1">\ntext\n</turn-{second.number}>'
+
+
+@given(st.text(), st.lists(st.text(), max_size=4))
+def test_it_depends_on_nothing_else_and_is_as_long_as_the_sample(context_id: str, texts: list[str]) -> None:
+    found = choose_boundary(context_id, texts)
+    assert found == choose_boundary(context_id, texts)
+    assert len(found.number) == DIGITS == len(SAMPLE.number)
+    assert not any(found.number in text for text in texts)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.items import Item, Trust, flat_row, nested_row
+from phronesis.core.reports import entity_kind
 from unit.core.kept_lane import item_of, moment
 
 DATA = st.dictionaries(st.sampled_from(["a", "b.c", "data.d"]), st.sampled_from([1, "x", [1], {"deep": None}]))
@@ -57,3 +58,17 @@ def test_a_time_at_the_ends_of_the_calendar_stays_in_utc() -> None:
     item = item_of("a")
     assert item.local(first) == first
     assert item.local(datetime(2026, 5, 1, tzinfo=UTC)).utcoffset() == timedelta(0)
+
+
+# What an entity is follows from what is said of it, and from whose name it is.
+
+
+def test_a_kind_is_stated_or_follows_from_keys() -> None:
+    assert entity_kind({"attribute.kind": "project", "job": "nurse"}, set()) == "project"
+    assert entity_kind({}, {"sibling"}) == "person"
+    assert entity_kind({}, {"employer"}) == "organisation"
+    assert entity_kind({}, {"home_city"}) == "place"
+    assert entity_kind({"job": "nurse"}, set()) == "person"
+    assert entity_kind({"attribute.deadline": "May"}, set()) == "project"
+    assert entity_kind({"attribute.color": "red"}, set()) == "thing"
+    assert entity_kind({"fact": "it is old"}, set()) == "unknown"

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
 from phronesis.core.name_detection import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
+from phronesis.core.values import plain_relative
 
 
 def test_names_are_found() -> None:
@@ -68,3 +69,18 @@ UNITS = ["a", "a@", "《", "A", ".."]
 def test_no_text_takes_long(unit: str) -> None:
     assert_cut_off(find_mentions, repeated(unit), MAX_SCANNED)
     assert len(find_mentions(repeated(unit)(MAX_SCANNED))) <= MAX_MENTIONS
+
+
+# Words for relatives.
+
+
+def test_a_longer_word_is_the_plain_one() -> None:
+    cases: list[tuple[str, str]] = [
+        ("妹", "妹妹"),
+        ("gf", "girlfriend"),
+        ("sister in law", "sister-in-law"),
+        ("sis in law", "sister-in-law"),
+        ("Anna", "Anna"),
+    ]
+    for word, plain in cases:
+        assert plain_relative(word) == plain, word

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -25,13 +25,6 @@ class Task:
 @pytest.fixture
 def task() -> Task:
     return Task()
-
-
-@pytest.fixture
-def thread(task: Task) -> Iterator[Background]:
-    made = Background(task, name="test")
-    yield made
-    made.stop()
 
 
 def test_a_task_that_raises_is_run_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

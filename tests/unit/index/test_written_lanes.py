@@ -1,16 +1,13 @@
 """After a write the lanes that were written to are looked at for missing vectors, and now and then all of them."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from phronesis.index.vectorizer import LOOK_AROUND_SECONDS, WrittenLanes
-from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
-
-USERS = ("ada", "ben", "eve")
 
 
 class Failing(HashingEmbedder):
@@ -27,15 +24,6 @@ class Failing(HashingEmbedder):
 @pytest.fixture
 def encoder() -> Failing:
     return Failing()
-
-
-@pytest.fixture
-def memory(encoder: Failing) -> Iterator[Memory]:
-    with Memory.open("sqlite://", tenant="acme", embedder=encoder) as opened:
-        opened._runtime._background.stop()  # the test says when there is time
-        for user in USERS:
-            opened.add("Tea is hot.", user_id=user, infer=False)
-        yield opened
 
 
 def test_all_lanes_are_looked_at_first_and_now_and_then() -> None:

@@ -1,5 +1,6 @@
 """Carrying out a plan: who is asked, one reranking for all, and what is said of who was away."""
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
+from phronesis import Memory
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
@@ -15,10 +17,12 @@ from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, Model
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
+from phronesis.recall.evidence import sources_of
 from phronesis.recall.retrieval import SHOWN_CHARACTERS, PlanExecutor, RerankedSearch
 from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
 from phronesis.recall.search_options import Encodings, Query
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
+from phronesis.store.lanes import list_lanes
 
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")
 
@@ -223,3 +227,13 @@ def test_it_reads_the_chunk_that_was_found() -> None:
     search, _ = reranking(Found(evidence(0, text, "chunk:5000"), evidence(1, text)), scores)
     search.search("t", tea(2))
     assert scores.shown == [("tea?", ["b" * SHOWN_CHARACTERS, "a" * SHOWN_CHARACTERS])]
+
+
+def test_what_was_learned_from_nothing_has_no_source_and_what_was_said_has() -> None:
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        said = memory.add("tea at four").items[0]
+        trait = dataclasses.replace(said, kind="trait")
+        with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
+            lane = list_lanes(unit)[0].lane_id
+            assert sources_of(unit, lane, [trait]) == {said.id: []}
+            assert [source.quote for source in sources_of(unit, lane, [said])[said.id]] == ["tea at four"]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
-from phronesis.reasoning.claim_gate import RULES, gate, without_aliases
-from phronesis.reasoning.laws.block_rules import STRUCTURE
+from phronesis.reasoning.claim_gate import RULES, Submission, gate, without_aliases
+from phronesis.reasoning.laws.block_rules import STRUCTURE, read_draft
 from unit.core.blocks import block, member
 
 TABLE = tomllib.loads((Path(__file__).parent / "examples.toml").read_text("utf-8"))
@@ -24,8 +24,9 @@ NAMES = [rule.name for rule in RULES]
 IN_LISTS = ("conditions", "limitations")
 
 
-def found(field: str, value: Any) -> set[str]:
-    """Give the names of the rules that a value breaks in a field of an otherwise lawful block."""
+def breaks(rule: str, field: str, value: Any) -> bool:
+    """Whether a value breaks a rule in a field of an otherwise lawful block. No other rule is asked: one encodes."""
+    status = "active"
     if field == "block":
         text = value
     elif field == "topic":
@@ -35,12 +36,13 @@ def found(field: str, value: Any) -> set[str]:
     elif field == "claim_ids":
         text = block(*map(member, value))
     elif field == "item_status":
-        return {violation.rule for violation in gate(block(member()), value)}
+        text, status = block(member()), value
     elif field in IN_LISTS and isinstance(value, str) and value not in ("pH above 7", "可见光"):
         text = block(member(**{field: [value]}))
     else:
         text = block(member(**{field: value}))
-    return {violation.rule for violation in gate(text)}
+    [judge] = [one for one in RULES if one.name == rule]
+    return any(judge.check(Submission(read_draft(text), status)))
 
 
 WORDED = {"next_step": (0.8, 0.92), "positive_constraint": (0.85, 0.98)}
@@ -52,7 +54,7 @@ def test_a_rule_refuses_its_examples_and_passes_look_alikes(name: str) -> None:
     examples = [(field, value, lawful) for rule, field, value, lawful in EXAMPLES if rule == name]
     if name in WORDED:
         examples = examples[::8]  # each is read by the encoder
-    right = [(lawful, (name not in found(field, value)) is lawful) for field, value, lawful in examples]
+    right = [(lawful, breaks(name, field, value) is not lawful) for field, value, lawful in examples]
     for lawful, least in zip((False, True), WORDED.get(name, (1.0, 1.0)), strict=True):
         judged = [one for kind, one in right if kind is lawful]
         assert sum(judged) >= least * len(judged), f"{name}: {sum(judged)} of {len(judged)}"
@@ -134,4 +136,4 @@ def test_time_is_linear(piece: str) -> None:
 @given(st.sampled_from(["\u200b", "\u2060", "\ufeff", "\u00ad"]), st.integers(0, 5))
 def test_invisible_characters_hide_nothing(char: str, place: int) -> None:
     alias = "[C12]"
-    assert "kb_alias" in found("inference", f"As {alias[:place]}{char}{alias[place:]} says.")
+    assert breaks("kb_alias", "inference", f"As {alias[:place]}{char}{alias[place:]} says.")

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from labelled_texts import LABELLED_TEXTS
 from phronesis.reasoning.claim_gate import gate
 from unit.core.blocks import block, member
@@ -24,6 +26,8 @@ def broken(row: dict[str, Any]) -> set[str]:
     return {violation.rule for violation in gate(content(row), row.get("status", "active"))}
 
 
+@pytest.mark.slow
+@pytest.mark.encoder
 def test_what_is_refused_and_what_passes() -> None:
     rows = [row for row in ROWS if row["split"] == "test"]
     unlawful = [row for row in rows if not row["lawful"]]
