@@ -146,6 +146,7 @@ class Browser:
             outcomes = [edge for edge in edges if edge.type == CONTEXT_OUTCOME and edge.to_id == item_id]
             sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
             kept = [source for source in sources if find_entry(unit, source.entry_id) is not None]
+            shown = count_uses(unit, lane.lane_id, item_id) if wanted.as_of is None else 0  # counts have no time
             return Explanation(
                 item=item,
                 sources=tuple(kept),
@@ -153,7 +154,7 @@ class Browser:
                 edges=tuple(edge.to_row() for edge in edges if edge not in outcomes),
                 history=tuple(history_at(unit, lane, item, wanted.as_of)),
                 needs_validation=not kept,
-                use=_use_of(item, rows, outcomes, shown=count_uses(unit, lane.lane_id, item_id)),
+                use=_use_of(item, rows, outcomes, shown=shown),
             )
 
     def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
