@@ -23,6 +23,7 @@ from phronesis.errors import (
     StorageBusy,
     StorageFull,
     StorageReadOnly,
+    TooLarge,
 )
 
 PROBLEM: Final = "application/problem+json"
@@ -40,6 +41,9 @@ _AWAY: Final = frozenset({502, 503, 504})
 
 _LATER: Final = (ServerUnavailable, RateLimited, StorageBusy, StorageFull, StorageReadOnly)
 """Errors that say nothing about a write: the same may succeed later."""
+
+_OF_EVERY_CALL: Final = frozenset({"Authorization", "Host", "Origin"})
+"""Headers for which a server refuses every call of a client: the key, its role, and where it calls."""
 
 Steps = Generator[Request | float, Any, Any]
 """Steps of an exchange: a request to send, answered by its response or the HTTP library's error; or seconds to wait."""
@@ -102,8 +106,8 @@ class Exchanges:
     def deliver(self) -> Steps:
         """Return the steps that send what waits in the outbox, in order, until the server is away; gives a Delivery.
 
-        What the server refuses is set aside with its error; but if it refuses the key, all waits, and AccessRefused is
-        raised.
+        What the server refuses is set aside with its error; but if it refuses the key or its role, all waits, and
+        AccessRefused is raised.
         """
         outbox, sent, refused, reason = self.outbox, 0, 0, None
         if outbox is None:
@@ -117,9 +121,9 @@ class Exchanges:
                     outbox.postpone()
                     reason = error.message
                     break
-                except AccessRefused:
-                    raise
                 except PhronesisError as error:
+                    if isinstance(error, AccessRefused) and error.field in _OF_EVERY_CALL:
+                        raise
                     outbox.settle(row, error)
                     refused += 1
                 else:
@@ -171,8 +175,12 @@ class Exchanges:
             told = outcome.json() if _media_type(outcome) == PROBLEM else {}
         except ValueError as error:
             raise self._unavailable(request, error, sent=sent) from error
+        status = outcome.status_code
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and not told:
+            raise TooLarge(
+                "status 413: a proxy before the server takes no body this large; raise its limit", field="body"
+            )
         if told.get("code", _NO_ROUTE).startswith(_NO_ROUTE):
-            status = outcome.status_code
             raise ServerUnavailable(
                 f"status {status}: what answered is no Phronesis, or one of another version",
                 field="url",
