@@ -38,7 +38,7 @@ AWAY = "http://127.0.0.1:9"
 class Switch:
     """An application whose answers may be lost after it did its part (``lose``), or are a proxy's (``away``).
 
-    As ``small``, the proxy refuses large bodies.
+    As ``small``, the proxy refuses large bodies; as ``down``, the server's database cannot be reached.
     """
 
     def __init__(self, app: Any) -> None:
@@ -56,8 +56,9 @@ class Switch:
         if self.state == "lose":
             await self.app(scope, receive, nowhere)
         status = 413 if self.state == "small" else 503
-        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]})
-        await send({"type": "http.response.body", "body": b"<h1>Away</h1>"})
+        kind = b"application/problem+json" if self.state == "down" else b"text/html"
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": b'{"code": "storage.error", "detail": "away"}'})
 
 
 @pytest.fixture
@@ -195,6 +196,20 @@ def test_a_write_that_a_key_or_a_proxy_refuses_keeps_nothing_else_waiting(
         assert client.flush() == Delivery(sent=1, refused=2)
         assert [one.code for one in outbox.failed()] == ["access.role", "input.too_large"]
     assert contents(memory, "ida") == ["Mine."]
+
+
+def test_writes_wait_for_the_database_of_the_server(
+    memory: Memory, switch: Switch, address: str, tmp_path: Path
+) -> None:
+    with client_of(address, tmp_path / "o.db") as (client, _):
+        switch.state = "down"
+        assert client.add("Waits.", kind="fact", user_id="kim").queued
+        assert client.flush() == Delivery(waiting=1, reason="away")
+        with pytest.raises(StorageError):
+            client.get_all(user_id="kim")
+        switch.state = "up"
+        assert client.flush().sent == 1
+    assert contents(memory, "kim") == ["Waits."]
 
 
 def test_what_the_server_refuses_is_set_aside(memory: Memory, switch: Switch, address: str, tmp_path: Path) -> None:

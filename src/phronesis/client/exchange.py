@@ -21,6 +21,7 @@ from phronesis.errors import (
     RateLimited,
     ServerUnavailable,
     StorageBusy,
+    StorageError,
     StorageFull,
     StorageReadOnly,
     TooLarge,
@@ -40,7 +41,7 @@ _AWAY: Final = frozenset({502, 503, 504})
 """Statuses of a proxy whose server is unavailable; the request may have reached the server."""
 
 _LATER: Final = (ServerUnavailable, RateLimited, StorageBusy, StorageFull, StorageReadOnly)
-"""Errors that say nothing about a write: the same may succeed later."""
+"""Errors that say nothing about a write: the same may succeed later. So does `StorageError` itself, no subclass."""
 
 _OF_EVERY_CALL: Final = frozenset({"Authorization", "Host", "Origin"})
 """Headers for which a server refuses every call of a client: the key, its role, and where it calls."""
@@ -91,8 +92,12 @@ class Exchanges:
             return outbox.put(call.dated(datetime.now(UTC)))
         try:
             answer = yield from self._answer(call.request, self.retries)
-        except _LATER as error:
-            if not call.queueable or error.details.get("status", HTTPStatus.BAD_GATEWAY) not in _AWAY:
+        except PhronesisError as error:
+            if (
+                not _may_pass(error)
+                or not call.queueable
+                or error.details.get("status", HTTPStatus.BAD_GATEWAY) not in _AWAY
+            ):
                 raise
             outbox.postpone()
             return outbox.put(call if error.details.get("sent", True) else call.dated(datetime.now(UTC)))
@@ -117,11 +122,11 @@ class Exchanges:
             while (row := outbox.take(sender)) is not None:
                 try:
                     yield from self._answer(Request.from_json(row.request), 0)
-                except _LATER as error:
-                    outbox.postpone()
-                    reason = error.message
-                    break
                 except PhronesisError as error:
+                    if _may_pass(error):
+                        outbox.postpone()
+                        reason = error.message
+                        break
                     if isinstance(error, AccessRefused) and error.field in _OF_EVERY_CALL:
                         raise
                     outbox.settle(row, error)
@@ -195,6 +200,11 @@ class Exchanges:
             field="url",
             details={"sent": sent},
         )
+
+
+def _may_pass(error: PhronesisError) -> bool:
+    """Return whether the same write may succeed later."""
+    return isinstance(error, _LATER) or type(error) is StorageError
 
 
 def _media_type(response: Any) -> str:
