@@ -293,11 +293,31 @@ def test_the_file_is_bounded_and_of_one_server(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "text").write_text("x" * 4096)
     with pytest.raises(StorageError, match="no outbox"):
         Client(AWAY, outbox=tmp_path / "text")
+    with sqlite3.connect(tmp_path / "notes.db") as notes:
+        notes.execute("CREATE TABLE notes (text)")
+    with pytest.raises(InputError, match="another program's"):
+        Client(AWAY, outbox=tmp_path / "notes.db")
     with Client(AWAY, retries=0) as plain:
         assert plain.outbox is None
         assert plain.flush() == Delivery()
         with pytest.raises(ServerUnavailable):
             plain.add("not kept")
+
+
+def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def full(*given: Any, **named: Any) -> sqlite3.Connection:
+        rows = connect(*given, **named)
+        rows.execute("PRAGMA max_page_count = 1")  # none beyond those that it has
+        return rows
+
+    with client_of(AWAY, tmp_path / "o.db") as (client, outbox):
+        client.add("Kept.")
+        monkeypatch.setattr(sqlite3, "connect", full)
+        with pytest.raises(StorageFull, match="disk is full"):
+            client.add("x" * 50_000)
+        assert len(outbox) == 1
 
 
 def test_what_is_no_phronesis_queues_nothing(address: str, tmp_path: Path) -> None:
