@@ -308,7 +308,7 @@ def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path, monkeypatch: pyt
     connect = sqlite3.connect
 
     def full(*given: Any, **named: Any) -> sqlite3.Connection:
-        rows = connect(*given, **named)
+        rows: sqlite3.Connection = connect(*given, **named)
         rows.execute("PRAGMA max_page_count = 1")  # none beyond those that it has
         return rows
 

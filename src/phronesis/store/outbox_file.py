@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ MAX_BYTES: Final = 64 << 20
 
 _BUSY_SECONDS: Final = 10.0
 _PRIVATE: Final = 0o600
-_KINDS: Final = {
+_KINDS: Final[Mapping[int, type[StorageError]]] = {
     sqlite3.SQLITE_BUSY: StorageBusy,
     sqlite3.SQLITE_LOCKED: StorageBusy,
     sqlite3.SQLITE_FULL: StorageFull,
@@ -153,8 +153,8 @@ class OutboxFile:
                     raise
                 rows.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            kind = _KINDS.get(error.sqlite_errorcode, StorageError)
-            raise kind(f"outbox {self.path}: {error}", field="outbox") from error
+            refused = _KINDS.get(error.sqlite_errorcode, StorageError)
+            raise refused(f"outbox {self.path}: {error}", field="outbox") from error
         except sqlite3.DatabaseError as error:
             raise StorageError(f"outbox {self.path}: {error}; it is no outbox", field="outbox") from error
 
