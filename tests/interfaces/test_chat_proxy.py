@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -34,14 +35,14 @@ async def complete(request: Request) -> Response:
     if "cite" in str(body["messages"][-1]):
         return JSONResponse({"choices": [{"message": {"role": "assistant", "content": "Acetone [m1]."}}]})
     if "fail" in str(body["messages"][-1]):
-        return JSONResponse({"error": {"message": "too many"}}, 429)
+        return JSONResponse({"error": {"message": "too many"}}, 429, {"Retry-After": "7", "Server-Timing": "x"})
     if not body.get("stream"):
         return JSONResponse({"choices": [{"message": {"role": "assistant", "content": "Noted."}}]})
 
     def events() -> Iterator[str]:
-        for part in ("No", "ted."):
-            yield f"data: {json.dumps({'choices': [{'delta': {'content': part}}]})}\n\n"
-        yield "data: [DONE]\n\n"
+        for choices in ([{"delta": {"content": "No"}}], [7], [{"index": 1, "delta": {"content": "Another."}}], []):
+            yield f"data: {json.dumps({'choices': choices})}\n\n"
+        yield 'data:{"choices": [{"index": 0, "delta": {"content": "ted."}}]}\n\ndata: [DONE]\n\n'
 
     return StreamingResponse(events(), media_type="text/event-stream")
 
@@ -67,6 +68,7 @@ def ask(
     monkeypatch.setenv("UPSTREAM_KEY", "sk-none")
     models = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
     models.state.asked = asked
+    models.add_middleware(GZipMiddleware, minimum_size=1)  # as servers of models do where the client takes it
     with served_api(models) as upstream:
         serving = Serving(upstream=Upstream(base_url=f"{upstream}/v1", api_key_env="UPSTREAM_KEY"))
         with served_api(make_app(memory, serving)) as address:
@@ -137,9 +139,15 @@ def test_the_result_of_a_tool_goes_on_with_its_turn(ask: Ask, memory: Memory, as
 def test_an_error_of_the_server_is_passed_on_and_nothing_recorded(ask: Ask, memory: Memory) -> None:
     answer = ask(user("Please fail."))
     assert (answer.status_code, answer.json()) == (429, {"error": {"message": "too many"}})
+    assert (answer.headers["Retry-After"], "Server-Timing" in answer.headers) == ("7", False)
     assert memory.sessions.list(user_id="lin")[0].session_id == "s0"
     assert ask().status_code == 400
     assert ask("text").json()["field"] == "messages"
+    assert ask(user("Hi."), user={"id": 1}).json()["field"] == "user"
+
+
+def test_the_budget_is_of_what_is_added_to_a_message_of_any_script(ask: Ask) -> None:
+    assert ask(user("𓀀" * 800)).status_code == 200  # four tokens a character
 
 
 def test_an_upstream_that_is_away_or_has_no_key_is_named(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

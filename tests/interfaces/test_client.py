@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import httpx2
 import pytest
@@ -400,6 +400,16 @@ def test_errors_come_back_as_they_were_raised(client: Client, address: str, tmp_
         (InputError, "actor", lambda: client.add("x", actor="operator")),
         (InputError, "path", lambda: client.resources.ingest(path=tmp_path / "none.md")),
         (InputError, "url", lambda: Client("ftp://example")),
+        (InputError, "url", lambda: Client("http://[::1")),
+        (InputError, "url", lambda: Client("http://127.0.0.1?tenant=a")),
+        (InputError, "api_key", lambda: Client(address, api_key="phr_密钥")),
+        (InputError, "timeout", lambda: Client(address, timeout=0)),
+        (InputError, "retries", lambda: Client(address, retries=cast("int", "3"))),
+        (InputError, "metadata.at", lambda: client.add("x", metadata={"at": object()})),
+        (InputError, "metadata.n", lambda: client.add("x", metadata={"n": float("nan")})),
+        (InputError, "idempotency_key", lambda: client.add("x", idempotency_key="订单 17")),
+        (InputError, "user_id", lambda: client.get_all(user_id="\ud800")),
+        (InputError, "id", lambda: client.get("\ud800")),
         (ServerUnavailable, "url", lambda: asked(Client("http://127.0.0.1:9", timeout=2))),
     ]
     for kind, field, call in cases:
@@ -408,6 +418,7 @@ def test_errors_come_back_as_they_were_raised(client: Client, address: str, tmp_
         assert type(caught.value) is kind
         assert caught.value.message
         assert caught.value.field == field, caught.value.message
+    assert client.add("a\ud800b", kind="fact", user_id="half").items[0].content == "a\ufffdb"  # as Memory stores it
     with pytest.raises(ServerUnavailable):  # something answers, and it is no Phronesis
         asked(Client(f"{address}/elsewhere"))
     assert caught.value.code == "server.unavailable"

@@ -36,13 +36,17 @@ AWAY = "http://127.0.0.1:9"
 
 
 class Switch:
-    """An application whose answers may be lost after it did its part (``lose``), or are a proxy's (``away``)."""
+    """An application whose answers may be lost after it did its part (``lose``), or are a proxy's (``away``).
+
+    As ``small``, the proxy refuses large bodies; as ``down``, the server's database cannot be reached.
+    """
 
     def __init__(self, app: Any) -> None:
         self.app, self.state = app, "up"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or self.state == "up":
+        length = int(dict(scope["headers"]).get(b"content-length", 0)) if scope["type"] == "http" else 0
+        if scope["type"] != "http" or self.state == "up" or (self.state == "small" and length < 1_000):
             await self.app(scope, receive, send)
             return
 
@@ -51,8 +55,10 @@ class Switch:
 
         if self.state == "lose":
             await self.app(scope, receive, nowhere)
-        await send({"type": "http.response.start", "status": 503, "headers": [(b"content-type", b"text/html")]})
-        await send({"type": "http.response.body", "body": b"<h1>Away</h1>"})
+        status = 413 if self.state == "small" else 503
+        kind = b"application/problem+json" if self.state == "down" else b"text/html"
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": b'{"code": "storage.error", "detail": "away"}'})
 
 
 @pytest.fixture
@@ -169,6 +175,43 @@ def test_a_write_has_the_time_at_which_it_was_made(tmp_path: Path) -> None:
     assert [one.count(day) for one in requests] == [1, 1, 1, 0, 1, 0, 0]
 
 
+@pytest.mark.parametrize("nei", ["text", ["text", 3], None])
+def test_what_has_no_place_for_a_time_waits_as_it_is(tmp_path: Path, nei: Any) -> None:
+    with client_of(AWAY, tmp_path / "o.db") as (client, outbox):
+        assert client.ingest(nei).queued
+        assert client.commit_turn("s", nei).queued
+        assert len(outbox) == 2
+
+
+def test_a_write_that_a_key_or_a_proxy_refuses_keeps_nothing_else_waiting(
+    memory: Memory, switch: Switch, address: str, tmp_path: Path
+) -> None:
+    token, _ = memory.admin.keys.create("write", label="x", user_id="ida")
+    with client_of(address, tmp_path / "o.db", api_key=token) as (client, outbox):
+        switch.state = "away"
+        client.add("Another's.", kind="fact", user_id="jo")
+        client.add("x" * 2_000, kind="fact", user_id="ida")
+        client.add("Mine.", kind="fact", user_id="ida")
+        switch.state = "small"
+        assert client.flush() == Delivery(sent=1, refused=2)
+        assert [one.code for one in outbox.failed()] == ["access.role", "input.too_large"]
+    assert contents(memory, "ida") == ["Mine."]
+
+
+def test_writes_wait_for_the_database_of_the_server(
+    memory: Memory, switch: Switch, address: str, tmp_path: Path
+) -> None:
+    with client_of(address, tmp_path / "o.db") as (client, _):
+        switch.state = "down"
+        assert client.add("Waits.", kind="fact", user_id="kim").queued
+        assert client.flush() == Delivery(waiting=1, reason="away")
+        with pytest.raises(StorageError):
+            client.get_all(user_id="kim")
+        switch.state = "up"
+        assert client.flush().sent == 1
+    assert contents(memory, "kim") == ["Waits."]
+
+
 def test_what_the_server_refuses_is_set_aside(memory: Memory, switch: Switch, address: str, tmp_path: Path) -> None:
     with client_of(address, tmp_path / "o.db") as (client, outbox):
         switch.state = "away"
@@ -250,11 +293,31 @@ def test_the_file_is_bounded_and_of_one_server(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "text").write_text("x" * 4096)
     with pytest.raises(StorageError, match="no outbox"):
         Client(AWAY, outbox=tmp_path / "text")
+    with sqlite3.connect(tmp_path / "notes.db") as notes:
+        notes.execute("CREATE TABLE notes (text)")
+    with pytest.raises(InputError, match="another program's"):
+        Client(AWAY, outbox=tmp_path / "notes.db")
     with Client(AWAY, retries=0) as plain:
         assert plain.outbox is None
         assert plain.flush() == Delivery()
         with pytest.raises(ServerUnavailable):
             plain.add("not kept")
+
+
+def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def full(*given: Any, **named: Any) -> sqlite3.Connection:
+        rows: sqlite3.Connection = connect(*given, **named)
+        rows.execute("PRAGMA max_page_count = 1")  # none beyond those that it has
+        return rows
+
+    with client_of(AWAY, tmp_path / "o.db") as (client, outbox):
+        client.add("Kept.")
+        monkeypatch.setattr(sqlite3, "connect", full)
+        with pytest.raises(StorageFull, match="disk is full"):
+            client.add("x" * 50_000)
+        assert len(outbox) == 1
 
 
 def test_what_is_no_phronesis_queues_nothing(address: str, tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ from phronesis.errors import (
     RateLimited,
     ServerUnavailable,
     StorageBusy,
+    StorageError,
     StorageFull,
     StorageReadOnly,
+    TooLarge,
 )
 
 PROBLEM: Final = "application/problem+json"
@@ -39,7 +41,10 @@ _AWAY: Final = frozenset({502, 503, 504})
 """Statuses of a proxy whose server is unavailable; the request may have reached the server."""
 
 _LATER: Final = (ServerUnavailable, RateLimited, StorageBusy, StorageFull, StorageReadOnly)
-"""Errors that say nothing about a write: the same may succeed later."""
+"""Errors that say nothing about a write: the same may succeed later. So does `StorageError` itself, no subclass."""
+
+_OF_EVERY_CALL: Final = frozenset({"Authorization", "Host", "Origin"})
+"""Headers for which a server refuses every call of a client: the key, its role, and where it calls."""
 
 Steps = Generator[Request | float, Any, Any]
 """Steps of an exchange: a request to send, answered by its response or the HTTP library's error; or seconds to wait."""
@@ -87,8 +92,12 @@ class Exchanges:
             return outbox.put(call.dated(datetime.now(UTC)))
         try:
             answer = yield from self._answer(call.request, self.retries)
-        except _LATER as error:
-            if not call.queueable or error.details.get("status", HTTPStatus.BAD_GATEWAY) not in _AWAY:
+        except PhronesisError as error:
+            if (
+                not _may_pass(error)
+                or not call.queueable
+                or error.details.get("status", HTTPStatus.BAD_GATEWAY) not in _AWAY
+            ):
                 raise
             outbox.postpone()
             return outbox.put(call if error.details.get("sent", True) else call.dated(datetime.now(UTC)))
@@ -102,8 +111,8 @@ class Exchanges:
     def deliver(self) -> Steps:
         """Return the steps that send what waits in the outbox, in order, until the server is away; gives a Delivery.
 
-        What the server refuses is set aside with its error; but if it refuses the key, all waits, and AccessRefused is
-        raised.
+        What the server refuses is set aside with its error; but if it refuses the key or its role, all waits, and
+        AccessRefused is raised.
         """
         outbox, sent, refused, reason = self.outbox, 0, 0, None
         if outbox is None:
@@ -113,13 +122,13 @@ class Exchanges:
             while (row := outbox.take(sender)) is not None:
                 try:
                     yield from self._answer(Request.from_json(row.request), 0)
-                except _LATER as error:
-                    outbox.postpone()
-                    reason = error.message
-                    break
-                except AccessRefused:
-                    raise
                 except PhronesisError as error:
+                    if _may_pass(error):
+                        outbox.postpone()
+                        reason = error.message
+                        break
+                    if isinstance(error, AccessRefused) and error.field in _OF_EVERY_CALL:
+                        raise
                     outbox.settle(row, error)
                     refused += 1
                 else:
@@ -171,8 +180,12 @@ class Exchanges:
             told = outcome.json() if _media_type(outcome) == PROBLEM else {}
         except ValueError as error:
             raise self._unavailable(request, error, sent=sent) from error
+        status = outcome.status_code
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and not told:
+            raise TooLarge(
+                "status 413: a proxy before the server takes no body this large; raise its limit", field="body"
+            )
         if told.get("code", _NO_ROUTE).startswith(_NO_ROUTE):
-            status = outcome.status_code
             raise ServerUnavailable(
                 f"status {status}: what answered is no Phronesis, or one of another version",
                 field="url",
@@ -187,6 +200,11 @@ class Exchanges:
             field="url",
             details={"sent": sent},
         )
+
+
+def _may_pass(error: PhronesisError) -> bool:
+    """Return whether the same write may succeed later."""
+    return isinstance(error, _LATER) or type(error) is StorageError
 
 
 def _media_type(response: Any) -> str:

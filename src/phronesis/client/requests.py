@@ -15,6 +15,8 @@ from phronesis.client.routes import BODY, QUEUEABLE, ROUTES, Route
 from phronesis.core.items import Item
 from phronesis.core.record_display import Records
 from phronesis.core.results import ErasureCertificate
+from phronesis.core.serialization import encode
+from phronesis.core.serialization import plain as plain_json
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
@@ -42,13 +44,16 @@ class Request:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of httpx's ``request`` beside method and URL."""
-        content = {"json": self.body} if self.files is None else {"data": self.body, "files": self.files}
-        sent = content if self.body is not None or self.files else {}
-        return {"params": self.query, "headers": self.headers, **sent}
+        if self.files is not None:
+            return {"params": self.query, "headers": self.headers, "data": self.body, "files": self.files}
+        if self.body is None:
+            return {"params": self.query, "headers": self.headers}
+        headers = {**(self.headers or {}), "Content-Type": "application/json"}
+        return {"params": self.query, "headers": headers, "content": encode(self.body)}
 
     def to_json(self) -> str:
         """Return the request as JSON, from which `from_json` makes it again."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return encode(asdict(self)).decode()
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -84,13 +89,18 @@ class Call:
             return self
         at, body = now.isoformat(), dict(self.request.body)
         if self.method is Memory.commit_turn:
-            body["turn_events"] = _dated_turn(body["turn_events"], at)
+            body["turn_events"] = _dated_turn(body.get("turn_events"), at)
         elif self.method is Memory.ingest:
-            rows = body["nei"] if isinstance(body["nei"], list) else [body["nei"]]
-            body["nei"] = [row if row.get("occurred_at") is not None else {**row, "occurred_at": at} for row in rows]
+            rows = body.get("nei")
+            body["nei"] = [_dated_experience(one, at) for one in (rows if isinstance(rows, list) else [rows])]
         elif "occurred_at" in inspect.signature(self.method).parameters:
             body = {"occurred_at": at, **body}
         return replace(self, request=replace(self.request, body=body))
+
+
+def _dated_experience(row: Any, at: str) -> Any:
+    """Return an experience that has a time."""
+    return {**row, "occurred_at": at} if isinstance(row, dict) and row.get("occurred_at") is None else row
 
 
 def _dated_turn(turn: Any, at: str) -> Any:
@@ -99,6 +109,8 @@ def _dated_turn(turn: Any, at: str) -> Any:
         return [{"role": "user", "content": turn, "created_at": at}]
     if isinstance(turn, list):
         return [{"created_at": at, **one} if isinstance(one, dict) else one for one in turn]
+    if not isinstance(turn, dict):
+        return turn
     return {
         name: _dated_turn(value, at) if name in {"messages", "tool_calls"} and value else value
         for name, value in turn.items()
@@ -118,7 +130,7 @@ def prepare_call(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
     if method is Memory.get and given.get("id") is None and given.get("external_id") is not None:
         return _call_by_name(given)
     route, headers = ROUTES[method], _headers(given)
-    given = {name: plain(value) for name, value in given.items() if value is not None}
+    given = {name: plain(value, field=name) for name, value in given.items() if value is not None}
     path = route.path.format(**{name: _part(name, given.pop(name)) for name in _places(route, given)})
     if "path" in given:
         return _call_with_file(method, given, headers)
@@ -156,7 +168,7 @@ def prepare_erasure(
 
 def _call_by_name(given: Mapping[str, Any]) -> Call:
     """Return the call for the item of an external id; a user's listing includes the shared namespace's items."""
-    query = {name: plain(value) for name, value in given.items() if value is not None}
+    query = _query({name: plain(value, field=name) for name, value in given.items() if value is not None})
 
     def decode(answer: Any) -> Item:
         user_id, name = given.get("user_id"), given["external_id"]
@@ -186,13 +198,13 @@ def _call_with_file(method: Callable[..., Any], given: dict[str, Any], headers: 
     return Call(method, Request("POST", "/resources/upload", body=given, files=files, headers=headers), decode)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, *, field: str) -> Any:
     """Return an argument as JSON: records as plain values, times as ISO 8601, durations in hours."""
     if isinstance(value, datetime):
         return isoformat(value) if value.tzinfo is not None else value.isoformat()
     if isinstance(value, timedelta):
         return value / timedelta(hours=1)
-    return as_json(value)
+    return value if isinstance(value, Path) else plain_json(as_json(value), field=field)
 
 
 @functools.cache
@@ -204,7 +216,7 @@ def _headers(given: dict[str, Any]) -> dict[str, str]:
     """Remove and return the arguments that are sent as headers."""
     out = {}
     if (key := given.pop("idempotency_key", None)) is not None:
-        out["Idempotency-Key"] = str(key)
+        out["Idempotency-Key"] = header_text(str(key), field="idempotency_key")
     if (version := given.pop("expected_version", None)) is not None:
         out["If-Match"] = f'"{version}"'
     return out
@@ -219,9 +231,27 @@ def _places(route: Route, given: dict[str, Any]) -> list[str]:
     return names
 
 
+def header_text(value: str, *, field: str) -> str:
+    """Return a text that is sent in a header; InputError if none can hold it."""
+    if not value.isascii() or not value.isprintable() or value != value.strip():
+        raise InputError(f"{field} is sent in a header: give printable ASCII without spaces around it", field=field)
+    return value
+
+
 def _query(given: dict[str, Any]) -> dict[str, Any]:
     """Return arguments as a query: lists repeat their name, mappings are JSON."""
-    return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in given.items()}
+    return {
+        name: json.dumps(value) if isinstance(value, dict) else _url_value(name, value) for name, value in given.items()
+    }
+
+
+def _url_value(name: str, value: Any) -> Any:
+    """Return an argument that is sent in a URL; InputError for lone surrogates."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name} holds lone surrogates, which no URL can hold", field=name) from error
+    return value
 
 
 def _part(name: str, value: Any) -> str:
@@ -231,7 +261,7 @@ def _part(name: str, value: Any) -> str:
             f"{name} {str(value)!r} cannot go into a URL, where it means a folder; call Memory at the store itself",
             field=name,
         )
-    return quote(str(value), safe="")
+    return quote(_url_value(name, str(value)), safe="")
 
 
 def _result(method: Callable[..., Any], answer: Any) -> Any:

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 from phronesis.client.exchange import Exchanges, Result, Steps, advance
 from phronesis.client.outbox import Outbox
-from phronesis.client.requests import Call, Request
+from phronesis.client.requests import Call, Request, header_text
 from phronesis.errors import Closed, InputError, MissingExtra, PhronesisError
 
 PREFIX: Final = "/api/v1"
+_MAX_TIMEOUT: Final = 86_400.0
 
 
 class _Connection:
@@ -26,15 +27,18 @@ class _Connection:
         self, url: str, *, api_key: str | None, timeout: float, retries: int, outbox: str | Path | None
     ) -> None:
         httpx = _library()
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
+        if not _is_address(url):
             raise InputError("url must be a server's address, such as http://127.0.0.1:8765", field="url")
-        if isinstance(retries, bool) or retries < 0:
+        if not _is_number(retries, int) or retries < 0:
             raise InputError(f"retries must be an integer from 0, not {retries!r:.40}", field="retries")
+        if not _is_number(timeout, int, float) or not 0 < timeout <= _MAX_TIMEOUT:
+            raise InputError(
+                f"timeout must be seconds above 0, at most {_MAX_TIMEOUT:,.0f}, not {timeout!r:.40}", field="timeout"
+            )
         address = url.rstrip("/") + PREFIX
         queue = None if outbox is None else Outbox(outbox, address, timeout=timeout)
         self.exchanges = Exchanges(httpx, address, retries, queue)
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        headers = {"Authorization": f"Bearer {header_text(api_key, field='api_key')}"} if api_key else {}
         self._client: Any = getattr(httpx, self.kind)(base_url=address, headers=headers, timeout=timeout)
 
     def steps_of(self, call: Call) -> Steps:
@@ -109,6 +113,19 @@ class AsyncTransport(_Connection):
             with suppress(PhronesisError):
                 await self.run(self.exchanges.deliver())
         await self._client.aclose()
+
+
+def _is_address(url: str) -> bool:
+    """Return whether a URL has scheme and host, and neither query nor fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that are no IPv6 address
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc) and not (parts.query or parts.fragment)
+
+
+def _is_number(value: object, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 def _library() -> ModuleType:

@@ -73,7 +73,7 @@ class Caller:
         """The user for whom the caller's key acts; None: for any."""
         return None if self.key is None else self.key.user_id
 
-    def acting_user(self, given: object) -> object:
+    def acting_user(self, given: str | None) -> str | None:
         """Return the user of a call; Forbidden where the key is bound to another one."""
         return given if self.user_id is None else bound_user(self.user_id, given)
 

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,14 @@ MAX_BYTES: Final = 64 << 20
 
 _BUSY_SECONDS: Final = 10.0
 _PRIVATE: Final = 0o600
+_KINDS: Final[Mapping[int, type[StorageError]]] = {
+    sqlite3.SQLITE_BUSY: StorageBusy,
+    sqlite3.SQLITE_LOCKED: StorageBusy,
+    sqlite3.SQLITE_FULL: StorageFull,
+}
+_FOREIGN: Final = (
+    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT IN ('writes', 'sender', 'sqlite_sequence')"
+)
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS writes (
@@ -56,6 +64,8 @@ class OutboxFile:
                 f"outbox: {self.path} cannot be used: {error.strerror or error}", field="outbox"
             ) from error
         with self._transaction() as rows:
+            if rows.execute(_FOREIGN).fetchone():
+                raise InputError(f"outbox: {self.path} is another program's database; name a new file", field="outbox")
             for statement in filter(str.strip, _TABLES.split(";")):
                 rows.execute(statement)
             held, (bound,) = _count(rows), rows.execute("SELECT address FROM sender").fetchone()
@@ -138,12 +148,13 @@ class OutboxFile:
                 try:
                     yield rows
                 except BaseException:
-                    rows.execute("ROLLBACK")
+                    if rows.in_transaction:  # SQLite ends it itself where the disk is full
+                        rows.execute("ROLLBACK")
                     raise
                 rows.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-            raise (StorageBusy if busy else StorageError)(f"outbox {self.path}: {error}", field="outbox") from error
+            refused = _KINDS.get(error.sqlite_errorcode, StorageError)
+            raise refused(f"outbox {self.path}: {error}", field="outbox") from error
         except sqlite3.DatabaseError as error:
             raise StorageError(f"outbox {self.path}: {error}; it is no outbox", field="outbox") from error
 

@@ -1,6 +1,7 @@
 """Commands of the daemon, and the hooks of coding agents."""
 
 import json
+import os
 import sys
 import threading
 from typing import Any
@@ -145,6 +146,6 @@ def relay_stdio(store: Store, options: dict[str, Any]) -> bool:
 def _send_stdin(connection: Connection) -> None:
     import socket  # noqa: PLC0415 - for its constant
 
-    for line in sys.stdin.buffer:
-        connection.socket.sendall(line)
+    while chunk := os.read(sys.stdin.fileno(), 1 << 16):  # a buffered read would abort Python if the daemon ends first
+        connection.socket.sendall(chunk)
     connection.socket.shutdown(socket.SHUT_WR)

@@ -115,6 +115,8 @@ class Daemon:
                     async for message in _objects(lines):
                         await self._answer(message, lines, stream)
                         break
+        except Exception as error:  # noqa: BLE001 - one connection must not end those of others
+            print(f"phronesis: connection: {type(error).__name__}: {error}", file=self._log, flush=True)
         finally:
             self._connections -= 1
             self._last_seen = time.monotonic()

@@ -31,8 +31,10 @@ DEFAULT_SESSION: Final = "chat"
 CONTEXT_HEADER: Final = "X-Phronesis-Context"
 """Names the context that was added, for ``commit_turn`` and the page of contexts."""
 
-_PASSED_ON: Final = frozenset({"content-type", "x-request-id", "openai-processing-ms"})
-_DATA: Final = b"data: "
+_PASSED_ON: Final = ("content-type", "openai-", "retry-after", "x-ratelimit-", "x-should-retry")
+"""Beginnings of the names of headers that the client is given."""
+
+_DATA: Final = b"data:"
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class ChatProxy:
             received = await self._client.send(sent, stream=True)
         except httpx2.HTTPError as error:
             raise ServerUnavailable(f"server.upstream gave no answer: {type(error).__name__}") from error
-        headers = {name: value for name, value in received.headers.items() if name.lower() in _PASSED_ON}
+        headers = {name: value for name, value in received.headers.items() if name.lower().startswith(_PASSED_ON)}
         headers |= {} if package is None else {CONTEXT_HEADER: package.context_id}
         gathered: list[bytes] = []
         return StreamingResponse(
@@ -88,7 +90,7 @@ class ChatProxy:
 
 async def _pass_on(received: Any, gathered: list[bytes]) -> AsyncIterator[bytes]:
     try:
-        async for chunk in received.aiter_raw():
+        async for chunk in received.aiter_bytes():
             gathered.append(chunk)
             yield chunk
     finally:
@@ -120,8 +122,10 @@ class Exchange:
         """Return the context of the last message; None if there is none to compose for."""
         if not self._asked.strip():
             return None
-        return self.caller.memory.compose_context(
-            self.session_id, self._asked, token_budget=self.token_budget + len(self._asked), **self._scope
+        memory = self.caller.memory
+        tokens = memory.admin.components.count_tokens(self._asked)
+        return memory.compose_context(
+            self.session_id, self._asked, token_budget=self.token_budget + tokens, **self._scope
         )
 
     def body_with(self, package: ContextPackage | None) -> dict[str, Any]:
@@ -164,12 +168,10 @@ def _reply(raw: bytes) -> str:
     events = [line[len(_DATA) :] for line in raw.splitlines() if line.startswith(_DATA)] or [raw]
     texts = []
     for event in events:
-        try:
-            choices = json.loads(event).get("choices") or [{}]
-        except (ValueError, AttributeError):
-            continue
-        said = choices[0].get("delta") or choices[0].get("message") or {}
-        texts.append(_text(said.get("content")))
+        with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError):  # an event without a choice
+            choice = json.loads(event)["choices"][0]
+            if not choice.get("index"):
+                texts.append(_text((choice.get("delta") or choice.get("message")).get("content")))
     return "".join(texts)
 
 
@@ -194,12 +196,14 @@ def chat_router(proxy: ChatProxy) -> APIRouter:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(one, dict) for one in messages):
             raise InputError("messages must be a list of at least one message", field="messages")
-        user = caller.acting_user(place.x_phronesis_user or body.get("user") or None)
+        user = place.x_phronesis_user or body.get("user") or None
+        if not isinstance(user, str | None):
+            raise InputError("user must be a string: whose memory is meant", field="user")
         exchange = Exchange(
             caller,
             body,
             session_id=place.x_phronesis_session or DEFAULT_SESSION,
-            user_id=None if user is None else str(user),
+            user_id=caller.acting_user(user),
             namespace=place.x_phronesis_namespace,
             token_budget=budget,
         )

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS
 from pydantic import ValidationError
 
+from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Options:
             None: with ``tools="all"`` only.
 
     Raises:
-        InputError: ``tools`` names one that does not exist.
+        InputError: ``tools`` names one that does not exist, or an id is none.
     """
 
     user_id: str | None = None
@@ -84,7 +85,8 @@ class Options:
     structured: bool | None = None
 
     def __post_init__(self) -> None:
-        """Check the names of the tools."""
+        """Check the ids, and the names of the tools."""
+        make_scope(user_id=self.user_id, namespace=self.namespace, agent_id=self.agent_id)
         unknown = [name for name in self.offered() if name not in (*DEFAULT_TOOLS, *MORE_TOOLS)]
         if unknown:
             known = ", ".join((*DEFAULT_TOOLS, *MORE_TOOLS))

@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from phronesis import __version__
-from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp.prompts import add_completion, add_prompts
 from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, RequestTracker
@@ -207,7 +206,6 @@ INSTRUCTIONS: Final = (
 
 def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPServer[Any]:
     """Return the server."""
-    make_scope(user_id=options.user_id, namespace=options.namespace, agent_id=options.agent_id)
     reception = RequestTracker(memory if callable(memory) else _callers_of(memory, options), options)
     verbs = [VERBS[name] for name in options.offered()]
     if options.reference_tools:
