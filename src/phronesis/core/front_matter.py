@@ -9,7 +9,7 @@ class _Loader(yaml.SafeLoader):
     """A safe loader that refuses aliases: with them a few lines stand for a value of any size."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*) are not read; write the value where it is meant")
         return super().compose_node(parent, index)
 

@@ -155,7 +155,7 @@ class Bundle:
             raise InputError("it is not UTF-8: save it so", field="document") from error
 
     def _is_unchanged(self, path: str, known: Mapping[str, Any]) -> bool:
-        return digest(self._text(path)) == known["digest"]
+        return digest(self._text(path)) == str(known["digest"])
 
     def _follow_moves(self, held: dict[str, Any]) -> None:
         """Name each missing file as it is called now: a file that is not listed has its id."""
@@ -240,8 +240,8 @@ class Bundle:
     def _archive(self, path: str, known: Mapping[str, Any], report: SyncReport) -> None:
         try:
             item = self._item(known)
-        except NotFound:
-            return  # erased
+        except (NotFound, InputError):
+            return  # erased, or no id of ours
         if not item.live:
             return
         if item.version != known["version"]:

@@ -292,7 +292,24 @@ def test_principles_become_skills(memory: Memory, tmp_path: Path) -> None:
         assert "## Evidence\n\n- " in Path(path).read_text(encoding="utf-8")
     (tmp_path / "skills/own").mkdir()
     (tmp_path / "skills/own/SKILL.md").write_text("---\nname: own\n---\n", encoding="utf-8")
-    for principle in written:
+    (tmp_path / "skills/latin").mkdir()
+    (tmp_path / "skills/latin/SKILL.md").write_bytes(b"\xff")
+    first = Path(next(iter(written.values())))
+    (first.parent / "notes.txt").touch()
+    (first.parent.parent / "renamed").mkdir()
+    shutil.copy(first, first.parent.parent / "renamed/SKILL.md")
+
+    def skills() -> set[str]:
+        return {path.parent.name for path in (tmp_path / "skills").glob("*/SKILL.md")}
+
+    own = {Path(path).parent.name for path in written.values()}
+    assert write_skills(memory, tmp_path / "skills", user_id="lin", namespace="lab") == {}
+    assert skills() == own | {"own", "latin", "renamed"}, "those of another scope stay"
+    assert write_skills(memory, tmp_path / "skills") == written
+    assert skills() == own | {"own", "latin"}
+    for principle in list(written)[1:]:
         memory.delete(principle)
+    memory.erase(id=next(iter(written)))
     assert write_skills(memory, tmp_path / "skills") == {}
-    assert [path.parent.name for path in (tmp_path / "skills").glob("*/SKILL.md")] == ["own"]
+    assert skills() == {"own", "latin"}
+    assert (first.parent / "notes.txt").exists()
