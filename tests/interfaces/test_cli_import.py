@@ -22,6 +22,9 @@ def test_an_export_is_counted_and_taken_in(call: Any, tmp_path: Path) -> None:
     assert "    skipped: 1 × content of type thoughts\n" in shown.out
     assert call(*arguments, "--json").json["known"] == 2
     assert "花生" in call("search", "过敏", "--user", "lin").out
+    shown = call("sessions", "show", "chatgpt:c-1", "--user", "lin").out
+    assert "  杭州\n" in shown
+    assert "    user (2025-10-09T" in shown, "when it was said, not when it was imported"
 
 
 def test_what_could_not_be_taken_in_is_told(call: Any, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from mcp_serving import free_port, serving, wait_for
 from mcp_talk import Talk
 from phronesis import Memory
-from phronesis.errors import InputError, MissingExtra
+from phronesis.errors import InputError
 from phronesis.interfaces.mcp import Caller, DeferredMemory, Options, bearer, make_mcp, mcp_app
 from phronesis.interfaces.mcp.server import check_loopback, refusal
 
@@ -247,10 +247,16 @@ def test_the_command_says_so(call: Callable[..., object]) -> None:
     assert "host: 0.0.0.0" in outcome.err  # type: ignore[attr-defined]
 
 
-def test_without_the_sdk_the_extra_is_named(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(MissingExtra, match=r"phronesis\[mcp\]"):
-        make_mcp(memory, Options())
+def test_without_the_sdk_the_extra_is_named() -> None:
+    program = """
+import sys
+sys.modules |= dict.fromkeys(("anyio", "mcp", "mcp.server"))
+from phronesis.interfaces.cli.exit_codes import run
+sys.exit(run(["mcp", "--url", "sqlite://"]))
+"""
+    told = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout, told.stderr.count("\n")) == (1, "", 1), told.stderr
+    assert 'pip install "phronesis[mcp]" [missing_extra]' in told.stderr
 
 
 def test_a_port_that_is_taken_is_told_before_any_address(call: Callable[..., object]) -> None:

@@ -119,17 +119,20 @@ def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[RowS
     fault.
     """
     line, end = 1, 0
-    head = stream.readline(most + 1)
+    first = min(_CHUNK, most + 1)  # a list may be one line, of any length
+    head = stream.readline(first)
     while head:
         end += len(head)
         body = head.removeprefix(_BOM) if line == 1 else head
         if body.strip():
             break
         line += head.endswith(b"\n")
-        head = stream.readline(most + 1)
+        head = stream.readline(first)
     else:
         return
     if not body.lstrip().startswith(b"["):
+        rest = b"" if head.endswith(b"\n") else stream.readline(most + 1 - len(head))
+        body, end = body + rest, end + len(rest)
         yield from _lines(stream, body, RowSource(line, b"", end), most)
         return
     cutter = _ListSplitter(most, line, end - len(body))

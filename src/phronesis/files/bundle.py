@@ -7,17 +7,21 @@ text. A file whose digest differs was edited; a file that is missing was deleted
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
+from phronesis.core.scope import make_scope
 from phronesis.core.serialization import Record
 from phronesis.errors import InputError, NotFound, PhronesisError, VersionConflict
 from phronesis.files.concept import (
     EDITABLE,
     TYPES,
     Concept,
+    body_of,
     digest,
     file_name,
     read_concept,
@@ -33,6 +37,9 @@ EDITED: Final = "edited in file"
 
 MANY: Final = 10
 """Missing files up to which each is taken for a deletion; beyond, half of the bundle must still be there."""
+
+MAX_BYTES: Final = 1_000_000
+"""Bytes of one file."""
 
 _PAGE: Final = 200
 
@@ -63,23 +70,28 @@ class Bundle:
     namespace: str | None = None
 
     def export(self) -> SyncReport:
-        """Write every item to its file. InputError: the folder holds other files, or the bundle of another scope."""
-        self._check_folder()
-        report = SyncReport()
-        self._write(report, held=self._manifest())
+        """Write every item to its file, but to none that was edited since.
+
+        InputError: the folder holds other files, or the bundle of another scope.
+        """
+        held, report = self._held_files(), SyncReport()
+        for path in self._documents():
+            if path in held and not self._is_unchanged(path, held[path]):
+                report.skipped[path] = "it was edited: 'phronesis store sync' takes the edit up"
+        self._write(report, held=held)
         return report
 
     def sync(self, *, allow_many_deletions: bool = False) -> SyncReport:
         """Bring edits, additions and deletions of files into the store, then write what changed there.
 
         A file whose item has changed since it was written is left alone and reported: the next synchronisation after
-        both agree takes it up. A deleted file archives its item. InputError: most of the files are missing, and
-        ``allow_many_deletions`` is not given.
+        both agree takes it up. A deleted file archives its item; a moved one keeps its item and place. InputError: most
+        of the files are missing, and ``allow_many_deletions`` is not given.
         """
         if not (self.folder / MANIFEST).exists():
             raise InputError(f"{self.folder} is no bundle of Phronesis: export one first", field="path")
-        self._check_folder()
-        held, report = self._manifest(), SyncReport()
+        held, report = self._held_files(), SyncReport()
+        self._follow_moves(held)
         missing = [path for path in held if not (self.folder / path).exists()]
         if len(missing) > MANY and 2 * len(missing) > len(held) and not allow_many_deletions:
             raise InputError(
@@ -99,25 +111,60 @@ class Bundle:
         given = {"user_id": self.user_id, "namespace": None if self.user_id else self.namespace}
         return {name: value for name, value in given.items() if value is not None}
 
-    def _check_folder(self) -> None:
+    def _held_files(self) -> dict[str, Any]:
+        """Return what the manifest says of each file; nothing for an empty folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / MANIFEST
         if not path.exists():
             if any(self.folder.iterdir()):
                 raise InputError(f"{self.folder} is not empty, and no bundle of Phronesis", field="path")
-            return
-        scope = json.loads(path.read_text(encoding="utf-8")).get("scope")
+            return {}
+        try:
+            manifest = json.loads(path.read_bytes())
+            scope, files = manifest["scope"], dict(manifest["files"])
+            inside = all({"id", "version", "digest"} <= set(files[one]) and self._is_inside(one) for one in files)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            inside = False
+        if not inside or any((self.folder / kind).is_symlink() for kind in TYPES):
+            raise InputError(
+                f"{path} is damaged, or leads out of its folder; bring it back, or export to an empty folder",
+                field="path",
+            )
         if scope != self._scope:
             raise InputError(f"{self.folder} holds the bundle of another scope: {scope}", field="path")
+        return files
 
-    def _manifest(self) -> dict[str, Any]:
-        path = self.folder / MANIFEST
-        return dict(json.loads(path.read_text(encoding="utf-8"))["files"]) if path.exists() else {}
+    def _is_inside(self, path: str) -> bool:
+        return (self.folder / path).parent.resolve().is_relative_to(self.folder.resolve())
 
     def _documents(self) -> Iterator[str]:
         for path in sorted(self.folder.rglob("*.md")):
-            if path.name not in RESERVED:
-                yield path.relative_to(self.folder).as_posix()
+            own = path.relative_to(self.folder)
+            if path.name not in RESERVED and path.is_file() and not any(part.startswith(".") for part in own.parts):
+                yield own.as_posix()
+
+    def _text(self, path: str) -> str:
+        file = self.folder / path
+        if file.is_symlink():
+            raise InputError("it is a link: put the file itself here", field="document")
+        if file.stat().st_size > MAX_BYTES:
+            raise InputError(f"it has more than {MAX_BYTES:,} bytes", field="document")
+        try:
+            return file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError("it is not UTF-8: save it so", field="document") from error
+
+    def _is_unchanged(self, path: str, known: Mapping[str, Any]) -> bool:
+        return digest(self._text(path)) == str(known["digest"])
+
+    def _follow_moves(self, held: dict[str, Any]) -> None:
+        """Name each missing file as it is called now: a file that is not listed has its id."""
+        missing = {row["id"]: path for path, row in held.items() if not (self.folder / path).exists()}
+        for path in self._documents() if missing else ():
+            with suppress(InputError):
+                identity = None if path in held else read_concept(self._text(path)).id
+                if identity in missing:
+                    held[path] = held.pop(missing.pop(identity))
 
     def _items(self) -> Iterator[Item]:
         cursor = None
@@ -131,11 +178,10 @@ class Bundle:
     # Files to the store.
 
     def _read(self, path: str, known: Mapping[str, Any] | None, report: SyncReport) -> None:
-        text = (self.folder / path).read_text(encoding="utf-8")
-        if known is not None and digest(text) == known["digest"]:
-            return
         try:
-            concept = read_concept(text)
+            if known is not None and self._is_unchanged(path, known):
+                return
+            concept = read_concept(self._text(path))
             if known is None:
                 self._add(path, concept, report)
             else:
@@ -148,17 +194,26 @@ class Bundle:
             raise InputError("it is a copy of another file, or of another bundle: take its id away", field="id")
         if not concept.text:
             raise InputError("it has no text", field="document")
-        kind = concept.kind if concept.kind in EDITABLE else "fact"
+        if concept.kind not in EDITABLE:
+            raise InputError(f"a {concept.kind} follows from its evidence: give it the type Fact", field="type")
         given = {name: concept.own[name] for name in ("subject", "key", "value") if name in concept.own}
-        added = self.memory.add(concept.text, kind=kind, actor="user", **given, **self._scope)
+        file = self.folder / path
+        # The time of the file tells a synchronisation that was interrupted from the same text in a later file.
+        key = derived_id("file", *self._scope.values(), path, str(file.stat().st_mtime_ns), concept.text)
+        added = self.memory.add(
+            concept.text, kind=concept.kind, actor="user", idempotency_key=key, **given, **self._scope
+        )
         report.added[path] = added.entry_id
-        (self.folder / path).unlink()  # it is written again under the name of its item
+        file.unlink()  # it is written again under the name of its item
 
     def _update(self, path: str, concept: Concept, known: Mapping[str, Any], report: SyncReport) -> None:
-        item = self.memory.get(known["id"])
+        item = self._item(known)
         if concept.id != known["id"]:
             raise InputError("its id was changed: give it back, or delete the file", field="id")
-        if item.kind not in EDITABLE and concept.text != item.content:
+        ended, changed = concept.status == "deprecated", concept.text not in {"", body_of(item)}
+        if not (ended or changed):
+            return  # both agree
+        if item.kind not in EDITABLE and changed:
             raise InputError(f"the text of a {item.kind} follows from its evidence; correct that instead", field="kind")
         if item.version != known["version"]:
             raise VersionConflict(
@@ -166,20 +221,27 @@ class Bundle:
                 " change over by hand, or delete the file and export again",
                 field="version",
             )
-        if concept.status == "deprecated":
+        if ended:
             done = self.memory.delete(item.id, reason=EDITED, actor="user", expected_version=item.version)
             report.archived[path] = done.entry_id
-        elif concept.text and concept.text != item.content:
+        else:
             done = self.memory.update(
                 item.id, content=concept.text, reason=EDITED, actor="user", expected_version=item.version
             )
             report.edited[path] = done.entry_id
 
+    def _item(self, known: Mapping[str, Any]) -> Item:
+        """Return a file's item. NotFound: it was erased, or is not of this scope, whatever the manifest says."""
+        item = self.memory.get(known["id"])
+        if make_scope(user_id=item.user_id, namespace=item.namespace) != make_scope(**self._scope):
+            raise NotFound("its item is not of this bundle: take its id away", field="id")
+        return item
+
     def _archive(self, path: str, known: Mapping[str, Any], report: SyncReport) -> None:
         try:
-            item = self.memory.get(known["id"])
-        except NotFound:
-            return  # erased
+            item = self._item(known)
+        except (NotFound, InputError):
+            return  # erased, or no id of ours
         if not item.live:
             return
         if item.version != known["version"]:
@@ -197,8 +259,8 @@ class Bundle:
         for item in self._items():
             path = places.get(item.id) or file_name(item)
             groups[TYPES[item.kind]].append((path, item.content))
-            if path in report.skipped and path in held:
-                files[path] = held[path]
+            if path in report.skipped:
+                files |= {path: held[path]} if path in held else {}
                 continue
             text = render_concept(self.memory.explain(item.id))
             files[path] = {"id": item.id, "version": item.version, "digest": digest(text)}

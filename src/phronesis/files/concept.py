@@ -10,6 +10,7 @@ from typing import Any, Final
 import yaml
 
 from phronesis import __version__
+from phronesis.core.front_matter import parse_front_matter
 from phronesis.core.items import Item, Trust
 from phronesis.core.results import Explanation, Source
 from phronesis.core.timestamps import isoformat
@@ -46,13 +47,11 @@ OWN: Final = "phronesis"
 _FENCE: Final = "---"
 _TITLE_LENGTH: Final = 80
 _SLUG_LENGTH: Final = 48
-_NOTE: Final = re.compile(r"^\[\^[^\]]+\]:.*$", re.MULTILINE)
-_MARK: Final = re.compile(r"\[\^[^\]]+\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A concept document that was read: its text without footnotes, and what its front matter says.
+    """A concept document that was read: its text without the footnotes of its sources, and its front matter.
 
     ``id`` and ``version`` are those of the item from which it was written; None in a file that a person added.
     """
@@ -78,8 +77,11 @@ def file_name(item: Item) -> str:
 
 def render_concept(explained: Explanation) -> str:
     """Return the concept document of an item."""
-    item = explained.item
-    sources = [_source(source, n) for n, source in enumerate(explained.sources, start=1)]
+    item, text = explained.item, body_of(explained.item)
+    prefix = "s"
+    while f"[^{prefix}" in text:  # a footnote of its own
+        prefix += "s"
+    sources = [_source(source, f"{prefix}{n}") for n, source in enumerate(explained.sources, start=1)]
     head: dict[str, Any] = {
         "type": TYPES[item.kind],
         "title": _one_line(item.content)[:_TITLE_LENGTH],
@@ -106,12 +108,17 @@ def render_concept(explained: Explanation) -> str:
     )
     marks = "".join(f"[^{one['id']}]" for one in sources)
     notes = "\n".join(f"[^{one['id']}]: {one.get('title', one['resource'])}" for one in sources)
-    return f"{_FENCE}\n{shown}{_FENCE}\n\n{item.content}{marks}\n" + (f"\n{notes}\n" if notes else "")
+    return f"{_FENCE}\n{shown}{_FENCE}\n\n{text}{marks}\n" + (f"\n{notes}\n" if notes else "")
 
 
-def _source(source: Source, n: int) -> dict[str, Any]:
+def body_of(item: Item) -> str:
+    """Return the text of an item as its file holds it: stripped, lines ended by line feeds."""
+    return item.content.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _source(source: Source, name: str) -> dict[str, Any]:
     resource = source.source_ref or f"phronesis:entry/{source.entry_id}"
-    row: dict[str, Any] = {"id": f"s{n}", "resource": resource}
+    row: dict[str, Any] = {"id": name, "resource": resource}
     if source.quote:
         row["title"] = _one_line(source.quote)[:200]
     if source.occurred_at is not None:
@@ -149,23 +156,32 @@ def read_concept(document: str) -> Concept:
     if begin.strip() != _FENCE or not mark:
         raise InputError(f"it does not begin with front matter between two lines of {_FENCE}", field="document")
     try:
-        fields = yaml.safe_load(head)
-    except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"its front matter is no YAML: {_one_line(str(error))}", field="document") from error
-    if not isinstance(fields, dict) or not isinstance(fields.get("type"), str) or not fields["type"].strip():
+        fields = parse_front_matter(head)
+    except ValueError as error:
+        raise InputError(f"its front matter is no YAML: {error}", field="document") from error
+    if not isinstance(fields.get("type"), str) or not fields["type"].strip():
         raise InputError("its front matter has no type", field="document")
     given = fields.get(OWN)
     own: dict[str, Any] = given if isinstance(given, dict) else {}
-    text = _MARK.sub("", _NOTE.sub("", body)).strip()
     version = own.get("version")
     return Concept(
-        text=text,
+        text=_without_notes(body, fields.get("sources")),
         type=fields["type"].strip(),
         id=str(own["id"]) if own.get("id") else None,
         version=version if isinstance(version, int) else None,
         status=str(fields.get("status") or "stable"),
         own={name: _plain(value) for name, value in own.items()},
     )
+
+
+def _without_notes(body: str, sources: Any) -> str:
+    """Return a text without the footnotes that lead to its sources; others are part of it."""
+    listed = sources if isinstance(sources, list) else []
+    names = "|".join(re.escape(str(one["id"])) for one in listed if isinstance(one, dict) and "id" in one)
+    if names:
+        body = re.sub(rf"^\[\^(?:{names})\]:.*$", "", body, flags=re.MULTILINE)
+        body = re.sub(rf"\[\^(?:{names})\]", "", body)
+    return body.strip()
 
 
 def _plain(value: Any) -> Any:

@@ -1,13 +1,15 @@
 """Writes principles as skills: folders with a SKILL.md, as agents load them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
 import yaml
 
 from phronesis.core.results import Source
+from phronesis.errors import NotFound
 from phronesis.experience.laws.records import Principle
 from phronesis.files.concept import digest
 from phronesis.memory import Memory
@@ -24,7 +26,8 @@ def write_skills(
 ) -> dict[str, str]:
     """Write each principle of a scope as a skill; return the path of each by the principle's id.
 
-    Skills that were written before and whose principle has ended are removed; other folders stay.
+    Skills that were written before and whose principle has ended, or is called otherwise now, are removed. Other skills
+    stay, and so do those of another scope.
     """
     written: dict[str, str] = {}
     cursor = None
@@ -40,10 +43,24 @@ def write_skills(
         if cursor is None:
             break
     for path in folder.glob("*/SKILL.md"):
-        if str(path) not in written.values() and f"{_MARK}: " in path.read_text(encoding="utf-8"):
+        if str(path) not in written.values() and _is_over(memory, path, written):
             path.unlink()
-            path.parent.rmdir()
+            with suppress(OSError):  # it holds other files
+                path.parent.rmdir()
     return written
+
+
+def _is_over(memory: Memory, path: Path, written: Mapping[str, str]) -> bool:
+    """Return whether a skill is of a principle that has ended, or that was written to another folder."""
+    named = re.search(
+        rf"^  {_MARK}: ([0-9a-f-]{{36}})$", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
+    )
+    if named is None:
+        return False
+    try:
+        return named[1] in written or not memory.get(named[1]).live
+    except NotFound:  # erased
+        return True
 
 
 def _reference(source: Source) -> str:

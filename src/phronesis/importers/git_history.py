@@ -29,7 +29,8 @@ def read_git(path: Path) -> Iterator[Step]:
             yield _commit(record, path.resolve().name, done)
         told = process.stderr.read() if process.stderr is not None else ""
     if process.returncode != 0:
-        raise InputError(f"git log of {path} failed: {told.strip() or process.returncode}", field="path")
+        problem = " ".join(told.split()) or process.returncode
+        raise InputError(f"git log of {path} failed: {problem}; give a repository that has commits", field="path")
 
 
 def count_commits(path: Path) -> int:

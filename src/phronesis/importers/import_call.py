@@ -103,8 +103,11 @@ LATEST: Final = 253_402_300_800
 MAX_MEMBER_BYTES: Final = 256 << 20
 """Maximum bytes of one conversation or memory, which is held in memory while it is read."""
 
-_WRAPPED: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|memories|items|conversations)"\s*:\s*(?=\[)')
-"""The start of a file that wraps its list in an object: ``{"results": [ … ]}``."""
+_WRAPPED: Final = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"(?:count|next|previous|total)"\s*:\s*(?:null|\d+|"[^"\\]*")\s*,\s*)*'
+    rb'"(?:results|memories|items|conversations)"\s*:\s*(?=\[)'
+)
+"""The start of a file that wraps its list in an object, ``{"results": [ … ]}``, or in a page of a list."""
 
 _BEHIND: Final = "stands behind the list's end"
 """The error for text after the list; ignored for the closing brace of the wrapping object."""

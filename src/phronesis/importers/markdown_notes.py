@@ -10,8 +10,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
+from phronesis.core.front_matter import parse_front_matter
 from phronesis.core.serialization import digest
 from phronesis.errors import InputError
 from phronesis.importers.import_call import (
@@ -19,7 +18,6 @@ from phronesis.importers.import_call import (
     ImportCall,
     SkippedObject,
     Step,
-    mapping_or_empty,
     name_of,
     present_fields,
     text_or_empty,
@@ -53,6 +51,9 @@ def read_markdown(path: Path) -> Iterator[Step]:
         ref = f"markdown:{path.resolve().name}/{file.relative_to(path).as_posix()}"
         size = file.stat().st_size
         done += size
+        if not file.resolve().is_relative_to(path.resolve()):
+            yield SkippedObject(ref, "a link out of the folder", done)
+            continue
         try:
             text = file.read_bytes().decode() if size <= MAX_BYTES else None
         except UnicodeDecodeError:
@@ -135,8 +136,8 @@ def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | N
 def _head(front: str) -> Mapping[str, Any]:
     """Return the front matter; nothing if it is no YAML mapping."""
     try:
-        return mapping_or_empty(yaml.safe_load(front))
-    except (yaml.YAMLError, ValueError, RecursionError):  # a date that does not exist is a ValueError
+        return parse_front_matter(front)
+    except ValueError:
         return {}
 
 

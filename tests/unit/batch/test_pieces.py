@@ -53,6 +53,27 @@ def test_the_members_of_a_list_come_back(rows: list[Any], indent: int | None, es
     assert found[-1].end == len(data) + 1
 
 
+def test_a_list_on_one_line_is_read_in_chunks() -> None:
+    class Watched(io.BytesIO):
+        most = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            return self.watch(super().read(size))
+
+        def readline(self, size: int | None = -1) -> bytes:
+            return self.watch(super().readline(size))
+
+        def watch(self, read: bytes) -> bytes:
+            self.most = max(self.most, len(read))
+            return read
+
+    stream = Watched(json.dumps([{"a": "x" * 900}] * 1000).encode())
+    assert sum(1 for _ in read_pieces(stream, most=1 << 28)) == 1000
+    assert stream.most <= 1 << 16
+    [line] = read_pieces(Watched(b'{"a": "' + b"x" * 200_000 + b'"}'), most=1 << 28)
+    assert len(line.body) == line.end == 200_009
+
+
 def test_an_empty_file_has_no_rows() -> None:
     cases: list[bytes] = [b"", b"\n \r\n", b"\xef\xbb\xbf", b"[]", b" [ \n ] \n"]
     for data in cases:

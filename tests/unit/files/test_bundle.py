@@ -136,6 +136,103 @@ def test_what_cannot_be_read_is_named_and_changes_nothing(bundle: Bundle) -> Non
     assert "its id was changed" in bundle.sync().skipped[changed.relative_to(bundle.folder).as_posix()]
 
 
+def test_an_edit_of_the_front_matter_leaves_the_text_as_it_is(memory: Memory, tmp_path: Path) -> None:
+    texts = {"first\r\nsecond", "  indented", "see [^1] there\n\n[^1]: my note", "literally [^s1]", "one\n---\ntwo"}
+    for text in texts:
+        memory.add(text, kind="fact", user_id="ana")
+    bundle = Bundle(memory, tmp_path / "ana", user_id="ana")
+    bundle.export()
+    assert bundle.sync().to_dict()["written"] == []
+    for path in bundle.folder.glob("fact/*.md"):
+        edit(path, "status: stable", "status: stable\nreviewed: true")
+    assert bundle.sync().edited == {}
+    assert {item.content for item in memory.get_all(user_id="ana", kinds=["fact"])} == texts
+
+
+def test_a_moved_file_keeps_its_item_and_place(bundle: Bundle) -> None:
+    moved = path_of(bundle, "I live in Kiel").rename(bundle.folder / "home.md")
+    assert bundle.sync().to_dict() == {
+        "written": [], "removed": [], "edited": {}, "added": {}, "archived": {}, "skipped": {},
+    }  # fmt: skip
+    edit(moved, "I live in Kiel[^s1]", "I live in Oslo[^s1]")
+    assert list(bundle.sync().edited) == ["home.md"]
+    assert "I live in Oslo" in held(bundle)
+
+
+def test_an_interrupted_synchronisation_goes_on(bundle: Bundle) -> None:
+    manifest, path = bundle.folder / MANIFEST, path_of(bundle, "I live in Kiel")
+    before, note = manifest.read_bytes(), bundle.folder / "note.md"
+    note.write_text("---\ntype: Fact\n---\n\nThe pump is red.\n", encoding="utf-8")
+    edit(path, "I live in Kiel[^s1]", "I live in Oslo[^s1]")
+    edited, added = path.read_bytes(), shutil.copy2(note, bundle.folder.parent / "note")
+    bundle.sync()
+    manifest.write_bytes(before)
+    path.write_bytes(edited)
+    shutil.move(added, note)  # as a process left it that was killed before it wrote anything
+    path_of(bundle, "pump is red.").unlink()
+    assert bundle.sync().skipped == {}
+    assert (
+        sorted(item.content for item in bundle.memory.get_all(user_id="lin", kinds=["fact"])).count("The pump is red.")
+        == 1
+    )
+    assert bundle.sync().to_dict()["written"] == []
+
+
+def test_an_export_writes_over_no_edit(bundle: Bundle) -> None:
+    path = path_of(bundle, "I live in Kiel")
+    edit(path, "I live in Kiel[^s1]", "I live in Oslo[^s1]")
+    assert "store sync" in bundle.export().skipped[path.relative_to(bundle.folder).as_posix()]
+    assert bundle.sync().edited
+
+
+def test_a_hostile_bundle_reaches_nothing_outside(bundle: Bundle, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("---\ntype: Fact\n---\n\nA secret.\n", encoding="utf-8")
+    other = bundle.memory.add("Ana's own.", kind="fact", user_id="ana").items[0]
+    manifest = bundle.folder / MANIFEST
+    before = manifest.read_text(encoding="utf-8")
+    own = {"id": other.id, "version": 1, "digest": "0"}
+    for damaged in (
+        "<<<<<<< HEAD",
+        '{"scope": {"user_id": "lin"}, "files": {"a.md": 1}}',
+        json.dumps({"scope": {"user_id": "lin"}, "files": {"../outside.md": own}}),
+        json.dumps({"scope": {"user_id": "lin"}, "files": {str(outside): own}}),
+    ):
+        manifest.write_text(damaged, encoding="utf-8")
+        with pytest.raises(InputError, match="is damaged, or leads out of its folder"):
+            bundle.sync()
+    files = json.loads(before)["files"] | {"deleted.md": own, "edited.md": own}
+    manifest.write_text(json.dumps({"scope": {"user_id": "lin"}, "files": files}), encoding="utf-8")
+    bomb = "x: &a [y]\nz: [*a, *a]"
+    for name, text in {
+        "edited.md": f"---\ntype: Fact\nphronesis: {{id: {other.id}}}\n---\n\nHacked.\n".encode(),
+        "aliases.md": f"---\ntype: Fact\n{bomb}\n---\n\nx\n".encode(),
+        "deep.md": b"---\ntype: " + b"[" * 9_000 + b"\n---\n\nx\n",
+        "large.md": b"---\ntype: Fact\n---\n\n" + b"x" * 1_000_000,
+        "latin.md": "---\ntype: Fact\n---\n\nMünchen\n".encode("latin-1"),
+        "list.md": b"---\n[type]\n---\n\nx\n",
+        "trait.md": b"---\ntype: Trait\n---\n\nx\n",
+    }.items():
+        (bundle.folder / name).write_bytes(text)
+    (bundle.folder / "link.md").symlink_to(outside)
+    reasons = bundle.sync().skipped
+    assert {name: reason.split(":")[0] for name, reason in reasons.items()} == {
+        "aliases.md": "its front matter is no YAML",
+        "deep.md": "its front matter is no YAML",
+        "edited.md": "its item is not of this bundle",
+        "large.md": "it has more than 1,000,000 bytes",
+        "latin.md": "it is not UTF-8",
+        "link.md": "it is a link",
+        "list.md": "its front matter is no YAML",
+        "trait.md": "a trait follows from its evidence",
+    }
+    assert bundle.memory.get(other.id).to_dict() == other.to_dict()
+    assert outside.exists()
+    (bundle.folder / "decision").symlink_to(tmp_path)
+    with pytest.raises(InputError, match="leads out of its folder"):
+        bundle.export()
+
+
 def test_a_bundle_is_not_mixed_with_anything_else(bundle: Bundle, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds the bundle of another scope"):
         Bundle(bundle.memory, bundle.folder, namespace="lab").export()
@@ -195,7 +292,24 @@ def test_principles_become_skills(memory: Memory, tmp_path: Path) -> None:
         assert "## Evidence\n\n- " in Path(path).read_text(encoding="utf-8")
     (tmp_path / "skills/own").mkdir()
     (tmp_path / "skills/own/SKILL.md").write_text("---\nname: own\n---\n", encoding="utf-8")
-    for principle in written:
+    (tmp_path / "skills/latin").mkdir()
+    (tmp_path / "skills/latin/SKILL.md").write_bytes(b"\xff")
+    first = Path(next(iter(written.values())))
+    (first.parent / "notes.txt").touch()
+    (first.parent.parent / "renamed").mkdir()
+    shutil.copy(first, first.parent.parent / "renamed/SKILL.md")
+
+    def skills() -> set[str]:
+        return {path.parent.name for path in (tmp_path / "skills").glob("*/SKILL.md")}
+
+    own = {Path(path).parent.name for path in written.values()}
+    assert write_skills(memory, tmp_path / "skills", user_id="lin", namespace="lab") == {}
+    assert skills() == own | {"own", "latin", "renamed"}, "those of another scope stay"
+    assert write_skills(memory, tmp_path / "skills") == written
+    assert skills() == own | {"own", "latin"}
+    for principle in list(written)[1:]:
         memory.delete(principle)
+    memory.erase(id=next(iter(written)))
     assert write_skills(memory, tmp_path / "skills") == {}
-    assert [path.parent.name for path in (tmp_path / "skills").glob("*/SKILL.md")] == ["own"]
+    assert skills() == {"own", "latin"}
+    assert (first.parent / "notes.txt").exists()

@@ -110,6 +110,10 @@ def test_git_gives_an_experience_for_each_commit(memory: Memory, tmp_path: Path)
     assert str(event.sources[0].source_ref).startswith("git:")
     assert memory.query(situation="", artifacts=["说明.md"], namespace="lab").l1_evidence
     assert taken(memory, folder, "git", namespace="lab").known == 2
+    for path in (folder / ".git/refs/heads").iterdir():
+        path.unlink()
+    with pytest.raises(InputError, match="give a repository that has commits"):
+        taken(memory, folder, "git", namespace="lab")
 
 
 def test_a_commit_that_was_imported_otherwise_is_known(memory: Memory, tmp_path: Path) -> None:

@@ -200,20 +200,33 @@ def test_a_damaged_database_is_told_so(memory: Memory, tmp_path: Path) -> None:
 
 
 def test_a_note_that_cannot_be_read_stops_no_other(memory: Memory, tmp_path: Path) -> None:
+    (vault := tmp_path / "vault").mkdir()
     for name, text in {
         "bytes.md": b"\xff\xfe",
         "impossible.md": b"---\ncreated: 2026-13-45\n---\nThe kiln has two doors.\n",
         "invalid.md": b"---\ntitle: [\n---\nThe crane lifts nine tons.\n",
         "day.md": b"---\ndate: 2026-01-02\ntags: 'lab, #iron'\n---\nThe forge was lit.\n",
         "2026-99-99.md": b"The bellows leak.\n",
+        "aliases.md": b"---\na: &a [x, x]\ntags: [*a, *a]\n---\nThe anvil is cold.\n",
     }.items():
-        (tmp_path / name).write_bytes(text)
-    assert take(memory, tmp_path, "markdown").skipped == {"not UTF-8": 1}
-    assert len(contents(memory, "document")) == 4
+        (vault / name).write_bytes(text)
+    secret = tmp_path / "secret.md"
+    secret.write_text("The key is under the mat.", encoding="utf-8")
+    (vault / "link.md").symlink_to(secret)
+    assert take(memory, vault, "markdown").skipped == {"not UTF-8": 1, "a link out of the folder": 1}
+    assert len(contents(memory, "document")) == 5
     found = best(memory, "the forge was lit").item
     assert str(found.to_dict()["valid_from"]).startswith("2026-01-02")
     [day] = [one for one in memory.get_all(user_id="lin", kinds=["document"]).items if one.content == "day"]
     assert day.metadata["markdown"] == {"tags": ["lab", "iron"]}
+
+
+def test_a_page_of_mem0_is_a_list(memory: Memory, tmp_path: Path) -> None:
+    page = {"count": 2, "next": None, "previous": "https://x/?page=1", "results": [{"id": "1", "memory": "likes tea"}]}
+    for indent in (None, 2):
+        (tmp_path / "page.json").write_text(json.dumps(page, indent=indent), "utf-8")
+        assert check_format(tmp_path / "page.json", None) == "mem0"
+    assert take(memory, tmp_path / "page.json", "mem0").recorded == 1
 
 
 def test_a_folder_is_of_the_format_that_is_named_where_both_fit(tmp_path: Path) -> None:

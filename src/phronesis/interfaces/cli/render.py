@@ -214,9 +214,11 @@ def say_turns(turns: Sequence[Turn]) -> None:
     if not turns:
         say("no such conversation there")
     for turn in turns:
-        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}")
+        title = cut(on_one_line(str(turn.session_metadata.get("title") or "")), 60)
+        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}  {title}".rstrip())
         for message in turn.messages:
-            say(f"    {_speaker(message)}: {_words(message)}")
+            said = f" ({message['created_at']})" if message.get("created_at") else ""
+            say(f"    {_speaker(message)}{said}: {_words(message)}")
         for call in turn.tool_calls:
             given = " → ".join(_value(call.get(name)) for name in ("args", "result") if call.get(name) is not None)
             say(f"    tool {on_one_line(str(call.get('name')))}: {given}")

@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -46,7 +47,8 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
     --http for clients on this machine. --user and --namespace say whose memory is meant where a call does not. Over
     stdio the store is opened by the daemon (phronesis daemon), which all sessions share.
     """
-    if not (http or alone) and daemon_enabled() and relay_stdio(store, {**scope, **options}):
+    shared = not (http or alone) and daemon_enabled() and find_spec("mcp") is not None
+    if shared and relay_stdio(store, {**scope, **options}):
         return
     gc.disable()  # until tools can be listed: nothing that is imported is garbage
     from phronesis.interfaces.mcp import DeferredMemory, Options, make_mcp  # noqa: PLC0415 - not for --help

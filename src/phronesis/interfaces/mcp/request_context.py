@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import anyio.to_thread
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS
 from pydantic import ValidationError
 
 from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 
 if TYPE_CHECKING:
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
     from phronesis.memory import Memory
 
 
@@ -203,8 +201,12 @@ class RequestTracker:
             "caller", default=None
         )
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: "ServerRequestContext[Any, Any]", call_next: "CallNext") -> "HandlerResult":
         """Answer one request."""
+        import anyio.to_thread  # noqa: PLC0415 - with the SDK: an extra
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - the same
+        from mcp.types import INVALID_PARAMS  # noqa: PLC0415 - the same
+
         self._request.set(ctx)
         try:
             result = await call_next(ctx)
