@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from phronesis import __version__
-from phronesis.core.front_matter import parse_front_matter
+from phronesis.core.front_matter import parse_front_matter, split_front_matter
 from phronesis.core.items import Item, Trust
 from phronesis.core.results import Explanation, Source
 from phronesis.core.timestamps import isoformat
@@ -151,9 +151,8 @@ def _one_line(text: str) -> str:
 
 def read_concept(document: str) -> Concept:
     """Return what a concept document says. InputError: it has no front matter with a type."""
-    begin, _, rest = document.lstrip("\ufeff").partition("\n")
-    head, mark, body = rest.partition(f"\n{_FENCE}\n")
-    if begin.strip() != _FENCE or not mark:
+    head, body = split_front_matter(document)
+    if head is None:
         raise InputError(f"it does not begin with front matter between two lines of {_FENCE}", field="document")
     try:
         fields = parse_front_matter(head)

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.front_matter import parse_front_matter
+from phronesis.core.front_matter import parse_front_matter, split_front_matter
 from phronesis.core.serialization import digest
 from phronesis.errors import InputError
 from phronesis.importers.import_call import (
@@ -32,7 +32,6 @@ OBSIDIAN: Final = ".obsidian"
 KINDS: Final[Mapping[str, str]] = {"decision": "decision", "preference": "preference"}
 """The kind of an observation by its category; of another category it is a fact."""
 
-_FRONT: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _OBSERVATION: Final = re.compile(r"^[ \t]*[-*][ \t]+\[([^\[\]()\n]{1,64})\][ \t]+(\S.*)$", re.MULTILINE)
 _RELATION: Final = re.compile(r"^[ \t]*[-*][ \t]+(\S[^\[\]\n]*?)[ \t]+\[\[([^\[\]\n]+)\]\]", re.MULTILINE)
@@ -77,13 +76,13 @@ def note_files(path: Path) -> list[Path]:
 
 
 def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
-    front = _FRONT.match(text)
-    head = _head(front[1]) if front else {}
-    body = _FENCED.sub("", text[front.end() :] if front else text)
+    front, text = split_front_matter(text)
+    head = {} if front is None else _head(front)
+    body = _FENCED.sub("", text)
     if "phronesis" in head:
         yield SkippedObject(ref, "written by Phronesis: 'phronesis store sync' takes edits of it back", done)
         return
-    if not text[front.end() if front else 0 :].strip():
+    if not text.strip():
         yield SkippedObject(ref, "a note without words", done)
         return
     title = text_or_empty(head.get("title")) or stem
