@@ -201,6 +201,12 @@ def test_a_wrong_call_names_the_field() -> None:
         HookCall.read({"event": "stop", "payload": []})
 
 
+@pytest.mark.parametrize("roots", [None, 5, [], [None], ["/home/lin/engine"]])
+def test_the_project_is_the_first_folder_of_a_workspace_whatever_a_host_gives(roots: Any) -> None:
+    named = HookCall("prompt", payload={"workspace_roots": roots}).project
+    assert named == ("engine" if roots == ["/home/lin/engine"] else "default")
+
+
 def test_a_project_is_named_by_its_repository(tmp_path: Path) -> None:
     inner = tmp_path / "my engine" / "src"
     inner.mkdir(parents=True)

@@ -55,7 +55,7 @@ console.log(JSON.stringify(out))
 
 _STORY = """
 out.prompt = capability.promptBuilder({ availableTools: new Set(["memory_search"]) })
-out.first = await ask("one", "The staging server is called preprod. <private>Its password is hunter2.</private>")
+out.first = await ask("one", "The staging server is called preprod. <private>a<private>b</private> hunter2</private>")
 out.failed = await exec("one", "make all", 2, "no rule")
 out.unrelated = await exec("one", "ls", 0, "a")
 out.worked = await exec("one", "make", 0, "built")

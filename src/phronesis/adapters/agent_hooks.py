@@ -16,9 +16,9 @@ from phronesis.adapters.hook_call import (
     last_reply,
     output_of,
     program_of,
-    without_private,
 )
 from phronesis.core.context_outcomes import citations_in
+from phronesis.core.private_spans import without_private
 from phronesis.errors import Conflict
 
 if TYPE_CHECKING:

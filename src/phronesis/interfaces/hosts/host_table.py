@@ -154,7 +154,7 @@ def _vscode(caller: Caller) -> Sequence[ConfigFile]:
 
 def _has_claude_hooks(caller: Caller) -> bool:
     settings = caller.home / ".claude/settings.json"
-    return settings.exists() and f"{NAME} hook prompt" in settings.read_text(encoding="utf-8")
+    return settings.exists() and f"{NAME} hook prompt".encode() in settings.read_bytes()
 
 
 def _opencode(caller: Caller) -> Sequence[ConfigFile]:
@@ -243,7 +243,8 @@ HOSTS: Final[Mapping[str, Host]] = {
 def find_problem(name: str, home: Path) -> str | None:
     """Return why a host that Phronesis was installed in does not call it; None: it does, or it was never installed."""
     ours = HOSTS[name].files(Caller(home, [NAME]))
-    found = [(file, _commands(file)) for file in ours]
+    settings = {file.path for file in ours if isinstance(file, OwnFile) and file.path.suffix == ".json"}  # call nothing
+    found = [(file, _commands(file)) for file in ours if file.path not in settings]
     programs = {words[0] for _, commands in found for words in commands}
     if not programs:
         return None
@@ -266,7 +267,7 @@ def _commands(file: ConfigFile) -> list[list[str]]:
     path = file.path
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return []
     if isinstance(file, OwnFile):
         if path.suffix != ".js":

@@ -89,7 +89,12 @@ class Server {
 }
 
 function withoutPrivate(text: string): string {
-  return text.replace(/<private>[\s\S]*?(?:<\/private>|$)/gi, "[private]")
+  let [out, depth, end] = ["", 0, 0]
+  for (const tag of text.matchAll(/[<＜]\s*([/／]?)\s*private\s*[>＞]/gi)) {
+    if (!tag[1] && depth++ === 0) out += text.slice(end, tag.index) + "[private]"
+    if (tag[1] && depth > 0 && --depth === 0) end = tag.index + tag[0].length
+  }
+  return depth ? out : out + text.slice(end)
 }
 
 function textOf(content: unknown): string {
