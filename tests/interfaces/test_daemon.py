@@ -215,7 +215,7 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
         assert run_in_daemon(["list", "--url", url]) is None
     for error, code in ((KeyboardInterrupt(), 130), (BrokenPipeError(), 1)):
         with monkeypatch.context() as patch:
-            patch.setattr(attached_commands.click, "echo", Mock(side_effect=error))
+            patch.setattr("click.echo", Mock(side_effect=error))
             assert exit_codes.run(["list", "--url", url]) == code
     assert run_in_daemon(["add", "--messages", "m.json", "--url", url]) is None
     monkeypatch.setattr(endpoint, "__version__", "9.9")

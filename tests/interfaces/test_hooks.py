@@ -109,7 +109,9 @@ def test_the_lesson_of_a_failed_command_comes_before_its_repetition(memory: Memo
     }
     recalled = context(hook(memory, "prompt", "s2", prompt="Run the tests of the engine with pytest"))
     assert "pytest -q -p xdist" in recalled
-    assert "What worked then:\n- pytest -q -p xdist" in context(hook(memory, "post-tool", "s2", **FAILED))
+    assert "This failed before (once). What worked then:\n- pytest -q -p xdist" in context(
+        hook(memory, "post-tool", "s2", **FAILED)
+    )
 
 
 def test_a_failure_without_a_remedy_is_named_and_other_successes_are_not_recorded(memory: Memory) -> None:

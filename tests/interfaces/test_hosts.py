@@ -123,6 +123,9 @@ def test_vs_code_runs_the_hooks_of_claude_code_once(home: Path) -> None:
     assert run(["install", "claude-code"]) == 0
     assert run(["install", "vscode"]) == 0
     assert '"hooks"' not in (home / ".copilot/hooks/phronesis.json").read_text(encoding="utf-8")
+    assert find_problem("vscode", home) is None
+    assert run(["uninstall", "claude-code"]) == 0
+    assert "hooks/phronesis.json no longer names Phronesis" in str(find_problem("vscode", home))
 
 
 def test_doctor_says_why_a_host_no_longer_calls(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,6 +184,18 @@ def test_a_changed_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
     assert lost.is_symlink()
     assert target.read_text(encoding="utf-8") == '{"a": 1}\n'
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_options_that_a_host_passes_on_mean_the_same_in_every_folder(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    assert run(["install", "codex", "--url", "sqlite:///lab.db"]) == 0
+    for name in (".codex/hooks.json", ".codex/config.toml"):
+        assert f"sqlite:///{home / 'lab.db'}" in (home / name).read_text(encoding="utf-8")
+    for host in ("hermes", "openclaw"):
+        assert run(["install", host, "--tenant", "acme"]) == 2
+        assert "has no --tenant; it takes --url, --user, --namespace" in capsys.readouterr().err
 
 
 def test_an_installation_that_fails_half_way_can_be_taken_back(home: Path) -> None:

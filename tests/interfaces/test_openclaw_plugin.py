@@ -142,7 +142,7 @@ def test_openclaw_recalls_without_any_tool_call(memory: Memory, tmp_path: Path) 
     assert "nothing" not in out  # undefined: a heartbeat gets nothing
     assert "failed" not in out
     assert out["lesson"][0].startswith("no rule")
-    assert "This failed before (1 times). What worked then:\n- make" in out["lesson"][1]
+    assert "This failed before (once). What worked then:\n- make" in out["lesson"][1]
     assert len(out["found"]["results"]) <= 3
     assert out["read"] == {"status": "ok", "path": out["told"]["path"], "text": out["told"]["snippet"]}
     assert out["missing"] == {"status": "not_found", "path": "phronesis/none", "text": ""}

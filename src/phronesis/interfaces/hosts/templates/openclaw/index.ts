@@ -146,7 +146,7 @@ async function lesson(server: Server, attempt: string, output: string): Promise<
   const worked = [...answer.recommended_attempts, ...repairs.flat().map((item) => item.data)]
   const lines = [...new Set(worked.map((one) => `- ${one.attempt}`))].slice(0, 3)
   return lines.length
-    ? `This failed before (${failed.length} times). What worked then:\n${lines.join("\n")}`
+    ? `This failed before (${failed.length > 1 ? `${failed.length} times` : "once"}). What worked then:\n${lines.join("\n")}`
     : `This failed before, and nothing is known to work:\n${attemptLine(failed[0])}`
 }
 
