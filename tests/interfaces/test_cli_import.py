@@ -129,17 +129,20 @@ def test_watching_goes_on_with_transcripts_that_change(
     path = tmp_path / "k1.jsonl"
     path.write_text(line("Where is preprod?"), encoding="utf-8")
     os.utime(path, (1_000, 1_000))
-    passes = iter([line("Where is preprod?") + line("It is in Kiel."), None])
+    passes = iter([line("Where is preprod?") + line("It is in Kiel."), "", None])
 
     def sleep(_seconds: float) -> None:
         text = next(passes)
         if text is None:
             raise KeyboardInterrupt
+        if not text:  # the host deletes it: others may come
+            path.unlink()
+            return
         path.write_text(text, encoding="utf-8")
         os.utime(path, (2_000, 2_000))
 
     monkeypatch.setattr("phronesis.interfaces.cli.upkeep.time.sleep", sleep)
-    done = call("store", "import", str(path), "--format", "cursor", "--watch")
+    done = call("store", "import", str(tmp_path), "--format", "cursor", "--watch")
     assert done.code == 0
     assert done.out.count("1 imported") == 2
-    assert call("store", "import", str(path), "--format", "git", "--watch").code == 2
+    assert call("store", "import", str(tmp_path), "--format", "git", "--watch").code == 2

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -20,6 +22,8 @@ import pytest
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
+from phronesis.interfaces.cli import attached as attached_commands
+from phronesis.interfaces.cli import exit_codes
 from phronesis.interfaces.cli.attached import run_for_client, run_in_daemon
 from phronesis.interfaces.daemon import endpoint, server
 
@@ -49,6 +53,7 @@ def command(*arguments: str, stdin: str = "", **environment: str) -> subprocess.
         text=True,
         timeout=60,
         check=False,
+        errors="surrogateescape",
         env={**os.environ, **environment},
     )
 
@@ -189,20 +194,29 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
         ["context", "--user", "lin", "where do I live?"],
         ["get", "ffff"],
         ["list", "--lunch"],
+        ["add", "-", "--user", "lin"],
     ]
     open_one = endpoint.connect(store_name(url, None, None), {"service": "hook"})  # no command finds the daemon idle
     assert open_one is not None
-    monkeypatch.setattr("sys.stdin", io.StringIO("I live in Kiel."))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I live in Kiel.")))
     assert run_in_daemon(["add", "-", "--user", "lin", "--url", url]) == 0
     assert "Home city: Kiel" in capsys.readouterr().out
     for words in cases:
         given = [*words, "--url", url]
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
         attached = run_in_daemon(given)
         shown = capsys.readouterr()
-        alone = command(*given, PHRONESIS_DAEMON="off")
+        alone = command(*given, stdin="\udcff", PHRONESIS_DAEMON="off")
         assert (attached, shown.out, shown.err) == (alone.returncode, alone.stdout, alone.stderr), words
     assert run_in_daemon(["search", "--url"]) is None
     assert run_in_daemon(["doctor", "--url", url]) is None
+    monkeypatch.setattr(attached_commands, "BUSY_SECONDS", 0.01)
+    with attached_commands._ONE_AT_A_TIME:
+        assert run_in_daemon(["list", "--url", url]) is None
+    for error, code in ((KeyboardInterrupt(), 130), (BrokenPipeError(), 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr("click.echo", Mock(side_effect=error))
+            assert exit_codes.run(["list", "--url", url]) == code
     assert run_in_daemon(["add", "--messages", "m.json", "--url", url]) is None
     monkeypatch.setattr(endpoint, "__version__", "9.9")
     assert run_in_daemon(["list", "--url", url]) is None
@@ -223,6 +237,29 @@ def test_another_version_is_refused_with_the_remedy(url: str, monkeypatch: pytes
     stopped = endpoint.connect(store, {"service": "stop"})
     assert stopped is not None
     stopped.close()
+
+
+def test_a_socket_of_somebody_else_is_not_used(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_name(url, None, None)
+    runtime_folder().mkdir()
+    monkeypatch.setattr(os, "getuid", lambda: -1)
+    with pytest.raises(DaemonMismatch, match="belongs to another user; set XDG_RUNTIME_DIR"):
+        endpoint.connect(store, {"service": "hook"})
+
+
+def test_without_a_folder_for_sockets_or_an_answer_processes_work_alone(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_name(url, None, None)
+    monkeypatch.setattr(endpoint, "ANSWER_SECONDS", 0.01)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(endpoint.make_folder() / f"{store.key}.sock"))
+    listener.listen()
+    with listener, pytest.raises(DaemonMismatch, match="does not answer: end its process"):
+        endpoint.connect(store, {"service": "hook"})
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
+    assert endpoint.connect(store, {"service": "hook"}, start_seconds=1) is None
 
 
 def test_a_store_has_one_daemon(url: str) -> None:

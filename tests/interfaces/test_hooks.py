@@ -109,7 +109,9 @@ def test_the_lesson_of_a_failed_command_comes_before_its_repetition(memory: Memo
     }
     recalled = context(hook(memory, "prompt", "s2", prompt="Run the tests of the engine with pytest"))
     assert "pytest -q -p xdist" in recalled
-    assert "What worked then:\n- pytest -q -p xdist" in context(hook(memory, "post-tool", "s2", **FAILED))
+    assert "This failed before (once). What worked then:\n- pytest -q -p xdist" in context(
+        hook(memory, "post-tool", "s2", **FAILED)
+    )
 
 
 def test_a_failure_without_a_remedy_is_named_and_other_successes_are_not_recorded(memory: Memory) -> None:
@@ -199,6 +201,12 @@ def test_a_wrong_call_names_the_field() -> None:
         HookCall.read({"event": "lunch"})
     with pytest.raises(InputError, match="payload must be an object"):
         HookCall.read({"event": "stop", "payload": []})
+
+
+@pytest.mark.parametrize("roots", [None, 5, [], [None], ["/home/lin/engine"]])
+def test_the_project_is_the_first_folder_of_a_workspace_whatever_a_host_gives(roots: Any) -> None:
+    named = HookCall("prompt", payload={"workspace_roots": roots}).project
+    assert named == ("engine" if roots == ["/home/lin/engine"] else "default")
 
 
 def test_a_project_is_named_by_its_repository(tmp_path: Path) -> None:

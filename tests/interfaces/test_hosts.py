@@ -24,11 +24,13 @@ OWN = """{
 """Settings as people write them: another indentation, a comment, a trailing comma, an empty list."""
 
 FILES = {
-    ".claude/settings.json": OWN,
+    ".claude/settings.json": f"\ufeff{OWN}",
     ".claude.json": '{"numStartups": 3, "mcpServers": {"other": {"command": "x"}}}',
     ".codex/config.toml": 'model = "gpt-5"',
     ".cursor/hooks.json": '{"version": 1, "hooks": {}}\r\n',
+    ".cursor/mcp.json": " \r\n",
     ".config/Code/User/mcp.json": "",
+    ".hermes/phronesis.json": '{"user_id": "ruth"}',
     ".openclaw/openclaw.json": '{\n\t"plugins": {\n\t\t"allow": ["telegram"],\n\t\t"slots": {"memory": "x"}\n\t}\n}\n',
 }
 
@@ -121,6 +123,9 @@ def test_vs_code_runs_the_hooks_of_claude_code_once(home: Path) -> None:
     assert run(["install", "claude-code"]) == 0
     assert run(["install", "vscode"]) == 0
     assert '"hooks"' not in (home / ".copilot/hooks/phronesis.json").read_text(encoding="utf-8")
+    assert find_problem("vscode", home) is None
+    assert run(["uninstall", "claude-code"]) == 0
+    assert "hooks/phronesis.json no longer names Phronesis" in str(find_problem("vscode", home))
 
 
 def test_doctor_says_why_a_host_no_longer_calls(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,6 +149,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_with_what_to_add(tmp_path: Pat
     file = JsonFile(path, {("servers", "phronesis"): {"command": "phronesis"}})
     for text, told in (
         ("{ servers: 1 }", '"servers"'),
+        ("[" * 9_000, "nested too deeply"),
         ("[]", "no object"),
         ('{"servers": 1}', "servers is no object"),
     ):
@@ -151,6 +157,9 @@ def test_a_file_that_cannot_be_read_is_left_alone_with_what_to_add(tmp_path: Pat
         with pytest.raises(InputError, match=told):
             changes([file], InstallRecord(tmp_path / "record.json"), install=True)
         assert path.read_text(encoding="utf-8") == text
+    path.write_bytes("{}".encode("utf-16"))
+    with pytest.raises(InputError, match="is no UTF-8 text"):
+        changes([file], InstallRecord(tmp_path / "record.json"), install=False)
     table = TomlFile(tmp_path / "c.toml", "[mcp_servers.phronesis]\nx = 1", ("mcp_servers", "phronesis"))
     with pytest.raises(InputError, match=r"a table .* of its own"):
         table.installed("[mcp_servers.phronesis]\nx = 2\n")
@@ -167,8 +176,35 @@ def test_a_changed_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
     link.symlink_to(target)
     Change(link, "{}", '{"a": 1}\n').write()
     assert link.is_symlink()
+    lost = tmp_path / "lost.json"
+    lost.symlink_to(tmp_path / "none/lost.json")
+    Change(lost, None, "{}").write()
+    assert (tmp_path / "none/lost.json").read_text(encoding="utf-8") == "{}"
+    Change(lost, "{}", None).write()
+    assert lost.is_symlink()
     assert target.read_text(encoding="utf-8") == '{"a": 1}\n'
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_options_that_a_host_passes_on_mean_the_same_in_every_folder(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    assert run(["install", "codex", "--url", "sqlite:///lab.db"]) == 0
+    for name in (".codex/hooks.json", ".codex/config.toml"):
+        assert f"sqlite:///{home / 'lab.db'}" in (home / name).read_text(encoding="utf-8")
+    for host in ("hermes", "openclaw"):
+        assert run(["install", host, "--tenant", "acme"]) == 2
+        assert "has no --tenant; it takes --url, --user, --namespace" in capsys.readouterr().err
+
+
+def test_an_installation_that_fails_half_way_can_be_taken_back(home: Path) -> None:
+    (home / ".cursor/mcp.json.phronesis").mkdir()  # where the second file's draft would be
+    before = tree(home)
+    assert run(["install", "cursor"]) == 1
+    assert tree(home) != before
+    assert run(["uninstall", "cursor"]) == 0
+    assert tree(home) == before
 
 
 def test_only_our_hooks_are_recognised() -> None:

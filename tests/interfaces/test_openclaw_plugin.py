@@ -55,7 +55,7 @@ console.log(JSON.stringify(out))
 
 _STORY = """
 out.prompt = capability.promptBuilder({ availableTools: new Set(["memory_search"]) })
-out.first = await ask("one", "The staging server is called preprod. <private>Its password is hunter2.</private>")
+out.first = await ask("one", "The staging server is called preprod. <private>a<private>b</private> hunter2</private>")
 out.failed = await exec("one", "make all", 2, "no rule")
 out.unrelated = await exec("one", "ls", 0, "a")
 out.worked = await exec("one", "make", 0, "built")
@@ -142,7 +142,7 @@ def test_openclaw_recalls_without_any_tool_call(memory: Memory, tmp_path: Path) 
     assert "nothing" not in out  # undefined: a heartbeat gets nothing
     assert "failed" not in out
     assert out["lesson"][0].startswith("no rule")
-    assert "This failed before (1 times). What worked then:\n- make" in out["lesson"][1]
+    assert "This failed before (once). What worked then:\n- make" in out["lesson"][1]
     assert len(out["found"]["results"]) <= 3
     assert out["read"] == {"status": "ok", "path": out["told"]["path"], "text": out["told"]["snippet"]}
     assert out["missing"] == {"status": "not_found", "path": "phronesis/none", "text": ""}

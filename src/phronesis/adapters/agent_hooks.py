@@ -16,9 +16,9 @@ from phronesis.adapters.hook_call import (
     last_reply,
     output_of,
     program_of,
-    without_private,
 )
 from phronesis.core.context_outcomes import citations_in
+from phronesis.core.private_spans import without_private
 from phronesis.errors import Conflict
 
 if TYPE_CHECKING:
@@ -178,6 +178,8 @@ def _lessons(memory: "Memory", call: HookCall, attempt: str, output: str) -> str
         return ""
     similar = [cast("L1Event", one.item) for one in answer.l1_evidence if one.score >= SIMILAR]
     failed = [event for event in similar if event.label == "failure"]
+    if not failed:
+        return ""
     repairs = [
         event
         for source in dict.fromkeys(str(event.source_ref).partition("#")[0] for event in failed)
@@ -188,8 +190,9 @@ def _lessons(memory: "Memory", call: HookCall, attempt: str, output: str) -> str
     )
     if worked:
         lines = "\n".join(f"- {one}" for one in worked[:LESSONS_SHOWN])
-        return f"This failed before ({len(failed)} times). What worked then:\n{lines}"
-    return "This failed before, and nothing is known to work:\n" + _line(failed[0]) if failed else ""
+        times = "once" if len(failed) == 1 else f"{len(failed)} times"
+        return f"This failed before ({times}). What worked then:\n{lines}"
+    return "This failed before, and nothing is known to work:\n" + _line(failed[0])
 
 
 def _attempts(memory: "Memory", project: str, source: str, *, label: str) -> "list[L1Event]":

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from phronesis.core.private_spans import without_private
 from phronesis.errors import InputError
 
 LONGEST_OUTPUT: Final = 2_000
@@ -16,9 +17,6 @@ LONGEST_OUTPUT: Final = 2_000
 
 _TAIL_BYTES: Final = 256 * 1024
 """Bytes at the end of a transcript among which the last reply is looked for."""
-
-_PRIVATE: Final = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
-_HIDDEN: Final = "[private]"
 
 _EXIT_LINE: Final = re.compile(r"^\(?Command exited with code (\d+)\)?\s*$", re.MULTILINE)
 """The line in which hosts that give a tool's output as text name the exit code."""
@@ -75,19 +73,14 @@ class HookCall:
     @property
     def project(self) -> str:
         """The name under which a project's experience is kept."""
-        return self.namespace or project_name(
-            self.text("cwd") or next(iter(self.payload.get("workspace_roots", ())), "")
-        )
+        roots = self.payload.get("workspace_roots")
+        root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+        return self.namespace or project_name(self.text("cwd") or root)
 
     @property
     def scope(self) -> dict[str, Any]:
         """The scope of reads and of what is said: the user's memory, and the project's experience."""
         return {"user_id": self.user_id, "namespace": self.project}
-
-
-def without_private(text: str) -> str:
-    """Return a text without its ``<private>`` spans; one that is not closed ends with the text."""
-    return _PRIVATE.sub(_HIDDEN, text)
 
 
 def project_name(folder: str) -> str:

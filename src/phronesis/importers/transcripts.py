@@ -2,7 +2,7 @@
 
 A session becomes turns with their tool calls under its own id, and each command that failed, or worked after it had
 failed, an experience under the name that the hooks give it: what a hook recorded is not recorded again. What a
-sub-agent was told is no word of the user: of its transcript only the experience is taken.
+sub-agent was told is no word of the user: of its transcript only the experience is taken. Private spans are left out.
 """
 
 import json
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from phronesis.core.private_spans import without_private_values
 from phronesis.errors import InputError
 from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, mapping_or_empty, name_of, objects
 
@@ -135,7 +136,7 @@ def read_transcripts(path: Path, host: str, parse: Callable[[Mapping[str, Any]],
             if not isinstance(line, dict):
                 yield SkippedObject(f"{file.name}, line {n}", "not a JSON object", done)
                 continue
-            for event in parse({**line, "_line": n}):
+            for event in parse({**without_private_values(line), "_line": n}):
                 yield from _take(session, event, done)
         yield from session.turn(done)
 

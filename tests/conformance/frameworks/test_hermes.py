@@ -76,8 +76,10 @@ def test_hermes_finds_the_provider(home: Path) -> None:
 
 def test_a_turn_is_recalled_in_the_next_session(manager: MemoryManager, url: str) -> None:
     assert manager.prefetch_all("Where is the staging server?", session_id="one") == ""
-    turn(manager, "The staging server is called preprod. I'm allergic to acetone.", "Noted.")
+    private = "<private>The PIN of the gate is 4711.</private>"
+    turn(manager, f"The staging server is called preprod. I'm allergic to acetone. {private}", "Noted.")
     settle(url)
+    assert "4711" not in manager.prefetch_all("What is the PIN of the gate?", session_id="two")
     assert "preprod" in manager.prefetch_all("Which is the staging server?", session_id="two")
     assert manager.prefetch_all("Write a haiku.", session_id="three") == ""
     assert "acetone" in manager.build_system_prompt()

@@ -197,6 +197,19 @@ def test_what_hooks_recorded_is_not_recorded_again(memory: Memory, tmp_path: Pat
     assert {attempt for attempt, _, _ in events(memory)} == {"pytest -q", "pytest -p x", "grep -r foo"}
 
 
+def test_private_spans_are_not_imported(memory: Memory, tmp_path: Path) -> None:
+    rows = [
+        claude("user", "The lab is in Kiel. <private>My PIN is <private>47</private>11.</private>", uuid="u1"),
+        claude("assistant", use("Bash", "t1", command="login <private>hunter2</private>"), uuid="a1"),
+        claude("user", result("t1", "no such user <private>hunter2", failed=True), uuid="r1"),
+    ]
+    take(memory, write(tmp_path / "s1.jsonl", rows), "claude-code")
+    (turn,) = memory.sessions.turns("s1", user_id="lin")
+    assert turn.messages[0]["content"] == "The lab is in Kiel. [private]"
+    assert events(memory) == {("login [private]", "failure", "no such user [private]")}
+    assert "hunter2" not in str(turn)
+
+
 def test_a_folder_without_transcripts_is_named(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no transcript"):
         take(memory, tmp_path / "nothing", "codex")

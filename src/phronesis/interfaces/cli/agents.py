@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from phronesis.config.locations import data_folder, home_folder
+from phronesis.config.locations import data_folder, home_folder, store_name
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say
 from phronesis.interfaces.hosts.config_files import Change, InstallRecord, changes
@@ -49,7 +49,7 @@ def _options(store: Store, scope: Options) -> dict[str, str]:
     given = {
         "--user": scope.get("user_id"),
         "--namespace": scope.get("namespace"),
-        "--url": store.url,
+        "--url": store.url and store_name(store.url, None, None).url,  # the host starts us in any folder
         "--tenant": store.tenant,
         "--policy": None if store.policy is None else str(store.policy.absolute()),
     }

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from phronesis.config.locations import daemon_enabled, store_name
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli.options import SERVED
@@ -28,6 +30,9 @@ ALONE: Final = ("--messages", "--help", "-h")
 
 _ONE_AT_A_TIME = threading.Lock()
 """Held while a command runs: its output is that of the process."""
+
+BUSY_SECONDS: Final = 1.0
+"""Seconds that a command waits for the one before it; after them its client runs it."""
 
 
 def run_in_daemon(words: Sequence[str]) -> int | None:
@@ -54,34 +59,38 @@ def run_in_daemon(words: Sequence[str]) -> int | None:
     if connection is None:
         return None
     with contextlib.closing(connection):
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        stdin = sys.stdin.read() if "-" in words else ""
-        connection.send_line({"words": list(words), "stdin": stdin, "width": width})
+        width = shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else None
+        stdin = sys.stdin.buffer.read() if "-" in words and sys.stdin else b""
+        connection.send_line({"words": list(words), "stdin": stdin.decode("latin-1"), "width": width})
         try:
             answer = connection.receive_line()
         except ConnectionError as error:
             print(f"phronesis: {error} before the command ended: look whether it was done", file=sys.stderr)
             return 1
-    sys.stdout.write(str(answer.get("stdout", "")))
-    sys.stderr.write(str(answer.get("stderr", "")))
+    if answer.get("busy"):
+        return None
+    click.echo(answer.get("stdout", ""), nl=False)
+    click.echo(answer.get("stderr", ""), nl=False, err=True)
     return int(answer.get("code", 1))
 
 
 def run_for_client(memory: "Memory", message: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a client's command with an open store; return its exit code and what it printed."""
+    """Run a client's command with an open store; return its exit code and what it printed, or that others run."""
     from phronesis.interfaces.cli.exit_codes import run  # noqa: PLC0415 - which imports this module
 
     out, err = io.StringIO(), io.StringIO()
+    if not _ONE_AT_A_TIME.acquire(timeout=BUSY_SECONDS):
+        return {"busy": True}
     served, width = SERVED.set(memory), WIDTH.set(message.get("width"))
     stdin = sys.stdin
     try:
-        with _ONE_AT_A_TIME, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            sys.stdin = io.StringIO(str(message.get("stdin", "")))
-            try:
-                code = run([str(word) for word in message.get("words", ())])
-            finally:
-                sys.stdin = stdin
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            given = str(message.get("stdin", "")).encode("latin-1")
+            sys.stdin = io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")
+            code = run([str(word) for word in message.get("words", ())])
     finally:
+        sys.stdin = stdin
         SERVED.reset(served)
         WIDTH.reset(width)
+        _ONE_AT_A_TIME.release()
     return {"code": code, "stdout": out.getvalue(), "stderr": err.getvalue()}

@@ -111,9 +111,12 @@ def hook(*, store: Store, scope: Options, event: str, host: str) -> None:
 
 
 def _answer(store: Store, message: dict[str, Any]) -> dict[str, Any]:
-    connection = (
-        connect(_name_of(store), {"service": "hook"}, start_seconds=START_SECONDS) if daemon_enabled() else None
-    )
+    connection = None
+    try:
+        if daemon_enabled():
+            connection = connect(_name_of(store), {"service": "hook"}, start_seconds=START_SECONDS)
+    except PhronesisError as error:
+        click.echo(f"phronesis: {error.message}; this hook opens the store itself", err=True)
     if connection is not None:
         try:
             connection.send_line(message)

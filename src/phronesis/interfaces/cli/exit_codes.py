@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
+from contextlib import suppress
+from io import TextIOWrapper, UnsupportedOperation
 from typing import Final
 
 import click
@@ -28,10 +29,10 @@ MAX_WORDS: Final = 60
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 (it failed), 2 (it was called wrongly) or 130 (interrupted)."""
     _never_fail_to_print()
-    attached = run_in_daemon(sys.argv[1:] if arguments is None else arguments) if SERVED.get() is None else None
-    if attached is not None:
-        return attached
     try:
+        attached = run_in_daemon(sys.argv[1:] if arguments is None else arguments) if SERVED.get() is None else None
+        if attached is not None:
+            return attached
         code = cli.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its help, as it is laid out
         click.echo(error.format_message(), err=True)
@@ -39,7 +40,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else PROGRAM
         return _print_error(f"{path}: {error.format_message()} ({path} --help shows how)", USAGE)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except PhronesisError as error:
         code = USAGE if isinstance(error, InputError) else FAILED
@@ -53,9 +54,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         for identity, kind, words in error.details.get("candidates", ()):  # of an ambiguous id
             click.echo(f"    {short_id(identity)}  {kind}: {cut(on_one_line(words), MAX_WORDS)}", err=True)
         return code
-    except OSError as error:  # a closed pipe is click's: it ends quietly
+    except OSError as error:
         if error.filename is None:
             _forget_stdout()
+        if isinstance(error, BrokenPipeError):  # as click ends
+            return FAILED
         return _print_error(f"{PROGRAM}: {error.filename or 'input or output'}: {error.strerror or error}", FAILED)
     return code if isinstance(code, int) else 0
 
@@ -74,4 +77,5 @@ def _never_fail_to_print() -> None:
 
 def _forget_stdout() -> None:
     """Let the interpreter flush into nothing at its end, not again into what took no more, such as a full disk."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(UnsupportedOperation):  # in a daemon it is a text in memory
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,7 +11,7 @@ import click
 
 from phronesis.config.locations import home_folder, login_name
 from phronesis.core.ids import short_id
-from phronesis.errors import PhronesisError
+from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
@@ -151,6 +151,7 @@ def import_(
     from phronesis.importers import ImportRunner  # noqa: PLC0415 - the same
 
     owner = {"user_id": login_name(), **scope} if wanted in OF_AGENTS else scope
+    seen = _transcript_times(path) if watch else {}  # before they are read: what is appended meanwhile is a change
     with store.open() as memory:
         with Progress() as progress:
             runner = ImportRunner(memory, **owner, actor="user")
@@ -160,25 +161,33 @@ def import_(
             memory.flush()
         store.answer(summary, render_reports.say_summary)
         if watch:
-            _watch(runner, path, wanted)
+            _watch(runner, path, wanted, seen)
     if summary.failed:
         ctx.exit(1)
 
 
-def _watch(runner: "ImportRunner", path: Path, format_: str) -> None:
+def _watch(runner: "ImportRunner", path: Path, format_: str, seen: dict[Path, float]) -> None:
     """Import each transcript that changed and was then left alone for a while, until the process is stopped."""
-    from phronesis.importers.transcripts import transcript_files  # noqa: PLC0415 - as above
-
-    seen = {file: file.stat().st_mtime for file in transcript_files(path)}
     with suppress(KeyboardInterrupt):
         while True:
             time.sleep(WATCH_SECONDS)
-            for file in transcript_files(path):
-                changed = file.stat().st_mtime
+            for file, changed in _transcript_times(path).items():
                 if changed != seen.get(file) and time.time() - changed >= QUIET_SECONDS:
                     seen[file] = changed
                     say(f"{file}:")
-                    render_reports.say_summary(runner.run(file, format=format_))
+                    with suppress(FileNotFoundError):
+                        render_reports.say_summary(runner.run(file, format=format_))
+
+
+def _transcript_times(path: Path) -> dict[Path, float]:
+    """Return when each transcript changed last; those that are moved or deleted meanwhile are left out."""
+    from phronesis.importers.transcripts import transcript_files  # noqa: PLC0415 - as above
+
+    times = {}
+    with suppress(FileNotFoundError, InputError):  # none is left
+        for file in transcript_files(path):
+            times[file] = file.stat().st_mtime
+    return times
 
 
 @click.command()

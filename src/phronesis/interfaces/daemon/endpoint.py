@@ -26,7 +26,7 @@ PROTOCOL: Final = 1
 START_SECONDS: Final = 15.0
 """Seconds that a session waits for a daemon that it started; after them it opens the store itself."""
 
-ANSWER_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 5.0
 """Seconds to wait for the first line of a daemon that accepted the connection."""
 
 _POLL_SECONDS: Final = 0.02
@@ -78,11 +78,15 @@ def connect(store: StoreName, service: Mapping[str, Any], *, start_seconds: floa
 
     With ``start_seconds`` one is started, if none runs, and waited for so long.
 
-    DaemonMismatch: the daemon is another version of Phronesis, or refuses the service.
+    DaemonMismatch: the daemon is another version of Phronesis, refuses the service or does not answer, or somebody else
+    owns the folder of its socket.
     """
     connection = _open(store, service)
     if connection is None and start_seconds and UNIX:
-        started = _launch(store)
+        try:
+            started = _launch(store)
+        except OSError:  # there is no place for a socket
+            return None
         deadline = time.monotonic() + start_seconds
         while connection is None and time.monotonic() < deadline and not started.poll():  # 0: another one runs
             time.sleep(_POLL_SECONDS)
@@ -93,14 +97,24 @@ def connect(store: StoreName, service: Mapping[str, Any], *, start_seconds: floa
 def _open(store: StoreName, service: Mapping[str, Any]) -> Connection | None:
     if not UNIX:
         return None
+    path = socket_path(store)
+    try:
+        _check_owner(path.parent)
+    except OSError:  # it is missing
+        return None
     plug = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     plug.settimeout(ANSWER_SECONDS)
     connection = Connection(plug, plug.makefile("rb"))
     try:
-        plug.connect(str(socket_path(store)))
+        plug.connect(str(path))
         connection.send_line({"phronesis": PROTOCOL, "version": __version__, **service})
         connection.hello = connection.receive_line()
-    except OSError:  # none runs, it crashed, or a time-out
+    except TimeoutError:
+        connection.close()
+        raise DaemonMismatch(
+            "the daemon of this store does not answer: end its process, 'phronesis daemon run'"
+        ) from None
+    except OSError:  # none runs, or it crashed
         connection.close()
         return None
     if "error" in connection.hello:
@@ -131,7 +145,12 @@ def make_folder() -> Path:
     """Return the runtime folder, made for this user alone. DaemonMismatch: somebody else owns it."""
     folder = runtime_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise DaemonMismatch(f"{folder} belongs to another user; set XDG_RUNTIME_DIR to a folder of your own")
+    _check_owner(folder)
     folder.chmod(0o700)
     return folder
+
+
+def _check_owner(folder: Path) -> None:
+    """Raise DaemonMismatch if somebody else owns the runtime folder, who could then read what is sent to a daemon."""
+    if folder.lstat().st_uid != os.getuid():
+        raise DaemonMismatch(f"{folder} belongs to another user; set XDG_RUNTIME_DIR to a folder of your own")

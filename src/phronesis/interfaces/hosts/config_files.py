@@ -17,6 +17,9 @@ from phronesis.interfaces.hosts.json_text import Place
 Former = dict[Place, str | None]
 """What was in the places of our part before it, as it was written; None: nothing. The place ``()`` is the file."""
 
+OWN_NAME: Final = "phronesis"
+"""A word of every file that is ours as a whole."""
+
 BEGIN: Final = "# phronesis: begin"
 END: Final = "# phronesis: end"
 """Comments around our part of a TOML file."""
@@ -75,7 +78,9 @@ class JsonFile:
 
     def removed(self, text: str, former: Former) -> str | None:
         """Return its text without our part, and what was in its places before."""
-        self._read(text or "{}")
+        if not text.strip():
+            return text
+        self._read(text)
         out = text
         for place, ours in self.entries.items():
             out = self._without_entry(out, place, ours, former)
@@ -217,7 +222,8 @@ class OwnFile:
 
     def removed(self, text: str, former: Former) -> str | None:
         """Return the text of the file in whose place ours is; None: there was none."""
-        _ = text
+        if not former and text != self.text and OWN_NAME not in text:
+            return text  # the user's own, which no installation replaced
         return former.get(())
 
     def former(self, text: str | None) -> Former:
@@ -245,16 +251,16 @@ class Change:
 
     def write(self) -> None:
         """Write the file in one step, or delete it, with what Python compiled it to."""
+        target = self.path.resolve()  # a link to a file elsewhere stays a link
         if self.after is None:
-            self.path.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
             compiled = self.path.parent / "__pycache__"
             for one in compiled.glob(f"{self.path.stem}.*.pyc"):
                 one.unlink()
             with suppress(OSError):  # it is missing, or holds something
                 compiled.rmdir()
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        target = self.path.resolve()  # a link to a file elsewhere stays a link
+        target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(f"{target.name}.phronesis")
         draft.write_bytes(self.after.encode())
         if target.exists():
@@ -269,7 +275,7 @@ def changes(files: Sequence[ConfigFile], record: "InstallRecord", *, install: bo
     """
     out = []
     for file in files:
-        before = file.path.read_bytes().decode() if file.path.exists() else None
+        before = _text_of(file.path)
         rest = None if before is None else file.removed(before, record.former(file.path))
         after = file.installed(before) if install else rest
         if install:
@@ -277,6 +283,14 @@ def changes(files: Sequence[ConfigFile], record: "InstallRecord", *, install: bo
         if after != before:
             out.append(Change(file.path, before, after))
     return out
+
+
+def _text_of(path: Path) -> str | None:
+    """Return the text of a file; None if there is none. InputError: it is no UTF-8."""
+    try:
+        return path.read_bytes().decode() if path.exists() else None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no UTF-8 text ({error.reason}): save it as UTF-8 first", field="path") from error
 
 
 @dataclass(slots=True)
@@ -306,10 +320,10 @@ class InstallRecord:
         """Write changes, and the record itself; after a removal delete it, and the folders that are empty then."""
         if install:
             self.folders += [one for change in made for one in self._missing(change.path)] + self._missing(self.path)
+            self._save()  # first: what an error interrupts can be removed
         for change in made:
             change.write()
         if install:
-            self._save()
             return
         self.path.unlink(missing_ok=True)
         for folder in [self.path.parent, *reversed(self.folders)]:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from phronesis.errors import InputError
 from phronesis.interfaces.hosts import json_text
 from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, TomlFile
 from phronesis.interfaces.hosts.json_text import Place
@@ -154,7 +155,7 @@ def _vscode(caller: Caller) -> Sequence[ConfigFile]:
 
 def _has_claude_hooks(caller: Caller) -> bool:
     settings = caller.home / ".claude/settings.json"
-    return settings.exists() and f"{NAME} hook prompt" in settings.read_text(encoding="utf-8")
+    return settings.exists() and f"{NAME} hook prompt".encode() in settings.read_bytes()
 
 
 def _opencode(caller: Caller) -> Sequence[ConfigFile]:
@@ -170,9 +171,7 @@ def _hermes(caller: Caller) -> Sequence[ConfigFile]:
     folder = caller.home / ".hermes/plugins/phronesis"
     plugin = "from phronesis.adapters.hermes import PhronesisMemoryProvider, register\n"
     manifest = f"name: {NAME}\ndescription: Memory with the evidence for every line.\n"
-    names = {"--url": "url", "--user": "user_id", "--namespace": "namespace"}
-    given = dict(zip(caller.options[::2], caller.options[1::2], strict=True))
-    settings = {key: given[option] for option, key in names.items() if option in given}
+    settings = _settings(caller, {"--url": "url", "--user": "user_id", "--namespace": "namespace"})
     return (
         OwnFile(folder / "__init__.py", plugin),
         OwnFile(folder / "plugin.yaml", manifest),
@@ -182,9 +181,7 @@ def _hermes(caller: Caller) -> Sequence[ConfigFile]:
 
 def _openclaw(caller: Caller) -> Sequence[ConfigFile]:
     path = caller.home / ".openclaw/openclaw.json"
-    given = dict(zip(caller.options[::2], caller.options[1::2], strict=True))
-    names = {"--url": "url", "--user": "user", "--namespace": "namespace"}
-    config = {key: given[option] for option, key in names.items() if option in given}
+    config = _settings(caller, {"--url": "url", "--user": "user", "--namespace": "namespace"})
     if not config.get("url", "").startswith(("http://", "https://")):  # the address of a store is the server's affair
         config.pop("url", None)
     hooks = {"allowConversationAccess": True}
@@ -198,6 +195,14 @@ def _openclaw(caller: Caller) -> Sequence[ConfigFile]:
     if _allows_plugins(path):
         listed[("plugins", "allow")] = [NAME]
     return (JsonFile(path, entries, listed, _is_our_plugin),)
+
+
+def _settings(caller: Caller, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of the command line under the names that a host's plugin has for them."""
+    given = dict(zip(caller.options[::2], caller.options[1::2], strict=True))
+    for option in given.keys() - names.keys():
+        raise InputError(f"this agent's plugin has no {option}; it takes {', '.join(names)}", field=option[2:])
+    return {names[option]: value for option, value in given.items()}
 
 
 def _is_our_plugin(member: Any) -> bool:
@@ -243,7 +248,7 @@ HOSTS: Final[Mapping[str, Host]] = {
 def find_problem(name: str, home: Path) -> str | None:
     """Return why a host that Phronesis was installed in does not call it; None: it does, or it was never installed."""
     ours = HOSTS[name].files(Caller(home, [NAME]))
-    found = [(file, _commands(file)) for file in ours]
+    found = [(file, _commands(file)) for file in ours if _calls(file)]
     programs = {words[0] for _, commands in found for words in commands}
     if not programs:
         return None
@@ -258,6 +263,13 @@ def find_problem(name: str, home: Path) -> str | None:
     return f"{gone[0]} is gone" if gone else None
 
 
+def _calls(file: ConfigFile) -> bool:
+    """Return whether our part of a file runs anything: settings do not, nor does a list of hooks that stays empty."""
+    if isinstance(file, OwnFile):
+        return file.path.suffix != ".json"
+    return not isinstance(file, JsonFile) or bool(file.entries or any(file.listed.values()))
+
+
 def _commands(file: ConfigFile) -> list[list[str]]:
     """Return the commands in a file that run Phronesis, word by word.
 
@@ -266,7 +278,7 @@ def _commands(file: ConfigFile) -> list[list[str]]:
     path = file.path
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return []
     if isinstance(file, OwnFile):
         if path.suffix != ".js":

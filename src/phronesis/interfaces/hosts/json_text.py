@@ -9,7 +9,7 @@ Place = tuple[str, ...]
 """The keys that lead to a member of a file."""
 
 _DECODER: Final = json.JSONDecoder()
-_SPACE: Final = " \t\r\n"
+_SPACE: Final = " \t\r\n\ufeff"
 _UNIT: Final = "  "
 """Indentation where a file shows none."""
 
@@ -38,7 +38,10 @@ class Node:
 
 def parse(text: str) -> Node:
     """Return the value of a JSON text, which may have comments and trailing commas. ValueError: it is none."""
-    node = _value(text, _skip(text, 0))
+    try:
+        node = _value(text, _skip(text, 0))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     if _skip(text, node.end) != len(text):
         raise ValueError(f"more than one value, at character {node.end}")
     return node

@@ -89,7 +89,12 @@ class Server {
 }
 
 function withoutPrivate(text: string): string {
-  return text.replace(/<private>[\s\S]*?(?:<\/private>|$)/gi, "[private]")
+  let [out, depth, end] = ["", 0, 0]
+  for (const tag of text.matchAll(/[<＜]\s*([/／]?)\s*private\s*[>＞]/gi)) {
+    if (!tag[1] && depth++ === 0) out += text.slice(end, tag.index) + "[private]"
+    if (tag[1] && depth > 0 && --depth === 0) end = tag.index + tag[0].length
+  }
+  return depth ? out : out + text.slice(end)
 }
 
 function textOf(content: unknown): string {
@@ -141,7 +146,7 @@ async function lesson(server: Server, attempt: string, output: string): Promise<
   const worked = [...answer.recommended_attempts, ...repairs.flat().map((item) => item.data)]
   const lines = [...new Set(worked.map((one) => `- ${one.attempt}`))].slice(0, 3)
   return lines.length
-    ? `This failed before (${failed.length} times). What worked then:\n${lines.join("\n")}`
+    ? `This failed before (${failed.length > 1 ? `${failed.length} times` : "once"}). What worked then:\n${lines.join("\n")}`
     : `This failed before, and nothing is known to work:\n${attemptLine(failed[0])}`
 }
 
