@@ -97,6 +97,23 @@ def test_private_spans_are_neither_stored_nor_searched(memory: Memory) -> None:
     assert not any("4711" in text or "hunter2" in text or "and so on" in text for text in held)
 
 
+def test_a_turn_off_the_record_is_not_stored(memory: Memory) -> None:
+    hook(memory, "prompt", prompt="The lab is in Kiel.")
+    hook(memory, "stop", last_assistant_message="Noted: Kiel.")
+    for prompt in ("My PIN is 4711. Please don’t remember this!", "请别记住这个：我的密码是 4711"):
+        hook(memory, "prompt", prompt=prompt)
+        hook(memory, "stop", last_assistant_message="Your PIN 4711 is not kept.")
+    hook(memory, "prompt", prompt="The backup runs at noon.")
+    hook(memory, "stop", last_assistant_message="Noted: at noon.")
+    memory.flush()
+    said = [m["content"] for turn in memory.sessions.turns("s1", user_id="lin") for m in turn.messages]
+    assert [one for one in said if one != "[private]"] == [
+        *("The lab is in Kiel.", "Noted: Kiel."),
+        *("The backup runs at noon.", "Noted: at noon."),
+    ]
+    assert "4711" not in json.dumps([item.to_dict() for item in memory.get_all(limit=50, user_id="lin")], default=str)
+
+
 def test_the_lesson_of_a_failed_command_comes_before_its_repetition(memory: Memory) -> None:
     hook(memory, "prompt", prompt="Run the tests.")
     assert hook(memory, "post-tool", tool_use_id="t1", **FAILED) == {}

@@ -13,6 +13,7 @@ from loopback_server import served_api
 from node_runtime import find_node
 from phronesis import Memory, __version__
 from phronesis.config.server import Serving
+from phronesis.core.private_spans import OFF_RECORD
 from phronesis.interfaces.hosts.host_table import HOSTS, NAME, Caller, find_problem
 from phronesis.interfaces.http.app import make_app
 
@@ -61,6 +62,7 @@ out.unrelated = await exec("one", "ls", 0, "a")
 out.worked = await exec("one", "make", 0, "built")
 out.compacted = await ask("one", "go on", {}, [{ role: "compactionSummary", summary: "…" }])
 out.second = await ask("two", "Which is the staging server?")
+out.secret = await ask("two", "My PIN is 4711. Please don’t remember this!")
 out.nothing = await ask("two", "ok", { trigger: "heartbeat" })
 out.lesson = await exec("two", "make all", 2, "no rule")
 out.found = await use("memory_search", { query: "staging server", maxResults: 3 })
@@ -112,6 +114,11 @@ def test_the_manifest_names_what_the_plugin_registers() -> None:
     assert {path.name for path in Path(folder).iterdir()} >= {"index.ts", "openclaw.plugin.json", "package.json"}
 
 
+def test_the_plugin_knows_the_phrases_of_a_turn_off_the_record() -> None:
+    text = (PLUGIN / "index.ts").read_text("utf-8")
+    assert [phrase for phrase in OFF_RECORD if f'"{phrase}"' not in text] == []
+
+
 def test_a_slot_that_went_to_another_plugin_is_reported_and_kept(tmp_path: Path) -> None:
     (file,) = HOSTS["openclaw"].files(Caller(tmp_path, [NAME]))
     file.path.parent.mkdir()
@@ -148,6 +155,7 @@ def test_openclaw_recalls_without_any_tool_call(memory: Memory, tmp_path: Path) 
     assert out["missing"] == {"status": "not_found", "path": "phronesis/none", "text": ""}
     held = [item.content for item in memory.get_all(user_id="lin", limit=100).items]
     assert "hunter2" not in "".join(held)
+    assert "4711" not in "".join(held)
     assert not any("[Sun]" in text or "heartbeat" in text for text in held)
     attempts = memory.get_all(kinds=["l1"], namespace="openclaw").items
     assert len(attempts) == 3  # a command that worked without having failed is no experience

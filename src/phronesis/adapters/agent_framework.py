@@ -11,6 +11,7 @@ from agent_framework import ContextProvider, Message
 
 from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
 from phronesis.adapters.hook_call import HookCall
+from phronesis.core.private_spans import kept_messages
 from phronesis.memory import Memory
 
 _HOST: Final = "agent-framework"
@@ -73,8 +74,8 @@ class PhronesisContextProvider(ContextProvider):
 
 
 def _spoken(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Return what the user and the assistant said."""
-    return [{"role": one.role, "content": one.text} for one in messages if one.role in _SPEAKERS and one.text.strip()]
+    """Return what the user and the assistant said, as it may be kept."""
+    return kept_messages((one.role, one.text) for one in messages if one.role in _SPEAKERS)
 
 
 def _tool_results(messages: Iterable[Message]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from phronesis.adapters.hook_call import (
     program_of,
 )
 from phronesis.core.context_outcomes import citations_in
-from phronesis.core.private_spans import without_private
+from phronesis.core.private_spans import HIDDEN, is_off_record, without_private
 from phronesis.errors import Conflict
 
 if TYPE_CHECKING:
@@ -87,11 +87,14 @@ def failures_so_far(memory: "Memory", call: HookCall) -> str:
 
 
 def recall(memory: "Memory", call: HookCall) -> str:
-    """Return the evidence that bears on a prompt; empty if none does."""
+    """Return the evidence that bears on a prompt; empty if none does. Of a prompt off the record nothing is logged."""
     prompt = call.text("prompt", "text")[:LONGEST_PROMPT]
     if not prompt.strip():
         return ""
-    package = memory.compose_context(call.session_id, prompt, token_budget=RECALL_TOKENS + len(prompt), **call.scope)
+    budget = RECALL_TOKENS + memory.admin.components.count_tokens(prompt)
+    package = memory.compose_context(
+        call.session_id, prompt, token_budget=budget, dry_run=is_off_record(prompt), **call.scope
+    )
     return package.messages[-2]["content"] if package.evidence else ""
 
 
@@ -100,17 +103,24 @@ def _recall_and_record(memory: "Memory", call: HookCall) -> str:
     context = recall(memory, call)
     if prompt.strip():
         own_id = call.text("prompt_id", "generation_id", "turn_id")
-        _record(memory, call, {"role": "user", "content": prompt}, own_id=own_id)
+        kept = HIDDEN if is_off_record(prompt) else prompt
+        _record(memory, call, {"role": "user", "content": kept}, own_id=own_id)
     return context
 
 
 def _record_reply(memory: "Memory", call: HookCall) -> str:
-    """Record the last reply of the agent, with the context that it cites."""
+    """Record the last reply of the agent, with the context that it cites, unless its prompt was private as a whole."""
     reply = call.text("last_assistant_message", "text") or without_private(last_reply(call.text("transcript_path")))
-    if reply.strip():
+    if reply.strip() and not _is_private_turn(memory, call):
         context_id = cited_context(memory, call, reply)
         _record(memory, call, {"role": "assistant", "content": reply[:LONGEST_PROMPT]}, context_id=context_id)
     return ""
+
+
+def _is_private_turn(memory: "Memory", call: HookCall) -> bool:
+    memory.flush()  # a prompt that waits for its interpretation is in no turn
+    turns = memory.sessions.turns(call.session_id, last=1, **call.scope)
+    return bool(turns) and turns[0].messages[-1].get("content") == HIDDEN
 
 
 def cited_context(memory: "Memory", call: HookCall, reply: str) -> str | None:

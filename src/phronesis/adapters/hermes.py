@@ -20,7 +20,7 @@ from phronesis.adapters.agent_hooks import (
     start_session,
 )
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.private_spans import without_private
+from phronesis.core.private_spans import kept_messages
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 
@@ -95,8 +95,7 @@ class PhronesisMemoryProvider(MemoryProvider):
         if self._memory is None or not self._writes:
             return
         call = self._call("stop", session_id)
-        said = [("user", without_private(user_content or "")), ("assistant", without_private(assistant_content or ""))]
-        turn = {"messages": [{"role": role, "content": text} for role, text in said if text.strip()]}
+        turn = {"messages": kept_messages([("user", user_content or ""), ("assistant", assistant_content or "")])}
         if turn["messages"]:
             context_id = cited_context(self._memory, call, assistant_content)
             self._memory.commit_turn(

@@ -22,6 +22,7 @@ from pydantic_ai.tools import RunContext
 
 from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
 from phronesis.adapters.hook_call import HookCall
+from phronesis.core.private_spans import kept_messages
 from phronesis.memory import Memory
 
 _HOST: Final = "pydantic-ai"
@@ -68,8 +69,7 @@ class PhronesisMemory(AbstractCapability[Any]):
         return result
 
     def _record(self, ctx: RunContext[Any], result: AgentRunResult[Any]) -> None:
-        said = [("user", _text(ctx.prompt)), ("assistant", str(result.output))]
-        messages = [{"role": role, "content": text} for role, text in said if text.strip()]
+        messages = kept_messages([("user", _text(ctx.prompt)), ("assistant", str(result.output))])
         call = self._call(ctx, "stop")
         if messages:
             context_id = cited_context(self.memory, call, str(result.output))

@@ -1,11 +1,21 @@
-"""Spans between ``<private>`` and ``</private>``, which agents' hooks and importers neither store nor search."""
+"""What agents' hooks and importers do not store: private spans, and turns that are off the record."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 HIDDEN: Final = "[private]"
 """What stands in the place of a private span."""
+
+OFF_RECORD: Final = frozenset(
+    {"don't remember this", "do not remember this", "don't save this", "do not save this"}
+    | {"off the record", "this is off the record"}
+    | {"别记住这个", "不要记住这个", "别记这个", "不要记这个", "别记下来", "不要记下来"}
+)
+"""Commands by which a prompt is not kept: one of its clauses is such a phrase. No other wording is understood."""
+
+_CLAUSE_END: Final = re.compile(r"[.!?;:,\n。！？；：，、()（）]+")
+_POLITE: Final = ("please ", "请")
 
 _TAG: Final = re.compile(r"[<＜]\s*([/／]?)\s*private\s*[>＞]", re.IGNORECASE)
 
@@ -22,6 +32,26 @@ def without_private(text: str) -> str:
             out += f"{text[end : tag.start()]}{HIDDEN}" if depth == 0 else ""
             depth += 1
     return out if depth else out + text[end:]
+
+
+def is_off_record(text: str) -> bool:
+    """Return whether a prompt says, by a phrase of ``OFF_RECORD``, that it is not to be kept."""
+    clauses = (clause.strip().casefold().replace("’", "'") for clause in _CLAUSE_END.split(text))
+    return any(_impolite(clause) in OFF_RECORD for clause in clauses)
+
+
+def _impolite(clause: str) -> str:
+    for word in _POLITE:
+        clause = clause.removeprefix(word)
+    return clause
+
+
+def kept_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the messages of a turn, of (role, text), as they may be kept; none of a turn that is off the record."""
+    said = [(role, without_private(text)) for role, text in messages if text.strip()]
+    if any(role == "user" and is_off_record(text) for role, text in said):
+        return []
+    return [{"role": role, "content": text} for role, text in said if text.strip()]
 
 
 def without_private_values(value: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.private_spans import without_private_values
+from phronesis.core.private_spans import is_off_record, without_private_values
 from phronesis.errors import InputError
 from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, mapping_or_empty, name_of, objects
 
@@ -87,6 +87,9 @@ class _Session:
             return
         if self.of_subagent:
             yield SkippedObject(f"{self.session_id}#{messages[0]['id']}", "said to or by a sub-agent", done)
+            return
+        if any(one["role"] == "user" and is_off_record(one["content"]) for one in messages):
+            yield SkippedObject(f"{self.session_id}#{messages[0]['id']}", "off the record", done)
             return
         about = {"host": self.host, "project": self.project, "title": self.title, "imported": True}
         events: dict[str, Any] = {

@@ -202,6 +202,9 @@ def test_private_spans_are_not_imported(memory: Memory, tmp_path: Path) -> None:
         claude("user", "The lab is in Kiel. <private>My PIN is <private>47</private>11.</private>", uuid="u1"),
         claude("assistant", use("Bash", "t1", command="login <private>hunter2</private>"), uuid="a1"),
         claude("user", result("t1", "no such user <private>hunter2", failed=True), uuid="r1"),
+        claude("assistant", {"type": "text", "text": "There is no such user."}, uuid="a3"),
+        claude("user", "My cat is called hunter2. Don't remember this.", uuid="u2"),
+        claude("assistant", {"type": "text", "text": "hunter2 it is."}, uuid="a2"),
     ]
     take(memory, write(tmp_path / "s1.jsonl", rows), "claude-code")
     (turn,) = memory.sessions.turns("s1", user_id="lin")

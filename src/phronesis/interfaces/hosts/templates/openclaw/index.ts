@@ -8,6 +8,11 @@ const LONGEST_OUTPUT = 2_000
 const ATTEMPTS_SHOWN = 8
 const SIMILAR = 0.4 // least score of a failure before that is taken to be the same
 const RECORD_MS = 20_000 // nothing waits for what is recorded at the end of a turn
+const OFF_RECORD = new Set([
+  ...["don't remember this", "do not remember this", "don't save this", "do not save this"],
+  ...["off the record", "this is off the record"],
+  ...["别记住这个", "不要记住这个", "别记这个", "不要记这个", "别记下来", "不要记下来"],
+])
 const EXIT_LINE = /\s*\(Command exited with code \d+\)\s*$/ // added by OpenClaw to the output of a command
 
 interface Settings {
@@ -95,6 +100,17 @@ function withoutPrivate(text: string): string {
     if (tag[1] && depth > 0 && --depth === 0) end = tag.index + tag[0].length
   }
   return depth ? out : out + text.slice(end)
+}
+
+/** At least the tokens of a text. */
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length
+}
+
+/** Whether a prompt says, by a phrase of OFF_RECORD, that it is not to be kept. */
+function isOffRecord(text: string): boolean {
+  const clauses = text.split(/[.!?;:,\n。！？；：，、()（）]+/).map((one) => one.trim().toLowerCase().replace("’", "'"))
+  return clauses.some((one) => OFF_RECORD.has(one.replace(/^please /, "").replace(/^请/, "")))
 }
 
 function textOf(content: unknown): string {
@@ -241,8 +257,8 @@ function register(api: OpenClawPluginApi): void {
     }
   }
 
-  async function recall(session: string, text: string): Promise<Context> {
-    const wanted = { session_id: session, user_message: text, token_budget: RECALL_TOKENS + text.length }
+  async function recall(session: string, text: string, dry_run: boolean): Promise<Context> {
+    const wanted = { session_id: session, user_message: text, token_budget: RECALL_TOKENS + bytesOf(text), dry_run }
     return await server.post<Context>("/context", { ...wanted, ...server.scope })
   }
 
@@ -260,10 +276,11 @@ function register(api: OpenClawPluginApi): void {
     if (!session || !text.trim() || !isAskedByUser(ctx)) return
     const isCompacted = event.messages.some((message) => (message as Fields).role === "compactionSummary")
     const [context, failed] = await Promise.all([
-      attempt("recall", () => recall(session, text)),
+      attempt("recall", () => recall(session, text, isOffRecord(text))),
       isCompacted ? attempt("attempts", () => attempts(server, `openclaw:${session}#`, "failure")) : [],
     ])
-    asked.set(session, { text, messageId: event.currentUserMessageId, contextId: context?.context_id })
+    if (isOffRecord(text)) asked.delete(session) // nothing of the turn is recorded
+    else asked.set(session, { text, messageId: event.currentUserMessageId, contextId: context?.context_id })
     const parts = []
     if (failed?.length) parts.push(`Tried in this session, and failed:\n${failed.map(attemptLine).join("\n")}`)
     if (context?.evidence.length) parts.push(context.messages.at(-2)?.content ?? "")
