@@ -150,6 +150,7 @@ def test_without_a_daemon_processes_work_alone(url: str) -> None:
     broken = command("hook", "prompt", "--url", url, stdin="{", PHRONESIS_DAEMON="off")
     assert (broken.returncode, broken.stdout) == (0, "")
     assert broken.stderr.startswith("phronesis: JSONDecodeError")
+    assert command("hook", "lunch").returncode == command("hook", "prompt", "--lunch").returncode == 1  # 2 would block
 
 
 @pytest.fixture

@@ -39,7 +39,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else PROGRAM
-        return _print_error(f"{path}: {error.format_message()} ({path} --help shows how)", USAGE)
+        code = FAILED if path.endswith(" hook") else USAGE  # to Claude Code 2 says that its user may not go on
+        return _print_error(f"{path}: {error.format_message()} ({path} --help shows how)", code)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except PhronesisError as error:
