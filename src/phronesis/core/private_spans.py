@@ -17,7 +17,7 @@ OFF_RECORD: Final = frozenset(
 _CLAUSE_END: Final = re.compile(r"[.!?;:,\n。！？；：，、()（）]+")
 _POLITE: Final = ("please ", "请")
 
-_TAG: Final = re.compile(r"[<＜]\s*([/／]?)\s*private\s*[>＞]", re.IGNORECASE)
+_TAG: Final = re.compile(r"[<＜]\s{0,8}([/／]?)\s{0,8}private\s{0,8}[>＞]", re.IGNORECASE)
 
 
 def without_private(text: str) -> str:

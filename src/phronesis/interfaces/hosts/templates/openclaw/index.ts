@@ -95,7 +95,7 @@ class Server {
 
 function withoutPrivate(text: string): string {
   let [out, depth, end] = ["", 0, 0]
-  for (const tag of text.matchAll(/[<＜]\s*([/／]?)\s*private\s*[>＞]/gi)) {
+  for (const tag of text.matchAll(/[<＜]\s{0,8}([/／]?)\s{0,8}private\s{0,8}[>＞]/gi)) {
     if (!tag[1] && depth++ === 0) out += text.slice(end, tag.index) + "[private]"
     if (tag[1] && depth > 0 && --depth === 0) end = tag.index + tag[0].length
   }
