@@ -106,7 +106,7 @@ def opencode(home: Path) -> Iterator[Say]:
             "provider": {"fake": fake},
             "permission": {"bash": "allow"},
         }
-        (home / ".config/opencode").mkdir(parents=True)
+        (home / ".config/opencode").mkdir(parents=True, exist_ok=True)
         (home / ".config/opencode/opencode.json").write_text(json.dumps(given), encoding="utf-8")
         yield lambda prompt: said(home, requests, [*command, prompt])
 
