@@ -22,8 +22,8 @@ import pytest
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
+from phronesis.interfaces.cli import attached, exit_codes
 from phronesis.interfaces.cli import attached as attached_commands
-from phronesis.interfaces.cli import exit_codes
 from phronesis.interfaces.cli.attached import run_for_client, run_in_daemon
 from phronesis.interfaces.daemon import endpoint, server
 
@@ -261,6 +261,25 @@ def test_without_a_folder_for_sockets_or_an_answer_processes_work_alone(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
     assert endpoint.connect(store, {"service": "hook"}, start_seconds=1) is None
+
+
+@pytest.mark.usefixtures("running")
+def test_a_command_that_finds_the_daemon_busy_still_has_its_input(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attached_commands, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("我住在基尔".encode()), encoding="utf-8"))
+    with attached_commands._ONE_AT_A_TIME:
+        assert run_in_daemon(["add", "-", "--url", url]) is None
+    assert sys.stdin.read() == "我住在基尔"
+
+
+def test_without_the_sdk_the_daemon_names_its_extra(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(endpoint, "find_spec", lambda _name: None)
+    for verb in ("start", "run"):
+        assert exit_codes.run(["daemon", verb, "--url", url]) == 1
+        assert "phronesis[mcp]" in capsys.readouterr().err
+    assert not list(Path(os.environ["XDG_RUNTIME_DIR"]).rglob("*.log"))  # none was launched
 
 
 def test_a_store_has_one_daemon(url: str) -> None:

@@ -120,7 +120,7 @@ def _record_reply(memory: "Memory", call: HookCall) -> str:
 def _is_private_turn(memory: "Memory", call: HookCall) -> bool:
     memory.flush()  # a prompt that waits for its interpretation is in no turn
     turns = memory.sessions.turns(call.session_id, last=1, **call.scope)
-    return bool(turns) and turns[0].messages[-1].get("content") == HIDDEN
+    return any(message.get("content") == HIDDEN for turn in turns for message in turn.messages[-1:])
 
 
 def cited_context(memory: "Memory", call: HookCall, reply: str) -> str | None:

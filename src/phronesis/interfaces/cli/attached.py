@@ -68,6 +68,7 @@ def run_in_daemon(words: Sequence[str]) -> int | None:
             print(f"phronesis: {error} before the command ended: look whether it was done", file=sys.stderr)
             return 1
     if answer.get("busy"):
+        sys.stdin = _text_of(stdin) if stdin else sys.stdin  # the command that runs here reads it again
         return None
     click.echo(answer.get("stdout", ""), nl=False)
     click.echo(answer.get("stderr", ""), nl=False, err=True)
@@ -85,8 +86,7 @@ def run_for_client(memory: "Memory", message: Mapping[str, Any]) -> dict[str, An
     stdin = sys.stdin
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            given = str(message.get("stdin", "")).encode("latin-1")
-            sys.stdin = io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")
+            sys.stdin = _text_of(str(message.get("stdin", "")).encode("latin-1"))
             code = run([str(word) for word in message.get("words", ())])
     finally:
         sys.stdin = stdin
@@ -94,3 +94,7 @@ def run_for_client(memory: "Memory", message: Mapping[str, Any]) -> dict[str, An
         WIDTH.reset(width)
         _ONE_AT_A_TIME.release()
     return {"code": code, "stdout": out.getvalue(), "stderr": err.getvalue()}
+
+
+def _text_of(given: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")

@@ -11,11 +11,11 @@ import click
 from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import EVENTS, HookCall
 from phronesis.config.locations import StoreName, daemon_enabled, login_name, store_name
-from phronesis.errors import PhronesisError
+from phronesis.errors import MissingExtra, PhronesisError
 from phronesis.interfaces.cli.attached import run_for_client
 from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
-from phronesis.interfaces.daemon.endpoint import START_SECONDS, UNIX, Connection, connect
+from phronesis.interfaces.daemon.endpoint import START_SECONDS, UNIX, Connection, can_start, connect
 
 
 def _name_of(store: Store) -> StoreName:
@@ -34,6 +34,7 @@ def run(*, store: Store, idle: float) -> None:
     """
     if not UNIX:
         raise click.UsageError("there are no Unix sockets on this system; each process opens the store itself")
+    _check_extra()
     from phronesis.interfaces.daemon.server import run_daemon  # noqa: PLC0415 - the MCP SDK: not for --help
 
     if not run_daemon(_name_of(store), store.open_memory, run_for_client, idle_seconds=idle):
@@ -47,7 +48,17 @@ def start(*, store: Store) -> None:
 
     Clients and hooks start it by themselves; start it beforehand to spare the first one the wait.
     """
-    _show_status(store, connect(_name_of(store), {"service": "status"}, start_seconds=60))
+    connection = connect(_name_of(store), {"service": "status"}, start_seconds=60)
+    if connection is None:
+        _check_extra()
+    _show_status(store, connection)
+
+
+def _check_extra() -> None:
+    if UNIX and not can_start():
+        raise MissingExtra(
+            "the daemon needs: pip install 'phronesis[mcp]'; without it each process opens the store itself"
+        )
 
 
 @click.command()

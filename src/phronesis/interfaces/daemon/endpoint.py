@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -73,6 +74,11 @@ def socket_path(store: StoreName) -> Path:
     return runtime_folder() / f"{store.key}.sock"
 
 
+def can_start() -> bool:
+    """Return whether a daemon can run here: on a system with Unix sockets, with the extra ``mcp``."""
+    return UNIX and find_spec("mcp") is not None
+
+
 def connect(store: StoreName, service: Mapping[str, Any], *, start_seconds: float = 0) -> Connection | None:
     """Return a connection to the daemon of a store; None if there is none.
 
@@ -82,7 +88,7 @@ def connect(store: StoreName, service: Mapping[str, Any], *, start_seconds: floa
     owns the folder of its socket.
     """
     connection = _open(store, service)
-    if connection is None and start_seconds and UNIX:
+    if connection is None and start_seconds and can_start():
         try:
             started = _launch(store)
         except OSError:  # there is no place for a socket
