@@ -22,8 +22,8 @@ import pytest
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
-from phronesis.interfaces.cli import attached, exit_codes
 from phronesis.interfaces.cli import attached as attached_commands
+from phronesis.interfaces.cli import exit_codes
 from phronesis.interfaces.cli.attached import run_for_client, run_in_daemon
 from phronesis.interfaces.daemon import endpoint, server
 
