@@ -14,7 +14,7 @@ from phronesis.core.results import Source
 from phronesis.core.scope import Scope
 from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.answers import Reference
-from phronesis.experience.laws.input import EVENTS, EXPERIENCE, SOURCE, SourcePayload
+from phronesis.experience.laws.event_draft import EVENTS, EXPERIENCE, SOURCE, SourcePayload
 from phronesis.experience.laws.records import (
     L1,
     PATTERN,
