@@ -16,9 +16,9 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.experience.event_matrix import EventTable, EventTables
 from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
 from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
-from phronesis.experience.laws.clustering import PairConstraints, view_of
+from phronesis.experience.laws.clustering import view_of
 from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.neighbour_graph import NOBODY, candidate_pairs
+from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
 from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
 from phronesis.experience.laws.similarity import Floats, Rows

@@ -12,8 +12,7 @@ import numpy as np
 
 from phronesis.experience.event_matrix import EventTable
 from phronesis.experience.event_views import ALONE, ViewReader, bonded_events
-from phronesis.experience.laws.clustering import PairConstraints
-from phronesis.experience.laws.neighbour_graph import NOBODY
+from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints
 from phronesis.experience.laws.records import MEMBER_OF
 from phronesis.experience.laws.similarity import ListedPairs
 from phronesis.experience.pattern_relations import members_of, spoken_against

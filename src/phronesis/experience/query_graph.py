@@ -12,7 +12,7 @@ from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.experience.laws.constraints import Ban
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES
-from phronesis.experience.laws.feedback_weights import NOT_USEFUL, USEFUL, FeedbackWeights, usefulness
+from phronesis.experience.laws.evidence_fold import NOT_USEFUL, USEFUL, FeedbackWeights, usefulness
 from phronesis.experience.laws.ranking import ARTIFACT, NEUTRAL, Link, Node
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
 from phronesis.recall.as_of import drawn_by, edges_at, held_at, known_at
