@@ -19,10 +19,10 @@ from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_amon
 from phronesis.experience.laws.event_draft import LABELS
 from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, origin_of
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
-from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.laws.records import CONTRADICTS, FEEDBACK, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.maintenance_schedule import KIND as MARK
+from phronesis.experience.maintenance_schedule import MERGE, SPOKEN
 from phronesis.experience.pattern_handlers import membership
-from phronesis.experience.watermarks import FEEDBACK, MERGE, SPOKEN
-from phronesis.experience.watermarks import KIND as MARK
 from phronesis.store.lane_view import LaneView
 
 

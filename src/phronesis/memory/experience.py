@@ -18,8 +18,8 @@ from phronesis.memory.runtime import Runtime, Verbs
 
 if TYPE_CHECKING:
     from phronesis.engine import writer
-    from phronesis.experience import abstraction, aggregation, query_graph, watermarks
     from phronesis.experience import feedback as feedback_law
+    from phronesis.experience import query_graph
     from phronesis.experience.laws import answers, event_draft, records
     from phronesis.experience.laws import constraints as constraint_law
     from phronesis.index import tokens
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from phronesis.recall import browse
     from phronesis.store import lane_view
 else:
-    abstraction = lazy_module("phronesis.experience.abstraction")
-    aggregation = lazy_module("phronesis.experience.aggregation")
     answers = lazy_module("phronesis.experience.laws.answers")
     browse = lazy_module("phronesis.recall.browse")
     constraint_law = lazy_module("phronesis.experience.laws.constraints")
@@ -39,7 +37,6 @@ else:
     query_graph = lazy_module("phronesis.experience.query_graph")
     records = lazy_module("phronesis.experience.laws.records")
     tokens = lazy_module("phronesis.index.tokens")
-    watermarks = lazy_module("phronesis.experience.watermarks")
     writer = lazy_module("phronesis.engine.writer")
 
 MAX_ANSWER: Final = 200
@@ -111,7 +108,7 @@ class ExperienceVerbs(Verbs):
         components = self._runtime.components
         if call.wait:
             components.vectorizer.run(self._runtime.tenant)  # events are compared by similarity too
-        written = self._runtime.write(call, lane, aggregation.AGGREGATE, payload)
+        written = self._runtime.write(call, lane, records.AGGREGATE, payload)
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
         return components.experience.came_to(self._runtime.tenant, written.entry)
@@ -136,7 +133,7 @@ class ExperienceVerbs(Verbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._runtime.call(actor, idempotency_key, wait)
-        written = self._runtime.write(call, lane, abstraction.ABSTRACT, {})
+        written = self._runtime.write(call, lane, records.ABSTRACT, {})
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
         found = self._runtime.components.experience.came_to(self._runtime.tenant, written.entry, records.PRINCIPLE)
@@ -238,7 +235,7 @@ class ExperienceVerbs(Verbs):
             lane, target = browse.find_item(unit, item_id)
             payload = feedback_law.feedback_payload(lane_view.LaneView(unit, lane), target, kind, value, again=again)
         payload["reason"] = None if reason is None else check_text(reason, field="reason")
-        written = self._runtime.write(call, lane.lane_id, watermarks.FEEDBACK, payload)
+        written = self._runtime.write(call, lane.lane_id, records.FEEDBACK, payload)
         scheduled = feedback_law.scheduled_by(written.entry.payload)
         if written.pending:
             return records.FeedbackResult(written.entry.id, (), scheduled, pending=True)
