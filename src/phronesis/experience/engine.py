@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         maintenance_schedule,
         pattern_handlers,
         policy_section,
+        provenance,
         query,
-        query_answer,
     )
     from phronesis.experience.laws import evidence_fold, topics
     from phronesis.experience.sources import port
@@ -41,7 +41,7 @@ else:
     port = lazy_module("phronesis.experience.sources.port")
     projections = lazy_module("phronesis.index.projections")
     query = lazy_module("phronesis.experience.query")
-    query_answer = lazy_module("phronesis.experience.query_answer")
+    provenance = lazy_module("phronesis.experience.provenance")
     topics = lazy_module("phronesis.experience.laws.topics")
 
 
@@ -64,7 +64,7 @@ def _open_learning(platform: Platform) -> OpenEngine:
 
 
 def _open_reading(platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"experience": query_answer.ExperienceBook(platform.database)})
+    return OpenEngine(components={"experience": provenance.ExperienceBook(platform.database)})
 
 
 def _open_asking(platform: Platform) -> OpenEngine:
