@@ -22,15 +22,7 @@ from phronesis.engine.model_outcomes import answer_outcomes
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.event_views import item_edge, readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
-from phronesis.experience.laws.records import (
-    ABSTRACT,
-    L1,
-    PATTERN,
-    PRINCIPLE,
-    REFINES,
-    SUPPORTS,
-    UNCONFIRMED,
-)
+from phronesis.experience.laws.records import ABSTRACT, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS, UNCONFIRMED
 from phronesis.experience.laws.topics import (
     KEPT,
     PatternInput,

@@ -200,12 +200,7 @@ def _make_changes(
         items.append(item)
         edges += [
             Edge(
-                type=ABOUT,
-                from_kind="item",
-                from_id=item.id,
-                to_kind="artifact",
-                to_id=artifact.id,
-                entry_id=entry.id,
+                type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id, entry_id=entry.id
             )
             for artifact in artifacts
         ]

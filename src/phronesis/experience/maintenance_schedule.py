@@ -15,13 +15,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE
 from phronesis.engine.writer import Writer
-from phronesis.experience.laws.records import (
-    ABSTRACT,
-    AGGREGATE,
-    FEEDBACK,
-    L1,
-    PATTERN,
-)
+from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, FEEDBACK, L1, PATTERN
 from phronesis.index.projections import ALIKE
 from phronesis.log.reader import load_listed
 from phronesis.store.database import Database

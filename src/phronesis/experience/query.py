@@ -28,13 +28,7 @@ from phronesis.experience.laws.answers import (
 )
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.ranking import CROSS, DEPTH, SAME, THROUGH, WIDTH, score_of, standardise_cosines, weights
-from phronesis.experience.laws.records import (
-    L1,
-    PATTERN,
-    L1Event,
-    Pattern,
-    event_of,
-)
+from phronesis.experience.laws.records import L1, PATTERN, L1Event, Pattern, event_of
 from phronesis.experience.provenance import EvidenceChains
 from phronesis.experience.query_candidates import CandidatePool, QueryLane, corners, cosines, read_meaning, read_words
 from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph, TaskNames
