@@ -1,6 +1,7 @@
-"""The port of source adapters, and positions in a text: line numbers, and JSON values with their spans."""
+"""The port of source adapters; JSON values with their spans and as text; line numbers and times of a text."""
 
 import json
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from phronesis.config.plugins import SOURCES as GROUP
 from phronesis.config.plugins import broken, find_plugins, load_plugin
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.text import storable
-from phronesis.core.timestamps import FUTURE_TOLERANCE
+from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Draft
 
@@ -247,3 +248,60 @@ def _clean(value: Any) -> Any:
     if isinstance(value, float) and not abs(value) < float("inf"):
         return str(value)
     return value
+
+
+STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?")
+
+
+def moment_of(raw: RawText, said: object) -> datetime | None:
+    """Return a complete time that is not after the text was recorded; else None."""
+    if not isinstance(said, str) or not STAMP.match(said.strip()):
+        return None
+    try:
+        return raw.past(parse_moment(said, field="at"))
+    except InputError:
+        return None
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: a string, or a list of parts of which some are texts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    said = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | Mapping)]
+    return "\n".join(one for one in said if isinstance(one, str))
+
+
+def describe_arguments(given: object) -> str:
+    """Return arguments in short: a single one unchanged, several as JSON."""
+    if isinstance(given, str):
+        found = documents(given) if given.lstrip()[:1] == "{" else []
+        if len(found) != 1:
+            return given.strip()
+        given = found[0].value
+    if isinstance(given, Mapping) and len(given) == 1:
+        (only,) = given.values()
+        if isinstance(only, str):
+            return only.strip()
+    return "" if given in (None, {}, []) else json.dumps(given, ensure_ascii=False)
+
+
+def words_in(said: object) -> str:
+    """Return a value of a record as text: its text members, else its JSON, shortened."""
+    if isinstance(said, str):
+        return said.strip()
+    if isinstance(said, int) and not isinstance(said, bool) and abs(said) < 10**18:
+        return str(said)
+    return text_of(said) or compact_json(said)[:500] if isinstance(said, dict | list) and said else ""
+
+
+def compact_json(value: object) -> str:
+    """Return a value as JSON without spaces, its keys sorted."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def texts_in(said: object) -> list[str]:
+    """Return the texts of a value: itself, or the members of a list that are texts."""
+    if isinstance(said, str):
+        return [said] if said.strip() else []
+    return [one for one in said if isinstance(one, str) and one.strip()] if isinstance(said, list) else []

@@ -13,11 +13,16 @@ from phronesis.experience.sources.port import (
     LineIndex,
     RawText,
     Source,
+    compact_json,
+    describe_arguments,
     documents,
     elements,
     is_json,
     member,
+    moment_of,
     storable_drafts,
+    texts_in,
+    words_in,
 )
 from phronesis.experience.sources.trajectories import (
     RESULT,
@@ -33,7 +38,6 @@ from phronesis.experience.sources.trajectories import (
     task_of,
     verdict_in,
 )
-from phronesis.experience.sources.transcripts import compact_json, describe_arguments, moment_of, texts_in, words_in
 
 STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", "transitions")
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")

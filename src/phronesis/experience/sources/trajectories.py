@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.experience.laws.outcome_labels import MEASURED, OutcomeLabel, label_of
-from phronesis.experience.sources.chat import tool_outcome
-from phronesis.experience.sources.port import JsonSpan, RawText, elements
-from phronesis.experience.sources.transcripts import Message, describe_arguments, messages_in, moment_of, text_of
+from phronesis.experience.sources.chat import Message, messages_in, tool_outcome
+from phronesis.experience.sources.port import JsonSpan, RawText, describe_arguments, elements, moment_of, text_of
 
 RESULT: Final = 500
 """Characters of a step's result."""
