@@ -15,14 +15,14 @@ from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
 from phronesis.experience.laws import ranking
 from phronesis.experience.laws.answers import (
+    CONTRARY,
     Advice,
     Answer,
+    Conflict,
     Excluded,
     RankedRecord,
     Reference,
     advise,
-    contrary_conflict,
-    counter_conflict,
     fit_answer,
     opposed_events,
     outcome_conflicts,
@@ -278,9 +278,8 @@ def test_conflicts_name_both_sides() -> None:
     good, bad, worse = event("g", source_ref="r"), event("b", "failure"), event("w", "failure")
     [conflict] = outcome_conflicts([(good, bad), (good, worse)])
     assert (conflict.side, conflict.against) == ((Reference("g", "r"),), (Reference("b"), Reference("w")))
-    more = contrary_conflict("about", Reference("g"), Reference("b"))
+    more = Conflict(about="about", reason=CONTRARY, side=(Reference("g"),), against=(Reference("b"),))
     assert sides([conflict, more]) == {"g": ["b", "w"], "b": ["g"], "w": ["g"]}
-    assert counter_conflict("about", [Reference("g")], []).against == ()
 
 
 def test_only_what_is_relevant_gives_advice_the_best_first() -> None:

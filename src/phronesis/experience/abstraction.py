@@ -356,8 +356,7 @@ class _AbstractionChanges(LearnedChanges):
 
     def refine(self, one: Mapping[str, Any]) -> None:
         """Link a narrower principle to its broader one, and to no other."""
-        principle = self._made.get(one["n"])
-        if principle is None:
+        if (principle := self._made.get(one["n"])) is None:
             return
         broader = None if one["refines"] is None else self._made.get(one["refines"], one["broader"])
         self.dropped_edges += [edge for edge in self._refining if edge.from_id == principle and edge.to_id != broader]

@@ -106,8 +106,7 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
     made = _find_groups(table, part, views, rows)
     clusters, groups = [], []
     for found in made:
-        pattern = part.stays(found)
-        if pattern is None:
+        if (pattern := part.stays(found)) is None:
             members = _weigh_members(table, part.bonds, views, found)
             groups.append([table.row_of[one] for one, _ in members])
             clusters.append(

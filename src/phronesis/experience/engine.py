@@ -63,35 +63,19 @@ def _open_learning(platform: Platform) -> OpenEngine:
     )
 
 
-def _open_reading(platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"experience": provenance.ExperienceBook(platform.database)})
-
-
 def _open_asking(platform: Platform) -> OpenEngine:
     asking = query.ExperienceSearch(platform.database, platform.embedders, platform.indexes, platform.clock)
     return OpenEngine(components={"asking": asking})
 
 
-def _open_sources(_platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"sources": port.SOURCES})
-
-
 def _projections() -> "Mapping[str, Projection]":
-    learned = event_embeddings.project_learned
-    return {
-        "l1": event_embeddings.project_event,
-        "pattern": learned,
-        "principle": learned,
-        "mark": projections.no_parts,
-    }
+    learned, event = event_embeddings.project_learned, event_embeddings.project_event
+    return {"l1": event, "pattern": learned, "principle": learned, "mark": projections.no_parts}
 
 
 def _without_unheld(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return (
-        event_handlers.without_unheld(view, entry, changes, held)
-        if touches(changes, held, "l1", "pattern")
-        else changes
-    )
+    touched = touches(changes, held, "l1", "pattern")
+    return event_handlers.without_unheld(view, entry, changes, held) if touched else changes
 
 
 ENGINE: Final = Engine(
@@ -103,9 +87,12 @@ ENGINE: Final = Engine(
             verbs=("experience", "source", "aggregate", "abstract", "feedback"),
             components=("keeper",),
         ),
-        Part(open=_open_reading, components=("experience",)),
+        Part(
+            open=lambda platform: OpenEngine(components={"experience": provenance.ExperienceBook(platform.database)}),
+            components=("experience",),
+        ),
         Part(open=_open_asking, components=("asking",)),
-        Part(open=_open_sources, components=("sources",)),
+        Part(open=lambda _platform: OpenEngine(components={"sources": port.SOURCES}), components=("sources",)),
     ),
     folds=by_kind(lambda: evidence_fold.STANDINGS, "l1", "pattern", "principle"),
     projections=by_kind(_projections, "l1", "pattern", "principle", "mark"),

@@ -43,8 +43,7 @@ from phronesis.store.lane_view import LaneView
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes, with removals of evidence whose pattern or event, among ``held``, is no longer held."""
-    gone = _ended_ids(changes, held)
-    if not gone:
+    if not (gone := _ended_ids(changes, held)):
         return changes
     rows = [row for row in view.evidence_from(sorted(gone)) if row.source_key in gone]
     found = view.items(row.item_id for row in rows)
@@ -63,12 +62,8 @@ def _ended_ids(changes: Changes, held: Mapping[str, Item]) -> set[str]:
     fields: dict[str, dict[str, object]] = {}
     for patch in changes.patches:
         fields.setdefault(patch.item_id, {}).update(patch.fields)
-    out = set()
-    for one, patched in fields.items():
-        item = held.get(one)
-        if item is not None and item.kind in (PATTERN, L1) and item.live and not item.with_fields(patched).live:
-            out.add(one)
-    return out
+    live = {one: held[one] for one in fields if one in held and held[one].kind in (PATTERN, L1) and held[one].live}
+    return {one for one, item in live.items() if not item.with_fields(fields[one]).live}
 
 
 DRAFTS: Final = "drafts"
@@ -134,15 +129,11 @@ def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: i
 
 def _given_drafts(entry: Entry, *, long_errors: bool = True) -> list[SourcedDraft]:
     """Return the experiences of an entry that are not erased."""
-    out = []
-    for n, nei in enumerate(payload_of(entry, SourcePayload).get(EVENTS) or ()):
-        if not is_erased(nei):
-            out.append(
-                SourcedDraft(
-                    n, _draft_of(nei, long_errors), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID)
-                )
-            )
-    return out
+    return [
+        SourcedDraft(n, _draft_of(nei, long_errors), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID))
+        for n, nei in enumerate(payload_of(entry, SourcePayload).get(EVENTS) or ())
+        if not is_erased(nei)
+    ]
 
 
 def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
@@ -169,22 +160,14 @@ def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[SourcedDraft]:
     """Return an adapter's drafts, each with its lines appended to the source's reference: ``build.log#L12-L15``."""
     payload = payload_of(entry, SourcePayload)
     whole = payload.get("source_ref") or f"entry:{entry.id}"
-    given = payload.get("occurred_at")
-    at = None if given is None else parse_moment(given, field="occurred_at")
+    dated = {"occurred_at": payload["occurred_at"]} if payload.get("occurred_at") is not None else {}
     out = []
     for n, body in enumerate(body for outcome in outcomes for body in outcome.body["drafts"]):
-        draft = Draft.from_body(body)
-        if draft.occurred_at is None and at is not None:
-            draft = replace(draft, occurred_at=at)
-        out.append(SourcedDraft(n, draft, payload["source_type"], whole + _lines(draft)))
+        draft = Draft.from_body({**dated, **body})
+        first, last = draft.lines or (0, 0)
+        lines = f"#L{first}" + (f"-L{last}" if last != first else "") if first else ""
+        out.append(SourcedDraft(n, draft, payload["source_type"], whole + lines))
     return out
-
-
-def _lines(draft: Draft) -> str:
-    if draft.lines is None:
-        return ""
-    first, last = draft.lines
-    return f"#L{first}" if first == last else f"#L{first}-L{last}"
 
 
 def _make_changes(
@@ -192,17 +175,16 @@ def _make_changes(
 ) -> Changes:
     held = suspected_texts(outcomes)
     items, edges = [], []
-    for one in told:
-        if one.external_id is not None and is_taken(view, entry, one.external_id):
+    for sourced in told:
+        if sourced.external_id is not None and is_taken(view, entry, sourced.external_id):
             continue  # it stays in the log alone
-        artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts), version=version)
-        item = held.held(one.n, _item(view, entry, one, artifacts))
+        draft = sourced.draft
+        artifacts = artifacts_in(draft.texts.values(), known=tuple(draft.artifacts), version=version)
+        item = held.held(sourced.n, _item(view, entry, sourced, artifacts))
         items.append(item)
         edges += [
-            Edge(
-                type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id, entry_id=entry.id
-            )
-            for artifact in artifacts
+            Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=one.id, entry_id=entry.id)
+            for one in artifacts
         ]
     return Changes(items=items, edges=edges)
 
@@ -217,10 +199,9 @@ def _content(draft: Draft) -> str:
 def _item(view: LaneView, entry: Entry, told: SourcedDraft, artifacts: Sequence[Artifact]) -> Item:
     draft = told.draft
     at = draft.occurred_at or entry.recorded_at
-    decided = {"label": draft.label, "signals": list(draft.signals), "confidence": draft.confidence}
     data = {
         **draft.texts,
-        DECIDED: decided,
+        DECIDED: {"label": draft.label, "signals": list(draft.signals), "confidence": draft.confidence},
         "observations": draft.observations,
         "field_origin": dict(draft.field_origin),
         "signals": list(draft.signals),
@@ -255,6 +236,7 @@ def _item(view: LaneView, entry: Entry, told: SourcedDraft, artifacts: Sequence[
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
     """Return the handlers of experiences and sources; ``read`` prepares sources."""
+    older = {1: partial(apply_source, version=1)}
     return (
         Handler(
             verb=EXPERIENCE,
@@ -263,17 +245,7 @@ def handlers(read: Prepare | None) -> tuple[Handler, ...]:
             prepare=prepare_experience,
             quick=True,
             separable=True,
-            older={
-                1: partial(apply_experience, version=1, long_errors=False),
-                2: partial(apply_experience, long_errors=False),
-            },
+            older={n: partial(apply_experience, version=n, long_errors=False) for n in (1, 2)},
         ),
-        Handler(
-            verb=SOURCE,
-            version=VERSION,
-            apply=apply_source,
-            prepare=read,
-            quick=True,
-            older={1: partial(apply_source, version=1)},
-        ),
+        Handler(verb=SOURCE, version=VERSION, apply=apply_source, prepare=read, quick=True, older=older),
     )

@@ -261,8 +261,7 @@ def _marks_of(item: Item | None) -> frozenset[str]:
     """Return an event's kinds of error as its adapter names them: the failure family, else the error types."""
     if item is None or item.data.get("field_origin", {}).get("result") != "rule":
         return frozenset()
-    family = item.data.get("family")
-    if family:
+    if family := item.data.get("family"):
         return frozenset((family,))
     return frozenset(one for one in item.data.get("artifacts", ()) if one.startswith("error_type:"))
 

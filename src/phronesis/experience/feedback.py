@@ -44,18 +44,13 @@ SUCCESS: Final = "success"
 def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Apply a judgement as far as its target still exists."""
     payload = payload_of(entry, FeedbackPayload)
-    if is_erased(entry.payload):
-        return Changes()
-    target = view.item(payload["target_id"])
+    target = None if is_erased(entry.payload) else view.item(payload["target_id"])
     if target is None:
         return Changes()
-    if payload["kind"] in (MERGE, SPLIT):
-        return _make_links(view, entry, target)
-    return _add_judgement(view, entry, target)
+    return (_make_links if payload["kind"] in (MERGE, SPLIT) else _add_judgement)(view, entry, target, payload)
 
 
-def _add_judgement(view: LaneView, entry: Entry, target: Item) -> Changes:
-    payload = payload_of(entry, FeedbackPayload)
+def _add_judgement(view: LaneView, entry: Entry, target: Item, payload: FeedbackPayload) -> Changes:
     kind = payload["kind"]
     row = EvidenceRow(
         item_id=target.id,
@@ -75,10 +70,8 @@ def _add_judgement(view: LaneView, entry: Entry, target: Item) -> Changes:
         if [(old.polarity, old.grade, old.weight) for old in before] != [(one.polarity, one.grade, one.weight)]:
             coming.append(one)
             going += before
-    reason = _reason(entry)
-    patches = [
-        Patch(one.item_id, {}, reason if one.item_id == target.id else f"{kind} of {target.id}") for one in coming
-    ]
+    reasons = {target.id: _reason(payload)}
+    patches = [Patch(one.item_id, {}, reasons.get(one.item_id, f"{kind} of {target.id}")) for one in coming]
     return Changes(patches=patches, evidence=coming, dropped_evidence=going)
 
 
@@ -90,9 +83,7 @@ def _is_same_voice(old: EvidenceRow, new: EvidenceRow) -> bool:
 
 def _rows_above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
     """Return the rows that the patterns and principles above receive, on the part that the item is to them."""
-    if matter_of(row.polarity) == "use":
-        return []
-    if target.kind not in (PATTERN, L1):
+    if matter_of(row.polarity) == "use" or target.kind not in (PATTERN, L1):
         return []
     said = replace(row, part=target.id, source_item_id=target.id)
     principles = _live(view, [target.id], PRINCIPLE, SUPPORTS, CONTRADICTS)
@@ -134,59 +125,39 @@ def _live(view: LaneView, ids: Sequence[str], kind: str, *types: str) -> dict[st
     return {one: item for one, item in found.items() if item.kind == kind and item.live}
 
 
-def _reason(entry: Entry) -> str:
-    payload = payload_of(entry, FeedbackPayload)
+def _reason(payload: FeedbackPayload) -> str:
     told = payload.get("reason")
     return f"{payload['kind']}: {told}" if told else str(payload["kind"])
 
 
-def _make_links(view: LaneView, entry: Entry, target: Item) -> Changes:
+def _make_links(view: LaneView, entry: Entry, target: Item, payload: FeedbackPayload) -> Changes:
     """Return the must-link and cannot-link edges of a merge or split; edges that it contradicts are removed."""
-    payload = payload_of(entry, FeedbackPayload)
+    origin = origin_of(entry.actor)
     events = {one for one, item in view.items(payload[SPOKEN]).items() if item.kind == L1}
     before = drawn_among(view, events)
-    into = []
+    into, gone = list[Edge](), list[Edge]()
     if payload["kind"] == MERGE:
         after = link_events(events, before)
         others = [one for one in view.items(payload["value"]) if one != target.id]
-        into = [
-            item_edge(SIMILAR, one, target.id, entry.id, grade=TOGETHER, origin=origin_of(entry.actor))
-            for one in others
-        ]  # which pattern continues when it takes another's events
+        # which pattern continues when it takes another's events
+        into = [item_edge(SIMILAR, one, target.id, entry.id, grade=TOGETHER, origin=origin) for one in others]
         gone = [edge for edge in view.edges_from([target.id, *others], SIMILAR) if edge.grade == TOGETHER]
     else:
-        after = separate_parts(
-            [part for given in payload["value"] if (part := [one for one in given if one in events])], before
-        )
-        gone = []
-    edges, dropped = _difference(entry, before, after)
-    reason = _reason(entry)
-    # A judgement on a pattern is part of its history and conflicts with no other judgement.
-    told = Edge(
-        type=SIMILAR,
-        from_kind="item",
-        from_id=target.id,
-        to_kind="entry",
-        to_id=entry.id,
-        entry_id=entry.id,
-        grade=payload["kind"],
-        origin=origin_of(entry.actor),
-    )
-    named = (target.id, *(edge.from_id for edge in into), *sorted(events))
-    patches = [Patch(one, {}, reason) for one in named]
-    return Changes(patches=patches, edges=[told, *into, *edges], dropped_edges=[*dropped, *gone])
-
-
-def _difference(entry: Entry, before: ImpliedPairs, after: ImpliedPairs) -> tuple[list[Edge], list[Edge]]:
-    """Return the edges to add and to remove."""
-    origin = origin_of(entry.actor)
+        parts = [[one for one in given if one in events] for given in payload["value"]]
+        after = separate_parts([part for part in parts if part], before)
 
     def edges(now: ImpliedPairs, then: ImpliedPairs) -> list[Edge]:
         pairs = [(pair, True) for pair in sorted(now.together - then.together)]
         pairs += [(pair, False) for pair in sorted(now.apart - then.apart)]
         return [bond(entry.id, *pair, together=together, origin=origin) for pair, together in pairs]
 
-    return edges(after, before), edges(before, after)
+    # A judgement on a pattern is part of its history and conflicts with no other judgement.
+    told = item_edge(SIMILAR, target.id, entry.id, entry.id, grade=payload["kind"], origin=origin)
+    told = replace(told, to_kind="entry")
+    named = (target.id, *(edge.from_id for edge in into), *sorted(events))
+    patches = [Patch(one, {}, _reason(payload)) for one in named]
+    made, dropped = edges(after, before), edges(before, after)
+    return Changes(patches=patches, edges=[told, *into, *made], dropped_edges=[*dropped, *gone])
 
 
 HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)

@@ -55,8 +55,7 @@ def last_processed(view: LaneView) -> int:
 
 def mark(view: LaneView, entry: Entry) -> tuple[list[Item], list[Patch]]:
     """Return the watermark that an entry sets: a new item, or a change of the existing one."""
-    before = _mark(view)
-    if before is not None:
+    if (before := _mark(view)) is not None:
         return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
     item = Item(
         id=item_id(entry.id, KIND, AGGREGATED),

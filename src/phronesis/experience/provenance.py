@@ -58,14 +58,12 @@ def parse_reference(text: str) -> tuple[str, tuple[int, int] | None]:
 
 def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
     """Return the source of an event by its id or by a reference; NotFound if there is none."""
-    event = _by_id(unit, named.removeprefix(CITATION_PREFIX), scope.user_id)
-    if event is not None:
+    if (event := _by_id(unit, named.removeprefix(CITATION_PREFIX), scope.user_id)) is not None:
         return _of_event(unit, event)
     whole, lines = parse_reference(named)
     if whole.startswith(ENTRY):
         return replace(_of_entry(unit, whole.removeprefix(ENTRY), lines, scope.user_id), source_ref=named)
-    exact = next(_events(unit, scope, {"source_ref": named}), None)
-    if exact is not None:
+    if (exact := next(_events(unit, scope, {"source_ref": named}), None)) is not None:
         return _of_event(unit, exact)
     begins = f"{whole}#L"
     for near in _events(unit, scope, {"source_ref": {"contains": begins}}):
@@ -355,7 +353,7 @@ class ExperienceBook:
             members = [event for event, _ in one.members] if isinstance(one, Pattern) else ()
             for below in one.patterns if isinstance(one, Principle) else members:
                 mapping.setdefault(below, []).append(one.id)
-        return Aggregation(entry.id, **{name: tuple(those) for name, those in found.items()}, mapping=mapping)
+        return Aggregation(entry.id, *map(tuple, found.values()), mapping=mapping)
 
 
 def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:

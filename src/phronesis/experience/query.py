@@ -13,6 +13,8 @@ from phronesis.core.timestamps import to_micros
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import view_part
 from phronesis.experience.laws.answers import (
+    CONTRARY,
+    COUNTER,
     Answer,
     Conflict,
     LearnedEvidence,
@@ -20,8 +22,6 @@ from phronesis.experience.laws.answers import (
     Recommendations,
     Reference,
     advise,
-    contrary_conflict,
-    counter_conflict,
     opposed_events,
     outcome_conflicts,
     sides,
@@ -172,16 +172,14 @@ def _conflicts(pool: CandidatePool, events: Sequence[L1Event], learned: Sequence
     items = {event.id: event for event in near}
     for one, other in pool.graph.contradicting(list(items)):
         if frozenset((one, other)) not in known:
-            out.append(
-                contrary_conflict(
-                    items[one].attempt, Reference(one, items[one].source_ref), Reference(other, items[other].source_ref)
-                )
-            )
+            side, against = (Reference(id_, items[id_].source_ref) for id_ in (one, other))
+            out.append(Conflict(about=items[one].attempt, reason=CONTRARY, side=(side,), against=(against,)))
     for one in learned:
         chain = pool.chain_of[one]
         if chain.against:
             told = chain.record.summary if isinstance(chain.record, Pattern) else chain.record.action
-            out.append(counter_conflict(told, [Reference(one), *chain.events[:limit]], chain.against))
+            side_of = (Reference(one), *chain.events[:limit])
+            out.append(Conflict(about=told, reason=COUNTER, side=side_of, against=tuple(chain.against)))
     return out
 
 
@@ -275,8 +273,7 @@ class ExperienceSearch:
                 if model is not None and self.embedders.moved(tenant, model[0]):
                     continue  # reembedded since the last search: the question is encoded again
                 found = [(lane, self.indexes.of(unit, lane, history=asked.wanted.past)) for lane in seen]
-                lanes = corners(unit, found, asked)
-                if not lanes:
+                if not (lanes := corners(unit, found, asked)):
                     told = _explain(asked, lanes, encoded, None) if asked.explain else None
                     return Answer(abstained=True, degraded=encoded.degraded, explain=told)
                 return self._make_answer(

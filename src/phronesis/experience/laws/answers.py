@@ -103,11 +103,7 @@ class Answer(Record):
 
 # Fit an answer into a token budget.
 
-LISTS: Final = tuple(
-    """
-    l1_evidence l2_patterns l3_principles recommended_attempts avoid excluded conflicts
-    """.split()
-)
+LISTS: Final = tuple("l1_evidence l2_patterns l3_principles recommended_attempts avoid excluded conflicts".split())
 """The members of an answer that are lists, each best first."""
 
 
@@ -119,14 +115,18 @@ def fit_answer(answer: Answer, budget: int, count: Callable[[str], int]) -> Answ
 
     Raises InputError if the budget is less than an answer with empty lists takes.
     """
-    if _size(answer, count) <= budget:
+
+    def size(value: object) -> int:
+        return count(json.dumps(as_json(value), ensure_ascii=False))
+
+    if size(answer) <= budget:
         return answer
     kept = {name: list(getattr(answer, name)) for name in LISTS}
-    sizes = {name: [count(_dump_json(one)) + 1 for one in members] for name, members in kept.items()}
-    bare = _size(_cut_answer(answer, {name: [] for name in LISTS}), count)
+    sizes = {name: [size(one) + 1 for one in members] for name, members in kept.items()}
+    bare = size(_cut_answer(answer, {name: [] for name in LISTS}))
     if bare > budget:
         raise InputError(f"token_budget: {bare} tokens are taken by an answer that lists nothing", field="token_budget")
-    while bare + sum(map(sum, sizes.values())) > budget or _size(_cut_answer(answer, kept), count) > budget:
+    while bare + sum(map(sum, sizes.values())) > budget or size(_cut_answer(answer, kept)) > budget:
         longest = max(LISTS, key=lambda name: sum(sizes[name]))
         kept[longest].pop()
         sizes[longest].pop()
@@ -137,14 +137,6 @@ def _cut_answer(answer: Answer, kept: dict[str, list[object]]) -> Answer:
     missing = {name: len(getattr(answer, name)) - len(members) for name, members in kept.items()}
     left_out = {name: number for name, number in missing.items() if number}
     return replace(answer, **kept, left_out=left_out)  # type: ignore[arg-type]  # the names are those of its lists
-
-
-def _size(answer: Answer, count: Callable[[str], int]) -> int:
-    return count(_dump_json(answer))
-
-
-def _dump_json(value: object) -> str:
-    return json.dumps(as_json(value), ensure_ascii=False)
 
 
 # Conflicts: an attempt with two outcomes, and counterexamples of a pattern (EMB-12).
@@ -166,42 +158,24 @@ def opposed_events(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L
         (event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
         for event in events[:COMPARED]
     ]
-    out = []
-    for good, tried, where in known:
-        for bad, also_tried, elsewhere in known:
-            if good.label != "success" or bad.label != "failure" or not tried:
-                continue
-            if jaccard(tried, also_tried) >= SAME_ATTEMPT and (
-                where == elsewhere or jaccard(where, elsewhere) >= SAME_SITUATION
-            ):
-                out.append((good, bad))
-    return out
+    return [
+        (good, bad)
+        for good, tried, where in known
+        for bad, also_tried, elsewhere in known
+        if good.label == "success" and bad.label == "failure" and tried
+        if jaccard(tried, also_tried) >= SAME_ATTEMPT
+        if where == elsewhere or jaccard(where, elsewhere) >= SAME_SITUATION
+    ]
 
 
 def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:
     """Return a conflict for each success, with all failures that contradict it."""
-    by_success: dict[str, tuple[L1Event, list[L1Event]]] = {}
-    for good, bad in pairs:
-        by_success.setdefault(good.id, (good, []))[1].append(bad)
+    goods = {good.id: good for good, _ in pairs}
+    bads = {one: tuple(_reference(bad) for good, bad in pairs if good.id == one) for one in goods}
     return [
-        Conflict(
-            about=first_sentences(good.attempt),
-            reason=OUTCOMES,
-            side=(_reference(good),),
-            against=tuple(map(_reference, bad)),
-        )
-        for good, bad in by_success.values()
+        Conflict(about=first_sentences(good.attempt), reason=OUTCOMES, side=(_reference(good),), against=bads[one])
+        for one, good in goods.items()
     ]
-
-
-def counter_conflict(about: str, side: Sequence[Reference], against: Sequence[Reference]) -> Conflict:
-    """Return the conflict of a pattern or a principle with its counter-evidence."""
-    return Conflict(about=about, reason=COUNTER, side=tuple(side), against=tuple(against))
-
-
-def contrary_conflict(about: str, side: Reference, against: Reference) -> Conflict:
-    """Return the conflict of two items that a person or an engine marked as contradicting."""
-    return Conflict(about=about, reason=CONTRARY, side=(side,), against=(against,))
 
 
 def sides(conflicts: Sequence[Conflict]) -> Mapping[str, list[str]]:
@@ -311,12 +285,11 @@ class _AdviceCollector:
             success_rate=record.success_rate,
             needs_validation=found.needs_validation,
         )
-        told = False
-        if record.outcome == "success":
-            told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
-        elif record.outcome == "failure":
-            told = True
+        told = record.outcome == "failure"
+        if told:
             self._avoid(advice)
+        elif record.outcome == "success":
+            told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
         if told:
             self._spoken_for |= {one for one, _ in record.members}
 
@@ -326,20 +299,18 @@ class _AdviceCollector:
             return
         first = [record, *(event for event in alike if event.id != record.id)][:MAX_REFERENCES]
         decided = [event.label for event in alike if event.label in ("success", "failure")]
+        learned = _key(record.reflection) == _key(record.attempt)  # all that is known of it is what was learned
         advice = Advice(
             attempt=first_sentences(record.attempt),
             why=first_sentences(record.result),
             score=found.score,
-            lesson=first_sentences(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
+            lesson="" if learned else first_sentences(record.reflection),
             evidence=tuple(map(_reference, first)),
             success_rate=success_rate(decided.count("success"), len(decided)),
         )
-        if record.label == "success":
+        if record.label == "success" or (record.label == "failure" and learned):
             self._recommend(advice, record.attempt)
         elif record.label == "failure":
-            if _key(record.reflection) == _key(record.attempt):  # all that is known of it is what was learned
-                self._recommend(advice, record.attempt)
-                return
             self._avoid(advice)
 
     def _recommend(self, advice: Advice, words: str) -> bool:
@@ -347,12 +318,8 @@ class _AdviceCollector:
         broken = [ban for ban in self._bans if ban.met_by(clauses)]
         if broken:
             if self._is_first("excluded", advice.attempt):
-                ban = broken[0]
-                self.out.excluded.append(
-                    Excluded(
-                        attempt=advice.attempt, constraint=ban.constraint, reason=ban.reason, evidence=advice.evidence
-                    )
-                )
+                broke = {"constraint": broken[0].constraint, "reason": broken[0].reason}
+                self.out.excluded.append(Excluded(attempt=advice.attempt, evidence=advice.evidence, **broke))
             return False
         if self._is_first("recommended", advice.attempt):
             self.out.recommended.append(advice)

@@ -196,8 +196,7 @@ def _forbidden_phrases(text: str) -> list[str]:
     out = []
     for clause in _clauses_that_list(text):
         masked = _NO_NEGATION.sub(lambda match: " " * len(match.group()), clause)
-        found = _NEGATION.search(masked)
-        if found is None:
+        if (found := _NEGATION.search(masked)) is None:
             out += [opposite for state, opposite in _STATES.items() if state in clause.casefold()]
             continue
         behind = _phrases(_NEGATION.sub(" ", clause[found.end() :]))
@@ -224,8 +223,7 @@ def _phrases(text: str) -> list[str]:
 
 def _names(phrase: str, terms_of: TermsOf) -> list[frozenset[str]]:
     """Return the terms of a phrase, and those of its synonyms."""
-    own = frozenset(terms_of(phrase))
-    if not own:
+    if not (own := frozenset(terms_of(phrase))):
         return []
     out = [own]
     for called in _SAME:
@@ -241,8 +239,7 @@ def _drop_negations(clause: str) -> str:
     out, place = [], 0
     while (found := _NEGATION.search(masked, place)) is not None:
         out.append(clause[place : found.start()])
-        resumed = _RESUMED.search(masked, found.end())
-        if resumed is None:
+        if (resumed := _RESUMED.search(masked, found.end())) is None:
             return " ".join(out)
         place = resumed.end()
     return " ".join([*out, clause[place:]])

@@ -318,8 +318,7 @@ def _given_fields(given: object) -> dict[str, Any]:
         raise InputError(
             f"an experience is an NEI or a mapping of its fields, not {type(given).__name__}; {REMEDY}", field="nei"
         )
-    unknown = sorted(str(name) for name in given if name not in FIELDS)
-    if unknown:
+    if unknown := sorted(str(name) for name in given if name not in FIELDS):
         raise InputError(f"{unknown[0]:.60} is no field of an experience; it has {', '.join(FIELDS)}", field=unknown[0])
     return {name: value for name, value in given.items() if value is not None}
 
@@ -354,8 +353,7 @@ def _parse_hints(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _origins(said: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, Any]:
-    given = said.get("field_origin")
-    if not given:
+    if not (given := said.get("field_origin")):
         return {}
     if not isinstance(given, Mapping):
         raise InputError(
@@ -379,8 +377,7 @@ def constraints_of(hints: Mapping[str, Any]) -> list[str]:
 
 def artifacts_of(hints: Mapping[str, Any]) -> list[Artifact]:
     """Return the artifacts that hints name; a plain name is a concept."""
-    named = hints.get("artifacts")
-    if named is None:
+    if (named := hints.get("artifacts")) is None:
         return []
     if not isinstance(named, list | tuple):
         raise InputError("hints.artifacts must be a list of names, or of {type, name}", field="hints.artifacts")

@@ -87,8 +87,7 @@ def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
     """Return the weighted sums of judgements; of an actor's on one matter only the latest counts."""
     latest: dict[tuple[str, str], EvidenceRow] = {}
     for row in sorted(rows, key=_row_order):
-        matter = matter_of(row.polarity)
-        if matter is not None:
+        if (matter := matter_of(row.polarity)) is not None:
             latest[matter, row.source_key] = row
     sums = dict.fromkeys((USEFUL, NOT_USEFUL, CORRECT, INCORRECT), 0.0)
     labels = [row for row in latest.values() if row.polarity == LABEL]

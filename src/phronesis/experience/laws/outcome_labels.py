@@ -93,8 +93,7 @@ def label_of(
     before those of passed ones. A ``reward`` of 1 is a success and 0 a failure; values between are neither. Without
     ``long_errors``, an error text of 120 characters or more is ignored, as in older entries.
     """
-    given_label = next((label for label in LABELS if label == given), None)
-    if given_label is not None:
+    if (given_label := next((label for label in LABELS if label == given), None)) is not None:
         return OutcomeLabel(given_label, ("given",), GIVEN)
     found = list(dict.fromkeys(_signals([observations, hints], _DEPTH + 1, long_errors)))
     sides = sorted({label for label, _, _ in found})
@@ -163,8 +162,7 @@ def _member_signals(name: str, value: object, number: int | None, long_errors: b
 def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
     """Yield the signals of a line: ``name: value``, an exit code, counts, a status, an error."""
     text = said[:_SCANNED]
-    word = list(_word_signals(text, "", SAID))
-    if word:
+    if word := list(_word_signals(text, "", SAID)):
         yield from word
         return
     pair = _PAIR_TEXT.match(text)
@@ -365,12 +363,10 @@ def _votes(text: str) -> Iterator[tuple[str, str, bool]]:
         if _QUESTION.search(mark) or _QUESTION.search(clause) or _SUPPOSED.search(clause) or _EARLIER.search(clause):
             continue
         now = _NOW.search(clause) is not None
-        against = _NOT_WORKED.search(clause)
-        if against:
+        if against := _NOT_WORKED.search(clause):
             yield "failure", against[0].strip(), now
             continue
-        spared = _NOT_FAILED.search(clause)
-        if spared:
+        if spared := _NOT_FAILED.search(clause):
             yield "success", spared[0].strip(), now
             continue
         for label, match in (("failure", _SAYS_FAILED.search(clause)), ("success", _SAYS_WORKED.search(clause))):

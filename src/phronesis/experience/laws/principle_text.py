@@ -108,8 +108,7 @@ def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
     chinese = is_chinese("\n".join(_texts(centre)))
     verb = {"success": ("Do: ", "建议："), "failure": ("Avoid: ", "避免：")}.get(outcome, ("Open: ", "未定："))[chinese]
     told = verb + first_sentences(centre.attempt)
-    lesson = next((first_sentences(event.reflection) for event in events if event.reflection), "")
-    if lesson:
+    if lesson := next((first_sentences(event.reflection) for event in events if event.reflection), ""):
         return told if lesson in told else f"{told}\n{('Lesson: ', '教训：')[chinese]}{lesson}"
     return f"{told}\n{('Outcome: ', '结果：')[chinese]}{first_sentences(centre.result)}" if centre.result else told
 

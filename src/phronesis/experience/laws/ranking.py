@@ -97,8 +97,7 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
         nodes = graph.nodes(_likely(told, SPARE * wide))
         level: dict[str, ReachedNode] = {}
         for link, start in told:
-            node = nodes.get(link.far)
-            if node is None:
+            if (node := nodes.get(link.far)) is None:
                 continue
             strength = start.strength * link.weight * _edge_share(start.node.layer, node.layer)
             if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):

@@ -179,8 +179,7 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
     slots = {}
     for one in against:
         others = [event for winner in standing if (winner, one) in opposed for event in winner.events]
-        slot = distinguishing_slot(one.events, others, terms)
-        if slot is not None:
+        if (slot := distinguishing_slot(one.events, others, terms)) is not None:
             slots[one.id] = slot
     broad = PrincipleDraft(support=support, against=against, counter=_contrary(support, known, repeats), slots=slots)
     beside = [PrincipleDraft(support=[one], counter=_contrary([one], known, repeats)) for one in apart]

@@ -200,8 +200,7 @@ def _of_text(raw: RawText) -> Iterator[Message]:
             turns[-1][3].append("")
         start = end + 1
     for role, begin, end, said, at in turns:
-        told = "\n".join(said).strip()
-        if told:
+        if told := "\n".join(said).strip():
             yield Message(role=role, text=told, start=begin, end=end, at=at)
 
 
@@ -346,8 +345,7 @@ def _process_assistant(episode: _Episode, message: Message) -> None:
 def _process_result(episode: _Episode, message: Message) -> None:
     """Assign a tool result to the call that it answers, else to the first open one."""
     first = message.answers or next(iter(episode.waiting), "")
-    attempt = episode.waiting.pop(first, None)
-    if attempt is None:
+    if (attempt := episode.waiting.pop(first, None)) is None:
         return
     attempt.end = message.end
     judged, result, told = tool_outcome(message.text, failed=message.failed)

@@ -111,8 +111,7 @@ def _entries(text: str) -> Iterator[_Entry]:
         bare = line.rstrip("\r")
         short = bare[:_LINE]
         heading = _HEADING.match(short)
-        found = _field_of(short, heading)
-        if found is not None:
+        if (found := _field_of(short, heading)) is not None:
             open_field, words = found
             if entry.tries and not entry.tries[-1]["attempt"].text and heading is None:
                 entry.tries.pop()  # "## Attempt 2" was a title
@@ -160,8 +159,7 @@ def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | N
         if name is not None:
             return name, ""
         line = heading[2]
-    match = _LABELLED.match(line)
-    if match is None:
+    if (match := _LABELLED.match(line)) is None:
         return None
     name = _FIELDS.get(match[1].strip().casefold())
     return (name, match[2].strip()) if name is not None else None

@@ -156,8 +156,7 @@ def _is_stated(text: str, found: list[Block], block: Block) -> bool:
 
 def _heading(text: str, start: int, end: int) -> Block | None:
     for role, pattern in _heads():
-        head = pattern.match(text, start, min(end, start + 400))
-        if head is not None:
+        if (head := pattern.match(text, start, min(end, start + 400))) is not None:
             said = head[0].strip(" \t*_#>.:：、，,")
             title = re.search(r"[(（]([^()（）]{1,80})[)）]", said)
             return Block(role, start, head.end(), 0, said, title[1] if title is not None else "")
@@ -282,8 +281,7 @@ def _pieces(
         body = max(start, body)
         while at < len(failures) and failures[at][0] < body:
             at += 1
-        cut = _find_restart(text, failures, (at, last), end, ends_well=done is not None)
-        if cut is None:
+        if (cut := _find_restart(text, failures, (at, last), end, ends_well=done is not None)) is None:
             break
         yield _Attempt(start, body, _trim_end(text, start, cut), statement, failures[at], None)
         start = body = cut

@@ -81,8 +81,7 @@ def elements(text: str, placed: JsonSpan) -> Iterator[JsonSpan]:
         return
     n = _skip(text, placed.start + 1)
     for _ in placed.value:
-        one = _decode(text, n)
-        if one is None:
+        if (one := _decode(text, n)) is None:
             return
         yield one
         n = _skip(text, _skip(text, one.end) + 1)
@@ -213,8 +212,7 @@ SOURCES: Final[Sources] = SourceRegistry()
 
 def refuse_unsupported(source: Source, raw: RawText) -> None:
     """Raise InputError for a text in a format that the source does not read, before anything is recorded."""
-    found = source.refusal(raw)
-    if found:
+    if found := source.refusal(raw):
         raise InputError(f"text: this is {found}", field="text")
 
 

@@ -342,8 +342,7 @@ def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: l
     if steps:
         shown = steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]]
         return " → ".join(step.action[:_SHORT] for step in shown)
-    given = _first_words(known, ("attempt", "approach", "plan"))
-    if given:
+    if given := _first_words(known, ("attempt", "approach", "plan")):
         return given
     output = known.get("output")
     if isinstance(output, Mapping) and output:

@@ -384,8 +384,7 @@ def _marked_texts(text: str) -> Iterator[tuple[str, str, int, int]]:
     start = 0
     for line in text.split("\n"):
         end = start + len(line)
-        match = _MARK.match(line[:_LINE])
-        if match:
+        if match := _MARK.match(line[:_LINE]):
             if kind:
                 yield kind, "\n".join(words).strip(), begin, last
             kind, words, begin, last = _KIND[match[1]], [match[2] + line[_LINE:]], start, end

@@ -72,8 +72,7 @@ def as_message(value: object, first: int, last: int) -> Message | None:
     """Return a message of ``lean --json`` or of a reply; None for other values."""
     if not isinstance(value, dict) or not isinstance(value.get("data"), str):
         return None
-    severity = _SEVERITIES.get(str(value.get("severity")))
-    if severity is None:
+    if (severity := _SEVERITIES.get(str(value.get("severity")))) is None:
         return None
     data = printable(value["data"])
     if data.startswith("<input>:"):  # a parse error inside a tactic repeats its place: <input>:1:5: unknown tactic
@@ -137,8 +136,7 @@ class Session:
             form="repl", first=min(begin, first), last=last, file=normal_file(printable(_text(command, "path")))
         )
         for one in _dicts(value, "messages"):
-            said = as_message(one, first, last)
-            if said is not None:
+            if (said := as_message(one, first, last)) is not None:
                 unit.messages.append(said)
         if isinstance(refused, str):
             text = printable(refused).removeprefix("Lean error:").lstrip("\n ")
@@ -248,8 +246,7 @@ class LeanOutputParser:
             if unit.verdict == "failed":
                 self._failed.add(unit.module)
             return at + 1
-        message = read_message(self._lines, at)
-        if message is not None:
+        if (message := read_message(self._lines, at)) is not None:
             self._close()
             self._open = [message]
             return at + 1
@@ -296,8 +293,7 @@ class LeanOutputParser:
             self._job.file = self._job.file or message.file
             self._job.program = self._job.program or self._program
         elif message.position is not None and message.severity != "trace":
-            unit = self._files.get((message.file, self._programs))
-            if unit is None:
+            if (unit := self._files.get((message.file, self._programs))) is None:
                 unit = Unit(form=form, first=message.first, last=message.last, file=message.file, program=self._program)
                 self._files[message.file, self._programs] = unit
                 self.units.append(unit)
@@ -346,13 +342,11 @@ class LeanOutputParser:
         return behind
 
     def _add_object(self, value: Mapping[str, Any], first: int, last: int) -> None:
-        message = as_message(value, first, last)
-        if message is not None:
+        if (message := as_message(value, first, last)) is not None:
             self._add(message, "json")
             return
         if is_answer(value, asked=self._session.waits):
-            unit = self._session.answer(value, first, last)
-            if unit is not None:
+            if (unit := self._session.answer(value, first, last)) is not None:
                 self.units.append(unit)
         elif is_command(value):
             self._session.ask(value, first)

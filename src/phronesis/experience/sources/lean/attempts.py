@@ -362,8 +362,7 @@ def _only_declaration(unit: Unit) -> Declaration | None:
 
 def _expected_term(errors: Sequence[Message]) -> str:
     for one in errors:
-        found = _EXPECTED.search(one.text[:5000])
-        if found is not None:
+        if (found := _EXPECTED.search(one.text[:5000])) is not None:
             return " ".join(found[1].split())
     return ""
 

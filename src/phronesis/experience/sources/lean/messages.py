@@ -67,8 +67,7 @@ def _read(text: str, start: int, end: int) -> Line:
     said = text[start:end].rstrip("\r")
     if "\x1b" in said:
         said = _COLOUR.sub("", said)
-    stamp = _STAMP.match(said)
-    if stamp is not None:
+    if (stamp := _STAMP.match(said)) is not None:
         said = _RUNNER.sub("", said[stamp.end() :], count=1)
     return Line(start, end, printable(said), stamp[1] if stamp is not None else "")
 
@@ -323,8 +322,7 @@ def read_message(lines: list[Line], at: int) -> Message | None:
 
 def read_job(said: str, at: int) -> Unit | None:
     """Parse a line of lake that reports a finished job: its module, time and status."""
-    found = _JOB.match(said)
-    if found is None:
+    if (found := _JOB.match(said)) is None:
         return None
     failed, target = found["mark"] in "✖✗", found["target"]
     unit = Unit(form="lake", first=at, last=at, module=target.rpartition("/")[2])

@@ -134,8 +134,7 @@ def missing_name(text: str, kind: str) -> str:
 def class_in(text: str) -> str:
     """Return the type class that could not be synthesised: the first name on the message's second line."""
     for line in text.split("\n", 4)[1:4]:
-        found = _CLASS.match(line.strip().lstrip("("))
-        if found is not None:
+        if (found := _CLASS.match(line.strip().lstrip("("))) is not None:
             return found[0]
     return ""
 
@@ -300,8 +299,7 @@ class Program:
         if not 1 <= first <= len(self.lines):
             return ""
         text = "\n".join(self.lines[first - 1 : last])
-        head = _DECLARATION.match(text)
-        if head is not None:
+        if (head := _DECLARATION.match(text)) is not None:
             begin = text.find(":=")
             text = text[begin + 2 :] if begin >= 0 else text[head.end() :]
             if text.lstrip().startswith("by"):

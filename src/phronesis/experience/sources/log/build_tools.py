@@ -123,8 +123,7 @@ def _parse_levelled(reading: LogParse, n: int, text: str, severity: str) -> bool
         message = next((match[1] for match in told if match), "")
         _add(reading, n, file=dotty[2], severity=severity, message=message, place=dotty[3], code=dotty[1])
         return True
-    match = _LEVELED.match(text)
-    if match is None:
+    if (match := _LEVELED.match(text)) is None:
         return False
     message = re.sub(r"\A(?:error|warning): ", "", match[5])
     symbol = next((found[1] for k in range(n + 1, n + 4) if (found := _SYMBOL.match(reading.text(k)))), "")
@@ -359,8 +358,7 @@ def _munit(reading: LogParse, n: int) -> None:
             break
         below.append(words)
     last = n + len(below)
-    place = next((there for words in (message, *below) if (there := _MUNIT_PLACE.match(words))), None)
-    if place:
+    if place := next((there for words in (message, *below) if (there := _MUNIT_PLACE.match(words))), None):
         rest = (words for words in below if not _SOURCE_LINE.match(words) and not _MUNIT_PLACE.match(words))
         message = place[3] or next(rest, "")
     found = Finding("munit", n, last, test=match[1].rstrip(), status="failed", error_type=kind, message=message)

@@ -144,13 +144,11 @@ def _read_line(reading: LogParse, n: int) -> int:
 
 def _sanitizer(reading: LogParse, n: int) -> None:
     """Parse a report of AddressSanitizer and similar tools: the kind of fault, and the innermost own frame."""
-    match = _SANITIZER.match(reading.text(n))
-    if match is None:
+    if (match := _SANITIZER.match(reading.text(n))) is None:
         return
     last, frames = n, list[re.Match[str]]()
     for k in range(n + 1, n + 40):
-        frame = _SANITIZED.match(reading.text(k))
-        if frame:
+        if frame := _SANITIZED.match(reading.text(k)):
             frames.append(frame)
             last = k
         elif frames:
@@ -173,8 +171,7 @@ def _make(reading: LogParse, n: int) -> None:
 
 def _npm(reading: LogParse, start: int) -> int:
     """Parse lines with npm's prefix: one error, or details of the one before."""
-    first = _NPM.match(reading.text(start))
-    if first is None:
+    if (first := _NPM.match(reading.text(start))) is None:
         reading.called(start, "npm")
         return start
     said = [first[1].strip()]
@@ -183,8 +180,7 @@ def _npm(reading: LogParse, start: int) -> int:
     last = start + len(said) - 1
     code = next((line.removeprefix("code ") for line in said if line.startswith("code ")), None)
     words = [line for line in said if line and not line.startswith(("code ", "errno ", "A complete log", "path "))]
-    status = next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None)
-    if status:
+    if status := next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None):
         reading.endings.append(CommandEnd(last, exit_code=int(status), tool="npm"))
     reading.called(start, "npm")
     kind = code if code and not code.isdigit() else None
@@ -228,8 +224,7 @@ def _facts(reading: LogParse, n: int) -> None:
 
 def _parse_printed_error(reading: LogParse, start: int) -> int:
     """Parse an error that a program printed as text; consecutive lines are one."""
-    first = _words(reading.text(start))
-    if first is None:
+    if (first := _words(reading.text(start))) is None:
         if reading.lines[start].marked:
             message = f"error: {reading.text(start).strip()}"
             reading.found(Finding("ci", start, start, message=message, follows=True))
@@ -313,8 +308,7 @@ def without_records(lines: list[Line]) -> list[Line]:
 
 def _record(lines: list[Line], done: int, at: int) -> _Record | None:
     """Parse the Windows PowerShell record whose category is on line ``at``; its end may be missing."""
-    category = _CATEGORY.match(lines[at].text)
-    if category is None:
+    if (category := _CATEGORY.match(lines[at].text)) is None:
         return None
     identity = next((n for n in range(at + 1, min(at + 4, len(lines))) if _IDENTITY.match(lines[n].text)), at)
     category_words = "".join([category[1], *(line.text.strip() for line in lines[at + 1 : identity])])
@@ -385,8 +379,7 @@ def _short(lines: list[Line], done: int, at: int) -> _Record | None:
         return None
     command, said, last = "", list[str](), at
     for n in range(at + 1, min(at + 30, len(lines))):
-        match = _SHORT_LINE.match(lines[n].text)
-        if match is None:
+        if (match := _SHORT_LINE.match(lines[n].text)) is None:
             break
         last = n
         words = (match[2] or "").strip()

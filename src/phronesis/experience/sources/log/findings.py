@@ -104,8 +104,7 @@ def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
     service = _BUILDKIT.match(text) or _SERVICE.match(text) or _TEAMCITY.match(text)
     if service:
         text = text[service.end() :]
-    stamp = _STAMP.match(text)
-    if stamp:
+    if stamp := _STAMP.match(text):
         return text[stamp.end() :], moment(stamp[1])
     time = _TIME.match(text)
     return (text[time.start(1) + gap :] if time else text), None

@@ -129,8 +129,7 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
 
 def _failures(reading: LogParse, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
     """Yield the failures of a package's tests, or its own; ``built`` are packages whose compiler messages are there."""
-    crash = _crash(reading, package)
-    if crash is not None:
+    if (crash := _crash(reading, package)) is not None:
         reading.take(crash.first, crash.last)
         for name in _running_tests(reading, package, crash):
             package.test(name).status = "FAIL"
@@ -165,8 +164,7 @@ def _failure(reading: LogParse, package: _Package, test: _Test) -> Finding:
     said: list[str] = []
     first, file, place = -1, None, None
     for k, n in enumerate(test.output):
-        match = _SAID.match(reading.text(n))
-        if match is None:
+        if (match := _SAID.match(reading.text(n))) is None:
             continue
         words = match[3].strip() or _message_below(reading, test.output[k + 1 : k + 20])
         if words and words not in said:
@@ -201,8 +199,7 @@ def _message_below(reading: LogParse, lines: Sequence[int]) -> str:
     first = ""
     for n in lines:
         text = reading.text(n)
-        match = _TESTIFY.match(text)
-        if match:
+        if match := _TESTIFY.match(text):
             return match[1].strip()
         if _SAID.match(text):
             break
@@ -213,8 +210,7 @@ def _message_below(reading: LogParse, lines: Sequence[int]) -> str:
 def _crash(reading: LogParse, package: _Package) -> Finding | None:
     if package.crash < 0:
         return None
-    found = go_panic(reading, package.crash)
-    if found is None:
+    if (found := go_panic(reading, package.crash)) is None:
         kind, _, message = reading.text(package.crash).partition(": ")
         found = Finding("go", package.crash, package.crash, error_type=kind, message=message)
     return replace(found, tool="go test", suite=package.name, ran=f"go test {package.name}" if package.name else None)
@@ -310,8 +306,7 @@ def event_lines(raw: RawText, lines: list[Line]) -> list[Line]:
     out: list[Line] = []
     streams: dict[tuple[str, str], _Stream] = {}
     for line in lines:
-        event = _event(raw, line)
-        if event is None:
+        if (event := _event(raw, line)) is None:
             if line.text.startswith(("$ ", "##[group]")):
                 out += _join_streams(streams)
                 streams = {}

@@ -104,13 +104,11 @@ def _read_cargo(reading: LogParse) -> None:
                 seconds = {"seconds": float(counts[4])} if counts[4] else {}
                 reading.count("cargo test", n, {**said, **seconds})
                 reading.take(n, n)
-        elif text.startswith("---- "):
-            match = _CARGO_BLOCK.match(text)
-            if match:
-                last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
-                found = Finding("cargo test", n, last, test=match[1], status="failed")
-                reading.found(with_trace(reading, n, last, found))
-                shown.add(match[1])
+        elif text.startswith("---- ") and (match := _CARGO_BLOCK.match(text)):
+            last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
+            found = Finding("cargo test", n, last, test=match[1], status="failed")
+            reading.found(with_trace(reading, n, last, found))
+            shown.add(match[1])
     for test, n in named.items():
         if test not in shown:
             reading.found(Finding("cargo test", n, n, test=test, status="failed"))
@@ -217,8 +215,7 @@ def _read_tap(reading: LogParse) -> None:
 def _tap_failure(reading: LogParse, first: int, last: int, name: str) -> Finding:
     told: dict[str, str] = {}
     for n in range(first + 1, last + 1):
-        match = _TAP_ERROR.match(reading.text(n))
-        if match:
+        if match := _TAP_ERROR.match(reading.text(n)):
             key = reading.text(n).strip().partition(":")[0]
             told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
     found = Finding("node --test", first, last, test=name, status="failed")

@@ -127,8 +127,7 @@ def _syntax_error(reading: LogParse, start: int) -> Finding | None:
 
 def _stack(reading: LogParse, start: int) -> Finding | None:
     """Parse frames that begin with ``at``, and the error above them."""
-    head = _find_error(reading, start)
-    if head is None:
+    if (head := _find_error(reading, start)) is None:
         return None
     first, name, message = head
     frames: list[str] = []
@@ -169,8 +168,7 @@ def _find_error(reading: LogParse, start: int) -> tuple[int, str, str] | None:
     for n in range(start - 1, max(-1, start - 1 - _LOOK_BACK), -1):
         if not reading.free(n) or _AT.match(reading.text(n)):
             return None
-        said = thrown(reading.text(n).strip())
-        if said:
+        if said := thrown(reading.text(n).strip()):
             return n, *said
     return None
 
@@ -188,8 +186,7 @@ def _place(frame: str) -> str | None:
 
 
 def _rust_panic(reading: LogParse, start: int) -> Finding | None:
-    match = _PANIC.match(reading.text(start).strip())
-    if match is None:
+    if (match := _PANIC.match(reading.text(start).strip())) is None:
         return None
     last = start
     while reading.free(last + 1) and reading.text(last + 1).strip():
@@ -246,8 +243,7 @@ def read_pytest(reading: LogParse) -> None:
     n, in_blocks = 0, False
     while n < len(reading.lines):
         text = reading.text(n)
-        title = _title(text)
-        if title is not None:
+        if (title := _title(text)) is not None:
             in_blocks = title in {"FAILURES", "ERRORS"}
             _read_title(reading, n, title)
         elif in_blocks and text.startswith("__") and text.endswith("__") and text.strip("_ "):
