@@ -13,7 +13,6 @@ from phronesis.experience.laws.clustering import (
     MembershipThresholds,
     cohesion,
     distinct_groups,
-    finer,
     intersect_groups,
     view_groups,
     view_of,
@@ -347,9 +346,9 @@ def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
     assert view_of({"goal": 0.0}) == view_of({}) == "attempt+result"
     assert intersect_groups([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
     assert intersect_groups([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []
-    assert finer([[4, 3, 2, 1]], [[1, 2, 3, 4, 5]]) == []
-    assert finer([[3, 2, 1], [1, 2, 3]], [[1, 2, 3, 4, 5]]) == [[1, 2, 3]]
-    assert distinct_groups([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]]) == [[7, 8, 9]]
+    assert distinct_groups([[4, 3, 2, 1]], [[1, 2, 3, 4, 5]]) == []
+    assert distinct_groups([[3, 2, 1], [1, 2, 3]], [[1, 2, 3, 4, 5]]) == [[1, 2, 3]]
+    assert distinct_groups([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]], subsets=False) == [[7, 8, 9]]
     matrix = np.full((7, 7), 0.1)
     matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
     assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]

@@ -73,10 +73,9 @@ class WordedForm(pydantic.BaseModel):
     @property
     def wording(self) -> Wording:
         """The wording on one line each."""
-        condition, action, because, watch_out = (
-            " ".join(text.split()) for text in (self.condition, self.action, self.because, self.watch_out)
-        )
-        return Wording(condition=condition, action=action, reason=because, watch_out=watch_out)
+        texts = (self.condition, self.action, self.because, self.watch_out)
+        condition, action, reason, watch_out = (" ".join(text.split()) for text in texts)
+        return Wording(condition=condition, action=action, reason=reason, watch_out=watch_out)
 
 
 class AbstractionAnswer(pydantic.BaseModel, title="Abstracted"):
@@ -186,7 +185,8 @@ class AbstractionPreparer:
         with bench.view() as view:
             seen = see(view, entry)
         with self._lock:
-            topics = self._likeness.topics(bench, seen.patterns, _related_patterns(seen))
+            related = [[row.source_key for row in rows if row.polarity in OWN] for rows in seen.evidence.values()]
+            topics = self._likeness.topics(bench, seen.patterns, related)
         plan = plan_of(seen, topics, self.worth)
         said = WordingResult()
         if self.asker is not None and plan.anew:
@@ -211,8 +211,7 @@ def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: Principl
     matched = match_by_overlap([{one.id for one in each.support} for each in drawn], held)
     kept: set[int] = set()
     for n, each in enumerate(drawn):  # a broader principle stands before those that refine it
-        stays = n in matched and each.confidence >= KEPT
-        if stays or worth.lets_begin(each, refines=each.refines in kept):
+        if (n in matched and each.confidence >= KEPT) or worth.lets_begin(each, refines=each.refines in kept):
             kept.add(n)
     continued = {n: one for n, one in matched.items() if n in kept}
     anew = {n: drawn[n] for n in sorted(kept) if _needs_words(seen, drawn[n], matched.get(n), worth)}
@@ -231,11 +230,6 @@ def _draw_drafts(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[Pr
         found = draw(patterns, repeats(patterns), readable)
         out += [one if one.refines is None else replace(one, refines=first + one.refines) for one in found]
     return out
-
-
-def _related_patterns(seen: LanePatterns) -> list[list[str]]:
-    """Return, for each principle, the patterns that support or contradict it."""
-    return [[row.source_key for row in rows if row.polarity in OWN] for rows in seen.evidence.values()]
 
 
 def _needs_words(seen: LanePatterns, drawn: PrincipleDraft, principle: str | None, worth: PrincipleThresholds) -> bool:
@@ -257,18 +251,12 @@ def _needs_words(seen: LanePatterns, drawn: PrincipleDraft, principle: str | Non
 
 def _body(seen: LanePatterns, plan: AbstractionPlan, said: WordingResult) -> dict[str, Any]:
     rows = [_principle(n, one, plan, said.words.get(n)) for n, one in plan.anew.items()]
+    parts = [part for one in plan.anew.values() for part in (*one.support, *one.against)]
     return {
         "principles": rows,
         "ended": [[one, why] for one, why in plan.ended.items()],
         "stands_on": list(seen.stands_on),
-        "seen": sorted(
-            {
-                event.id
-                for one in plan.anew.values()
-                for part in (*one.support, *one.against)
-                for event in (*part.events, *part.counter)
-            }
-        ),
+        "seen": sorted({event.id for part in parts for event in (*part.events, *part.counter)}),
     }
 
 
@@ -293,9 +281,7 @@ def _principle(n: int, drawn: PrincipleDraft, plan: AbstractionPlan, wording: Wo
 
 SAID_ANEW: Final = "abstracted"
 _TOLD: Final = tuple(
-    """
-    condition action because watch_out cost risk support avoid counterexamples slot origin lead
-    """.split()
+    "condition action because watch_out cost risk support avoid counterexamples slot origin lead".split()
 )
 """Members of a principle's data that are copied from the outcome."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import log
 from threading import Lock
 from typing import Any, Final
@@ -103,34 +103,24 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
         for name in one.views:
             wanted[name] |= {table.ids[row] for row in one.rows[:_WEIGHED]}
     views = reader.of(events, wanted)
-    made = _find_groups(table, part, views, rows)
-    clusters, groups = [], []
-    for found in made:
+    clusters, groups = list[dict[str, Any]](), list[list[int]]()
+    for found in _find_groups(table, part, views, rows):
         if (pattern := part.stays(found)) is None:
             members = _weigh_members(table, part.bonds, views, found)
             groups.append([table.row_of[one] for one, _ in members])
-            clusters.append(
-                {
-                    "members": [list(one) for one in members],
-                    "method": method_of(found.views),
-                    CROSSED: list(found.views) if len(found.views) > 1 else [],
-                }
-            )
+            crossed = list(found.views) if len(found.views) > 1 else []
+            body = {"members": [list(one) for one in members], "method": method_of(found.views), CROSSED: crossed}
+            clusters.append(body)
         else:
             groups.append(list(part.known[pattern].rows))
             clusters.append({STAYS: pattern})
-    _describe_groups(
-        reader, events, [(body, group) for body, group in zip(clusters, groups, strict=True) if STAYS not in body]
-    )
+    made = [(body, group) for body, group in zip(clusters, groups, strict=True) if STAYS not in body]
+    _describe_groups(reader, events, made)
     for body, others in zip(clusters, similar_groups(table, groups), strict=True):
         body["similar"] = [list(one) for one in others]
-    touched = {*part.touched, *part.opposed} - {body.get(STAYS) for body in clusters}
-    return {
-        "clusters": clusters,
-        "touched": sorted(touched),
-        "looked_at": len(looked_at),
-        "returning": list(part.returning),
-    }
+    touched = sorted({*part.touched, *part.opposed} - {body.get(STAYS) for body in clusters})
+    returning = list(part.returning)
+    return {"clusters": clusters, "touched": touched, "looked_at": len(looked_at), "returning": returning}
 
 
 def _describe_groups(
@@ -151,13 +141,7 @@ def _describe_groups(
 def _description_of(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any]:
     outcome = outcome_of(item.label for item in held)
     described = describe([event_of(item) for item in held], outcome, terms_of=readable, rarity=rarity)
-    return {
-        "outcome": outcome,
-        "summary": described.summary,
-        "signature": described.signature,
-        "recommendation": described.recommendation,
-        "content": described.content,
-    }
+    return {"outcome": outcome, **asdict(described), "content": described.content}
 
 
 def _find_groups(
@@ -276,9 +260,8 @@ class AggregationPreparer:
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
         reader = ViewReader(view, table, own if table.model is not None else None)
         part = _whole_scope(view, table, again=True) if again else self._part(reader, entry)
-        if part is None:
-            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
-        return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=clusters_of(reader, part))]
+        body = {"clusters": [], "touched": [], "looked_at": 0} if part is None else clusters_of(reader, part)
+        return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
     def _part(self, reader: ViewReader, entry: Entry) -> AggregationScope | None:
         """Return the part of a lane to be grouped; None if nothing is new."""

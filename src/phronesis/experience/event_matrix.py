@@ -90,7 +90,8 @@ class EventTable:
     _bags: list[Bag] = field(default_factory=list)
     _marks: list[frozenset[str]] = field(default_factory=list)
     _words: TermCosine | None = None
-    _groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Each row's outcome group: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
 
     @property
     def model(self) -> str | None:
@@ -116,10 +117,6 @@ class EventTable:
     def everything(self) -> Rows:
         """Return the rows of all live events."""
         return np.array(sorted(self.alive), dtype=np.int64)
-
-    def outcomes(self) -> npt.NDArray[np.int64]:
-        """Return each row's outcome group: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
-        return self._groups
 
     def grouper(self, bonds: PairConstraints) -> Grouper:
         """Return the grouper of the events under must-link and cannot-link pairs."""
@@ -158,9 +155,9 @@ class EventTable:
         self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
         successes = self._successful(view, seen, held.values())
         added += self._replace_relabelled(successes)
-        known = len(self._groups)
+        known = len(self.groups)
         joining = [SUCCESS if one in successes else OTHER for one in self.ids[known:]]
-        groups = np.concatenate((self._groups, np.array(joining, dtype=np.int64)))
+        groups = np.concatenate((self.groups, np.array(joining, dtype=np.int64)))
         gone = sorted(self._dead)
         groups[gone] = NOBODY
         self._dead.clear()
@@ -173,7 +170,7 @@ class EventTable:
     def renew(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
         """Recompute idf and centres from all events present."""
         if self._words is not None and self._words.built_of < len(self.ids):
-            self._build(self._groups, unrelated_of)
+            self._build(self.groups, unrelated_of)
 
     def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
         """Return the events that are successes now: those of the last update, with new and relabelled ones."""
@@ -225,14 +222,14 @@ class EventTable:
         """Give each event whose label changed group a new row, and exclude the old one; return the events."""
         other, self._successes = successes ^ self._successes, successes
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
-        moved = [row for row in rows if row < len(self._groups) and row in self.alive]
+        moved = [row for row in rows if row < len(self.groups) and row in self.alive]
         self.meaning.repeat(moved)
         self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
         return [self._append(self.ids[row], self._documents[row], self._bags[row]) for row in moved]
 
     def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
-        self._groups = groups
+        self.groups = groups
         by_words = not self.meaning.encoders
         self._words = TermCosine(TermBags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
         self.meaning.build(unrelated_of)
@@ -240,7 +237,7 @@ class EventTable:
 
     def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
         assert self._words is not None and self.neighbours is not None  # built before  # noqa: S101, PT018
-        self._groups = groups
+        self.groups = groups
         if gone:
             self.neighbours.forget(gone)
         if added:

@@ -13,7 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, Origin
 from phronesis.experience.event_embeddings import vectors_of, view_part
 from phronesis.experience.event_matrix import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
-from phronesis.experience.laws.clustering import SEEN, cohesion, distinct_groups, finer, intersect_groups, view_groups
+from phronesis.experience.laws.clustering import SEEN, cohesion, distinct_groups, intersect_groups, view_groups
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, PairConstraints, Pairs, resolve_pairs
@@ -35,7 +35,8 @@ LONGEST: Final = 4
 _WORDS: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_'\-.]{1,40}[A-Za-z0-9](?![A-Za-z0-9_])")
 _HAN: Final = re.compile("[\u3400-\u9fff]{2,}")
 
-_LIGHT_WORDS: Final = """
+_LIGHT: Final = frozenset(
+    """
 one two three first second last next new old other another every each several many much few less least time times
 way thing things something anything nothing everything everybody somebody someone anyone nobody without within
 against along around across among toward towards upon onto per via since though although however whether either
@@ -45,8 +46,8 @@ given go goes went gone going come comes came coming use used using uses tried t
 say says saying see saw seen seeing know knew known want wanted need needed needs let lets keep kept seem seems
 seemed look looked looking found find finds left right done doing turn turned ask asked back away far near long
 short big small good bad better best worse worst well like able sure whole half part
-"""
-_LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+    """.split()
+)
 """Stop words: numbers, pronouns, adverbs and light verbs."""
 
 _EDGES: Final = CHINESE_FUNCTION_CHARACTERS | frozenset(
@@ -102,7 +103,7 @@ def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
 def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairConstraints:
     """Return the must-link and cannot-link pairs among some events, by row of the table."""
     found = list(ids)
-    rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.outcomes()
+    rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.groups
     return resolve_pairs(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
 
 
@@ -175,10 +176,12 @@ class ViewTable:
             there = np.array(sorted(self.having[view] & among[view]), dtype=np.int64)
             joined = ListedPairs(pairs[np.isin(pairs, there).all(axis=1)], self.threshold)
             by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold)
-            found = distinct_groups(by_view[view], [*known, *(group for _, group in out)])
+            found = distinct_groups(by_view[view], [*known, *(group for _, group in out)], subsets=False)
             out += [((view,), group) for group in found]
         for one, other in combinations(ALONE, 2):
-            found = finer(intersect_groups(by_view[one], by_view[other]), [*known, *(group for _, group in out)])
+            found = distinct_groups(
+                intersect_groups(by_view[one], by_view[other]), [*known, *(group for _, group in out)]
+            )
             out += [((one, other), group) for group in found]
         return out
 

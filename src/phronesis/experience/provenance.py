@@ -353,7 +353,8 @@ class ExperienceBook:
             members = [event for event, _ in one.members] if isinstance(one, Pattern) else ()
             for below in one.patterns if isinstance(one, Principle) else members:
                 mapping.setdefault(below, []).append(one.id)
-        return Aggregation(entry.id, *map(tuple, found.values()), mapping=mapping)
+        new, changed, retired = map(tuple, found.values())
+        return Aggregation(entry.id, new, changed, retired, mapping)
 
 
 def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:

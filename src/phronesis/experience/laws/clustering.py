@@ -105,7 +105,7 @@ class Grouper:
         """Return the groups of at least two of ``rows``, each sorted, ordered by their first member."""
         rows = np.unique(rows)
         found: list[list[int]] = []
-        for part in self._reachable_groups(rows):
+        for part in within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together):
             found += self._split(part)
         return sorted(self._merge_fragments([group for group in found if len(group) > 1]))
 
@@ -123,11 +123,9 @@ class Grouper:
         return pairs, self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
-        members = np.array(rows, dtype=np.int64)
-        if len(rows) == 1:
+        if not 1 < len(rows) <= MAX_COMPARED:  # `within_reach` has narrowed it down as far as it goes
             return [rows]
-        if len(rows) > MAX_COMPARED:
-            return [rows]  # `_reachable_groups` has narrowed it down as far as it goes
+        members = np.array(rows, dtype=np.int64)
         own = self.bonds.among(members)
         found = average_link(self.alike(members), threshold=1.0, together=own.together, apart=own.apart)
         return [[rows[n] for n in group] for group in found]
@@ -138,11 +136,7 @@ class Grouper:
         owner = {row: n for n in large for row in groups[n]}
         samples = {n: np.array(groups[n][:FRAGMENT], dtype=np.int64) for n in large}
         inside = {n: self._average(sample, sample) for n, sample in samples.items()}
-        torn = {
-            tuple(sorted((owner[one], owner[other])))
-            for one, other in self.bonds.apart
-            if one in owner and other in owner
-        }
+        torn = {(owner[one], owner[other]) for one, other in self.bonds.apart if one in owner and other in owner}
         root = {n: n for n in range(len(groups))}
 
         def find(n: int) -> int:
@@ -167,11 +161,7 @@ class Grouper:
     def _average(self, rows: Rows, others: Rows) -> float:
         """Return the average similarity of rows to others, without that of a row to itself."""
         alike = self.neighbours.metric.matrix(rows, others)
-        apart = rows[:, None] != others[None, :]
-        return float(alike[apart].mean())
-
-    def _reachable_groups(self, rows: Rows) -> list[list[int]]:
-        return within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together)
+        return float(alike[rows[:, None] != others[None, :]].mean())
 
 
 def within_reach(
@@ -290,23 +280,16 @@ def intersect_groups(first: Sequence[Sequence[int]], second: Sequence[Sequence[i
         for row in group:
             if row in of:
                 cells.setdefault((n, of[row]), []).append(row)
-    return finer([sorted(cell) for cell in cells.values() if len(cell) >= LEAST], [*first, *second])
+    return distinct_groups([sorted(cell) for cell in cells.values() if len(cell) >= LEAST], [*first, *second])
 
 
-def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the groups that do not nearly equal a known one; they may be subsets of one."""
-    return _distinct_groups(groups, known, within=True)
-
-
-def distinct_groups(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the groups that neither nearly equal nor are subsets of a known one."""
-    return _distinct_groups(groups, known, within=False)
-
-
-def _distinct_groups(
-    groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool
+def distinct_groups(
+    groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, subsets: bool = True
 ) -> list[list[int]]:
-    """Return the groups that nearly equal neither a known one nor one before them, the largest first."""
+    """Return the groups that nearly equal neither a known one nor one before them, the largest first.
+
+    Without ``subsets``, none is a subset of a known one or one before it.
+    """
     out: list[list[int]] = []
     holders: dict[int, list[frozenset[int]]] = {}
     for group in known:
@@ -316,7 +299,7 @@ def _distinct_groups(
     for group in sorted(groups, key=lambda one: (-len(one), list(one))):
         members = frozenset(group)
         met = {other for row in group for other in holders.get(row, ())}
-        if any((not within and members <= other) or jaccard(members, other) >= SAME for other in met):
+        if any((not subsets and members <= other) or jaccard(members, other) >= SAME for other in met):
             continue
         out.append(sorted(group))
         for row in group:

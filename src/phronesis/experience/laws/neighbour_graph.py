@@ -136,20 +136,16 @@ class Neighbours:
     def _make(self, rows: Rows) -> None:
         missing = np.unique(rows[~self._known[rows]])
         if len(missing) > BLOCK and np.array_equal(missing, np.flatnonzero(self._groups != NOBODY)):
-            self._make_all(missing)
+            self._empty(missing)  # the lists of all events: each pair is compared once
+            for begin in range(0, len(missing), BLOCK):
+                block, rest = missing[begin : begin + BLOCK], missing[begin:]
+                self._meet(block, rest, self.metric.matrix(block, rest), both=True)
             return
         everybody = np.arange(len(self._groups))
         for begin in range(0, len(missing), BLOCK):
             block = missing[begin : begin + BLOCK]
             self._empty(block)
             self._meet(block, everybody, self.metric.matrix(block))
-
-    def _make_all(self, rows: Rows) -> None:
-        """Compute the lists of all events, comparing each pair once."""
-        self._empty(rows)
-        for begin in range(0, len(rows), BLOCK):
-            block, rest = rows[begin : begin + BLOCK], rows[begin:]
-            self._meet(block, rest, self.metric.matrix(block, rest), both=True)
 
     def _empty(self, rows: Rows) -> None:
         self._same.empty(rows)
@@ -261,7 +257,8 @@ def average_link(
     where = list(range(size))
     for first, second in together:
         one, other = sorted((where[first], where[second]))
-        if one != other and not _is_torn(likeness[one, other]):
+        # a cannot-link pair between two clusters makes their average far negative
+        if one != other and likeness[one, other] >= float(_FORBIDDEN) / 1e6:
             _join(likeness, groups, one, other)
             where = [one if place == other else place for place in where]
     while size:
@@ -270,11 +267,6 @@ def average_link(
             break
         _join(likeness, groups, *sorted((first, second)))
     return sorted(sorted(group) for group in groups.values())
-
-
-def _is_torn(value: float) -> bool:
-    """Return whether two clusters contain a cannot-link pair: it makes their average far negative."""
-    return value < float(_FORBIDDEN) / 1e6
 
 
 def _join(likeness: _Matrix, groups: dict[int, list[int]], one: int, other: int) -> None:
@@ -346,7 +338,11 @@ def separate_parts(parts: Sequence[Collection[str]], drawn: ImpliedPairs) -> Imp
     )
     home = {one: n for n, group in enumerate(outside) for one in group}
     reached: dict[int, set[int]] = {}
-    crossing = [(pair, *_ends(pair, place, home)) for pair in kept if len(place.keys() & set(pair)) == 1]
+    crossing = []
+    for pair in kept:
+        if len(place.keys() & set(pair)) == 1:
+            inner, outer = pair if pair[0] in place else (pair[1], pair[0])
+            crossing.append((pair, place[inner], home[outer]))
     for _, part, group in crossing:
         reached.setdefault(group, set()).add(part)
     stays = {group: max(found, key=lambda n: (len(parts[n]), -n)) for group, found in reached.items()}
@@ -379,11 +375,6 @@ def _consistent(drawn: ImpliedPairs) -> ImpliedPairs:
     part_of = drawn.part_of()
     apart = frozenset((one, other) for one, other in drawn.apart if part_of[one] != part_of[other])
     return ImpliedPairs(drawn.together, apart)
-
-
-def _ends(pair: Pair, place: Mapping[str, int], home: Mapping[str, int]) -> tuple[int, int]:
-    inner, outer = pair if pair[0] in place else (pair[1], pair[0])
-    return place[inner], home[outer]
 
 
 def _chain(ids: Iterable[str]) -> frozenset[Pair]:
