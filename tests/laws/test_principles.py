@@ -22,7 +22,6 @@ from phronesis.experience.laws.topics import (
     PrincipleDraft,
     PrincipleThresholds,
     Slot,
-    confidence_of,
     cost_of,
     denies,
     distinguishing_slot,
@@ -350,7 +349,7 @@ def test_a_slot_makes_a_narrower_principle() -> None:
     assert (narrow.slot, narrow.refines, narrow.support) == (Slot("situation", "arm64"), 0, [bad])
     assert broad.slots == {"bad": Slot("situation", "arm64")}
     assert broad.weights["bad"] == 2 * REFINED
-    assert broad.confidence == confidence_of(6, 0.5)
+    assert broad.confidence == 0.8
 
 
 def test_cost_is_the_median_of_what_is_known() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phronesis.core.vectors import jaccard
 from phronesis.experience.laws.clustering import (
     Grouper,
     MembershipThresholds,
@@ -31,15 +32,14 @@ from phronesis.experience.laws.similarity import (
     Clusters,
     Cosine,
     DisjointSets,
-    EditDistance,
     Link,
     ListedPairs,
     Nearest,
-    Sets,
+    Pairwise,
     SideBySide,
     Term,
     WeightedSum,
-    centre_of,
+    edit_similarity,
     in_a_row,
 )
 
@@ -87,26 +87,28 @@ class Given:
     ],
 )
 def test_edit_distance_is_levenshteins(one: str, other: str, expected: float) -> None:
-    assert EditDistance([one, other]).matrix(rows(0), rows(1)).tolist() == [[pytest.approx(expected)]]
-    assert EditDistance([one, other]).matrix(rows(1))[0, 0] == pytest.approx(expected)
+    assert Pairwise([one, other], edit_similarity).matrix(rows(0), rows(1)).tolist() == [[pytest.approx(expected)]]
+    assert Pairwise([one, other], edit_similarity).matrix(rows(1))[0, 0] == pytest.approx(expected)
 
 
 def test_edit_distance_reads_the_first_400_characters() -> None:
     text = "x" * 400
-    assert EditDistance([text + "a", text + "b"]).matrix(rows(0), rows(1))[0, 0] == 1.0
+    assert edit_similarity(text + "a", text + "b") == 1.0
     shorter = "x" * 399
-    assert EditDistance([shorter + "a", shorter + "b"]).matrix(rows(0), rows(1))[0, 0] == pytest.approx(399 / 400)
+    assert Pairwise([shorter + "a", shorter + "b"], edit_similarity).matrix(rows(0), rows(1))[0, 0] == pytest.approx(
+        399 / 400
+    )
 
 
 def test_sets_and_marks_are_compared_as_sets() -> None:
-    assert Sets([{"a", "b"}, {"b", "c"}, set()]).matrix(rows(0, 1)).tolist() == [
+    assert Pairwise([{"a", "b"}, {"b", "c"}, set()], jaccard).matrix(rows(0, 1)).tolist() == [
         [1.0, pytest.approx(1 / 3), 0.0],
         [pytest.approx(1 / 3), 1.0, 0.0],
     ]
     unlike = DisjointSets([{"a"}, {"b"}, {"a", "b"}, set(), {"a"}])
     assert unlike.matrix(rows(0, 3)).tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
     assert unlike.matrix(rows(1), rows(0, 4)).tolist() == [[1, 1]]
-    assert (unlike.size, Sets([set()]).size, EditDistance(["a"]).size) == (5, 1, 1)
+    assert (unlike.size, Pairwise(["a"], edit_similarity).size) == (5, 1)
 
 
 @BOUNDED
@@ -169,7 +171,6 @@ def test_edges_join_what_reaches_the_threshold() -> None:
     assert linked(Clusters([[0, 1, 2], [3]])) == [(0, 1), (0, 2)]
     assert linked(Clusters([[3, 2, 1]]), 1, 2, 3) == [(1, 2), (2, 3)]
     assert linked(Clusters([[0, 1]]), 0, 2) == []
-    assert centre_of(floats([[9, 0.1, 0.2], [0.1, 9, 0.3], [0.2, 0.3, 9]])) == 2
     assert AtLeast(0.9).build(Given(SQUARE), rows(0, 1)) == [Link(0, 1, float(np.float32(0.9)))]
 
 

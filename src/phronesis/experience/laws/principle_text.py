@@ -56,15 +56,10 @@ class PatternText:
     @property
     def content(self) -> str:
         """The text that is searched and read: what happened, when it applies, and what to do or avoid."""
-        named = [one.partition(":")[2] for one in self.signature.get("artifacts", ())]
-        slots = dict.fromkeys([*self.signature.get("terms", ()), *named])
-        told = [
-            self.summary,
-            self.signature.get("situation", ""),
-            self.signature.get("goal", ""),
-            ", ".join(slots),
-            self.recommendation,
-        ]
+        slots = self.signature
+        named = [one.partition(":")[2] for one in slots.get("artifacts", ())]
+        terms = ", ".join(dict.fromkeys([*slots.get("terms", ()), *named]))
+        told = [self.summary, slots.get("situation", ""), slots.get("goal", ""), terms, self.recommendation]
         return "\n".join(dict.fromkeys(text for text in told if text))
 
 
@@ -90,16 +85,9 @@ def describe(
         terms_of: returns the readable terms of a text.
         rarity: returns a term's idf in the whole lane, 0 for a stop word.
     """
-    return PatternText(
-        summary=_summary(events[0]),
-        signature=_signature(events, terms_of, rarity),
-        recommendation=_recommendation(events, outcome),
-    )
-
-
-def _summary(centre: L1Event) -> str:
-    attempt, result = first_sentences(centre.attempt), first_sentences(centre.result)
-    return f"{attempt} → {result}" if result else attempt
+    attempt, result = first_sentences(events[0].attempt), first_sentences(events[0].result)
+    summary = f"{attempt} → {result}" if result else attempt
+    return PatternText(summary, _signature(events, terms_of, rarity), _recommendation(events, outcome))
 
 
 def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
@@ -244,20 +232,16 @@ def speaks_chinese(drawn: PrincipleDraft) -> bool:
 def word(drawn: PrincipleDraft) -> Wording:
     """Word a principle by rules."""
     speak = PhraseFiller(speaks_chinese(drawn))
-    lead = drawn.lead
-    centre = lead.events[0]
-    attempt = _plain(first_sentences(centre.attempt))
-    return Wording(
-        condition=_condition(drawn, speak),
-        action=attempt if lead.outcome == SUCCESS else speak("dont", attempt),
-        reason=_lesson(lead),
-    )
+    attempt = _plain(first_sentences(drawn.lead.events[0].attempt))
+    action = attempt if drawn.lead.outcome == SUCCESS else speak("dont", attempt)
+    return Wording(condition=_condition(drawn, speak), action=action, reason=_lesson(drawn.lead))
 
 
 def say(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
     """Return a principle as text; the evidence is worded by rules, whatever the wording."""
     speak = PhraseFiller(speaks_chinese(drawn))
     watch_out, counterexamples = _warnings(drawn, speak)
+    avoided = drawn.support if drawn.lead.outcome == FAILURE else drawn.avoided
     return PrincipleText(
         condition=wording.condition,
         action=wording.action,
@@ -265,7 +249,7 @@ def say(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
         watch_out=speak.listed([_plain(wording.watch_out), *watch_out]),
         cost=_cost(cost_of(drawn), speak),
         risk=_risk(risk_of(drawn), speak),
-        avoid=_avoided_attempts(drawn),
+        avoid=[_plain(first_sentences(one.events[0].attempt)) for one in avoided[:MAX_NAMED]],
         counterexamples=counterexamples,
         support=evidence_counts(drawn),
         outcome=drawn.lead.outcome,
@@ -297,9 +281,7 @@ def _shared_names(drawn: PrincipleDraft) -> list[str]:
     if not drawn.lead.situation and not drawn.lead.goal:
         names = [[*held, *one.terms] for held, one in zip(names, drawn.support, strict=True)]
     counts = Counter(name for held in names for name in dict.fromkeys(held))
-    return [name for name in dict.fromkeys(name for held in names for name in held) if counts[name] >= needed][
-        :MAX_NAMED
-    ]
+    return [name for name, count in counts.items() if count >= needed][:MAX_NAMED]
 
 
 def _slot(slot: Slot, speak: PhraseFiller) -> str:
@@ -315,18 +297,12 @@ def _lesson(pattern: PatternInput) -> str:
 
 def _evidence(drawn: PrincipleDraft, speak: PhraseFiller) -> str:
     """Return a sentence on the outcomes of the leading side's attempts, with references."""
-    outcome = drawn.lead.outcome
-    events = drawn.led
+    outcome, events = drawn.lead.outcome, drawn.led
     right = sum(event.label == outcome for event in events.values())
     count = independent_sources(events.values())
     sources = speak("one_source") if count == 1 else speak("sources", count)
     named = speak.named(references([*events.values()]))
     return speak("worked" if outcome == SUCCESS else "failed", right, len(events), sources, named)
-
-
-def _avoided_attempts(drawn: PrincipleDraft) -> list[str]:
-    avoided = drawn.support if drawn.lead.outcome == FAILURE else drawn.avoided
-    return [_plain(first_sentences(one.events[0].attempt)) for one in avoided[:MAX_NAMED]]
 
 
 def _warnings(drawn: PrincipleDraft, speak: PhraseFiller) -> tuple[list[str], list[dict[str, Any]]]:

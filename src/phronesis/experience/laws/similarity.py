@@ -1,14 +1,12 @@
 """Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-from phronesis.core.vectors import jaccard
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -82,44 +80,30 @@ class SideBySide:
         return _products(asked, self.vectors[others])
 
 
-class _Pairwise:
-    """A metric that compares values pair by pair: for a few events."""
+@dataclass(frozen=True, slots=True)
+class Pairwise:
+    """A metric that compares values pair by pair, by `core.vectors.jaccard` or `edit_similarity`: for a few events."""
 
-    def __init__(self, values: Sequence[Any], compare: Callable[[Any, Any], float]) -> None:
-        self._values, self._compare = values, compare
+    values: Sequence[Any]
+    compare: Callable[[Any, Any], float]
 
     @property
     def size(self) -> int:
         """How many events there are."""
-        return len(self._values)
+        return len(self.values)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Return the similarities, in [0, 1]."""
         against = range(self.size) if others is None else others.tolist()
-        found = [[self._compare(self._values[row], self._values[other]) for other in against] for row in rows.tolist()]
+        found = [[self.compare(self.values[row], self.values[other]) for other in against] for row in rows.tolist()]
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
-
-
-class Sets(_Pairwise):
-    """The Jaccard index of two sets: of words, or of the artifacts that events are about."""
-
-    def __init__(self, members: Sequence[AbstractSet[str]]) -> None:
-        super().__init__(members, jaccard)
-
-
-class EditDistance(_Pairwise):
-    """1 - Levenshtein distance / the longer length, over the first `MAX_EDITED` characters; 1 for two empty texts."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        super().__init__(texts, _edit_similarity)
 
 
 class DisjointSets:
     """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson."""
 
     def __init__(self, marks: Sequence[AbstractSet[str]]) -> None:
-        kinds = {frozenset(one) for one in marks}
-        order = sorted(kinds, key=sorted)
+        order = sorted({frozenset(one) for one in marks}, key=sorted)
         number = {one: n for n, one in enumerate(order)}
         self._numbers = np.array([number[frozenset(one)] for one in marks], dtype=np.int64)
         apart = [[bool(one and other and not one & other) for other in order] for one in order]
@@ -150,7 +134,8 @@ def _products(asked: Floats, against: Floats) -> Floats:
     return out
 
 
-def _edit_similarity(first: str, second: str) -> float:
+def edit_similarity(first: str, second: str) -> float:
+    """Return 1 - Levenshtein distance / the longer length, over `MAX_EDITED` characters; 1 for two empty texts."""
     one, other = first[:MAX_EDITED], second[:MAX_EDITED]
     if one == other:
         return 1.0
@@ -292,20 +277,12 @@ class Clusters:
             members = np.array(sorted(wanted.intersection(group)), dtype=np.int64)
             if len(members) > 1:
                 alike = metric.matrix(members, members)
-                centre = centre_of(alike)
+                centre = int(np.argmax(alike.sum(axis=1) - np.diag(alike)))
                 pairs = [(min(n, centre), max(n, centre)) for n in range(len(members)) if n != centre]
                 out += _sort_links(members, alike, pairs)
         return sorted(out)
 
 
-def centre_of(alike: Floats) -> int:
-    """Return the row of a square matrix with the highest sum; of equals the first."""
-    return int(np.argmax(alike.sum(axis=1) - np.diag(alike)))
-
-
-def _sort_links(rows: Rows, alike: Floats, pairs: "set[tuple[int, int]] | list[tuple[int, int]]") -> list[Link]:
-    out = []
-    for one, other in pairs:
-        first, second = sorted((int(rows[one]), int(rows[other])))
-        out.append(Link(first, second, float(alike[one, other])))
-    return sorted(out)
+def _sort_links(rows: Rows, alike: Floats, pairs: Iterable[tuple[int, int]]) -> list[Link]:
+    ends = [(*sorted((int(rows[one]), int(rows[other]))), float(alike[one, other])) for one, other in pairs]
+    return sorted(Link(*end) for end in ends)

@@ -47,6 +47,8 @@ is undecided: only nearly equal wording is the same action."""
 Repeats = Mapping[tuple[str, str], float]
 """By (event id, pattern id), the similarity of the event's action to the pattern's, if at least `UNCLEAR`."""
 
+CONFIDENCE_DIGITS: Final = 4
+
 Terms = Callable[[str], Iterable[str]]
 """Returns the readable terms of a text."""
 
@@ -150,15 +152,7 @@ class PrincipleDraft:
         """The confidence by its support and contradictions."""
         weights = self.weights
         support = sum(weights[one.id] for one in self.support)
-        return confidence_of(support, sum(weights.values()) - support)
-
-
-CONFIDENCE_DIGITS: Final = 4
-
-
-def confidence_of(support: float, contra: float) -> float:
-    """Return the confidence that evidence gives (`borne`), as it is stored."""
-    return round(borne(support, contra), CONFIDENCE_DIGITS)
+        return round(borne(support, sum(weights.values()) - support), CONFIDENCE_DIGITS)
 
 
 def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[PrincipleDraft]:
@@ -189,14 +183,12 @@ def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[
 
 def _are_opposed(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
     """Return whether two patterns of different outcomes have the same action, by either's events."""
-    if one.outcome == other.outcome:
-        return False
-    return _is_repeated(one, other, repeats, border) or _is_repeated(other, one, repeats, border)
 
+    def repeated(own: PatternInput, far: PatternInput) -> bool:
+        again = sum(repeats.get((event.id, far.id), 0.0) >= border for event in own.events)
+        return again > 0 and again >= OPPOSED * len(own.events)
 
-def _is_repeated(one: PatternInput, other: PatternInput, repeats: Repeats, border: float) -> bool:
-    again = sum(repeats.get((event.id, other.id), 0.0) >= border for event in one.events)
-    return again > 0 and again >= OPPOSED * len(one.events)
+    return one.outcome != other.outcome and (repeated(one, other) or repeated(other, one))
 
 
 def _losing_ids(opposed: Sequence[tuple[PatternInput, PatternInput]]) -> set[str]:
