@@ -182,17 +182,12 @@ def whole_text(data: Mapping[str, Any]) -> str:
 
 def project_event(item: Item) -> list[Part]:
     """Project an event as a whole, and as single views if it has more than one; equal views are stored once."""
-    texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
-    first = {text: view for view, text in reversed(texts.items())}
-    views = (
-        [
-            Part(view_part(view), text[:CHUNK_CHARACTERS], dated=False)
-            for text, view in sorted(first.items(), key=lambda one: VIEWS.index(one[1]))
-        ]
-        if len(first) > 1
-        else []
-    )
-    return [Part(ALIKE, whole_text(item.data), dated=False), *views]
+    first: dict[str, str] = {}
+    for view in VIEWS:
+        if text := item.data.get(view, ""):
+            first.setdefault(text, view)
+    views = [Part(view_part(view), text[:CHUNK_CHARACTERS], dated=False) for text, view in first.items()]
+    return [Part(ALIKE, whole_text(item.data), dated=False), *(views if len(first) > 1 else [])]
 
 
 def project_learned(item: Item) -> list[Part]:
@@ -218,24 +213,16 @@ class FacetVectors:
     encoder: Embedder
     at: slice
     centre: Centre | None = None
-    _raw: GrowableArray[np.float16] = field(default_factory=lambda: GrowableArray(np.float16))
-
-    def take(self, vectors: Halves) -> None:
-        """Append rows."""
-        self._raw.add(vectors)
-
-    def repeat(self, rows: Sequence[int]) -> None:
-        """Append copies of rows."""
-        self._raw.add(self._raw.rows[list(rows)])
+    raw: GrowableArray[np.float16] = field(default_factory=lambda: GrowableArray(np.float16))
 
     def build(self, unrelated: Floats) -> None:
         """Compute the centre."""
-        self.centre = Centre.of(self._raw.rows.astype(np.float32), unrelated, LANGUAGES)
+        self.centre = Centre.of(self.raw.rows.astype(np.float32), unrelated, LANGUAGES)
 
     def centred(self, first: int) -> Floats:
         """Return the rows from ``first`` on less the centre. Requires `build`."""
         assert self.centre is not None  # it is built  # noqa: S101
-        return self.centre.centred(self._raw.rows[first:].astype(np.float32))
+        return self.centre.centred(self.raw.rows[first:].astype(np.float32))
 
     def weights(self, weight: float) -> Floats:
         """Return the weight of each component: a cosine in units of the spread of unrelated texts."""
@@ -288,7 +275,7 @@ class EventVectors:
         if not self.encoders:
             return
         for facet in self.facets:
-            facet.take(seen[facet.encoder.name, facet.name])
+            facet.raw.add(seen[facet.encoder.name, facet.name])
         width = self._placed + (0 if self.map is None else self.map.dimension)
         new = self._rows.room(len(seen[self.encoders[0].name, WHOLE]), width)  # facets are written when centred
         if self.map is not None:
@@ -298,7 +285,7 @@ class EventVectors:
     def repeat(self, rows: Sequence[int]) -> None:
         """Append copies of rows."""
         for facet in self.facets:
-            facet.repeat(rows)
+            facet.raw.add(facet.raw.rows[list(rows)])
         if self.facets:
             self._rows.add(self._rows.rows[list(rows)])
 

@@ -31,6 +31,7 @@ MOVED: Final = 0.05
 RETIRED: Final = "no group left"
 AGGREGATED: Final = "aggregated"
 
+_SIDES: Final = ("members", "counter")
 _RETURNS: Final = {"ended": None, "ended_by": None, "valid_to": None}
 
 
@@ -51,14 +52,8 @@ class LearnedChanges:
 
     def changes(self) -> Changes:
         """Return what was collected."""
-        return Changes(
-            items=self.items,
-            patches=self.patches,
-            edges=self.edges,
-            dropped_edges=self.dropped_edges,
-            evidence=self.evidence,
-            dropped_evidence=self.dropped_evidence,
-        )
+        names = ("items", "patches", "edges", "dropped_edges", "evidence", "dropped_evidence")
+        return Changes(**{name: getattr(self, name) for name in names})
 
     def create(self, kind: str, support: Iterable[str], fields: Mapping[str, Any]) -> str:
         """Create a pattern or a principle from the ids of its support; return its id."""
@@ -204,12 +199,10 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
     out = []
     for number, body in enumerate(clusters):
         if STAYS not in body:
-            members, counter = (
-                {one: events[one] for one, _ in body[side] if one in events} for side in ("members", "counter")
-            )
-            if len(members) >= MIN_MEMBERS:
-                out.append(Group(body, members, dict((*body["members"], *body["counter"])), counter, number))
-    return out
+            weights = dict((*body["members"], *body["counter"]))
+            members, counter = ({one: events[one] for one, _ in body[side] if one in events} for side in _SIDES)
+            out.append(Group(body, members, weights, counter, number))
+    return [group for group in out if len(group.members) >= MIN_MEMBERS]
 
 
 def _unchanged_patterns(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> dict[int, str]:
@@ -294,10 +287,8 @@ class _AggregationChanges(LearnedChanges):
         known = {row.identity: row for row in membership(before)}
         wished = [*self._rows(pattern, group, "support"), *self._rows(pattern, group, "contra")]
         held = self._view.items(row.source_key for row in known.values())
-        named = {row.identity for row in wished}
-        gone = [
-            row for row in known.values() if row.identity not in named and not is_forgotten(held.get(row.source_key))
-        ]
+        left = known.keys() - {row.identity for row in wished}
+        gone = [row for one, row in known.items() if one in left and not is_forgotten(held.get(row.source_key))]
         same = not gone and all(row.identity in known and known[row.identity].grade == row.grade for row in wished)
         if fresh or returns or not same:
             if not fresh:

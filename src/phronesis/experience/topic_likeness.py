@@ -59,37 +59,21 @@ def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[Pattern
     loose = [one for one in terms if one in labels and one not in members]
     if not loose:
         return list(patterns)
-    metric = TermCosine(
-        TermBags.of(
-            _background([*(_sum_terms(one, terms) for one in patterns), *(_count_terms([terms[one]]) for one in loose)])
-        )
-    )
+    counted = [*(_sum_terms(one, terms) for one in patterns), *(_count_terms([terms[one]]) for one in loose)]
+    metric = TermCosine(TermBags.of(_background(counted)))
     others = np.arange(len(loose), dtype=np.int64) + len(patterns)
     alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
-    found = [
-        _nearest(row, [labels[one] for one in loose], one.outcome) for one, row in zip(patterns, alike, strict=True)
-    ]
-    items = view.items(loose[n] for places in found for n in places)
-    return [
-        replace(
-            one,
-            counter=tuple(
-                {
-                    event.id: event
-                    for event in (*one.counter, *(event_of(items[loose[n]]) for n in places if items[loose[n]].live))
-                }.values()
-            ),
-        )
-        for one, places in zip(patterns, found, strict=True)
-    ]
-
-
-def _nearest(row: Floats, labels: Sequence[str], outcome: str) -> list[int]:
-    if outcome not in KNOWN:
-        return []
-    order = np.argsort(-row, kind="stable").tolist()
-    near = [n for n in order if row[n] >= SAME_MATTER and labels[n] != outcome]
-    return near[:MAX_LOOKED_AT]
+    found: list[list[str]] = []
+    for one, row in zip(patterns, alike, strict=True):
+        near = [loose[n] for n in np.argsort(-row, kind="stable").tolist() if row[n] >= SAME_MATTER]
+        other = [event for event in near if one.outcome in KNOWN and labels[event] != one.outcome]
+        found.append(other[:MAX_LOOKED_AT])
+    items = view.items(event for near in found for event in near)
+    out = []
+    for one, near in zip(patterns, found, strict=True):
+        counter = (*one.counter, *(event_of(items[event]) for event in near if items[event].live))
+        out.append(replace(one, counter=tuple({event.id: event for event in counter}.values())))
+    return out
 
 
 def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:
@@ -126,11 +110,6 @@ def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
     return np.array([place[event.id] for event in events], dtype=np.int64)
 
 
-def bags_of(patterns: Sequence[PatternInput], terms: Mapping[str, bytes]) -> TermBags:
-    """Return the terms of patterns followed by those of unrelated texts, so that what two patterns share is rare."""
-    return TermBags.of(_background([_sum_terms(one, terms) for one in patterns]))
-
-
 def _sum_terms(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
     return _count_terms(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
 
@@ -153,7 +132,7 @@ def _unrelated() -> tuple[Counter[int], ...]:
 
 
 def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
-    """Return bags of numbered terms, followed by those of unrelated texts."""
+    """Return bags of numbered terms, followed by those of unrelated texts, so that what two patterns share is rare."""
     numbers: dict[int, int] = {}
     return [
         (
@@ -202,7 +181,7 @@ class TopicLikeness:
         """Return the similarity matrix of patterns, in units of the topic threshold."""
         rows = np.arange(len(patterns), dtype=np.int64)
         terms, means = self._read(bench, [[event.id for event in one.events[:TYPICAL]] for one in patterns])
-        likeness = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
+        likeness = TermCosine(TermBags.of(_background([_sum_terms(one, terms) for one in patterns]))).matrix(rows, rows)
         by_words = means is None
         if means is not None:
             likeness = means + (likeness - WORDS_OFFSET) / WORDS_UNIT

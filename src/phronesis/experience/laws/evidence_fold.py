@@ -89,18 +89,14 @@ def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
     for row in sorted(rows, key=_row_order):
         if (matter := matter_of(row.polarity)) is not None:
             latest[matter, row.source_key] = row
-    sums = dict.fromkeys((USEFUL, NOT_USEFUL, CORRECT, INCORRECT), 0.0)
-    labels = [row for row in latest.values() if row.polarity == LABEL]
+    sums: dict[str, Any] = dict.fromkeys((USEFUL, NOT_USEFUL, CORRECT, INCORRECT), 0.0)
     for row in latest.values():
         if row.polarity in sums:
             sums[row.polarity] += HUMAN_WEIGHT if row.origin == "human" else MACHINE_WEIGHT
-    last = max(labels, key=_row_order, default=None)
-    voices = FeedbackWeights(
-        useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT]
-    )
-    if last is None:
-        return voices
-    return replace(voices, label=last.grade, by=last.source_key, human=last.origin == "human")
+    last = max((row for row in latest.values() if row.polarity == LABEL), key=_row_order, default=None)
+    if last is not None:
+        sums |= {"label": last.grade, "by": last.source_key, "human": last.origin == "human"}
+    return FeedbackWeights(**sums)
 
 
 def confidence_after_feedback(base: float, voices: FeedbackWeights) -> float:
@@ -141,14 +137,8 @@ def success_rate(successes: int, trials: int) -> dict[str, Any]:
     centre = share + Z * Z / (2 * trials)
     spread = Z * sqrt(share * (1 - share) / trials + Z * Z / (4 * trials * trials))
     scale = 1 + Z * Z / trials
-    low, high = max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
-    return {
-        "rate": round(share, DIGITS),
-        "low": round(low, DIGITS),
-        "high": round(high, DIGITS),
-        "successes": successes,
-        "trials": trials,
-    }
+    low, high = (round(min(1.0, max(0.0, (centre + side) / scale)), DIGITS) for side in (-spread, spread))
+    return {"rate": round(share, DIGITS), "low": low, "high": high, "successes": successes, "trials": trials}
 
 
 DECIDED: Final = "decided"

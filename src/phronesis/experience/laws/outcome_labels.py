@@ -165,14 +165,11 @@ def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
     if word := list(_word_signals(text, "", SAID)):
         yield from word
         return
-    pair = _PAIR_TEXT.match(text)
-    named: list[Signal] = []
-    if pair:
+    if pair := _PAIR_TEXT.match(text):
         value = pair[2].strip()
-        named = list(_of_mapping({pair[1]: _TRUTHS.get(value.casefold(), value)}, 0, long_errors))
-    if named:
-        yield from named
-        return
+        if named := list(_of_mapping({pair[1]: _TRUTHS.get(value.casefold(), value)}, 0, long_errors)):
+            yield from named
+            return
     for code in _EXIT_TEXT.findall(text):
         yield _exit(int(code))
     counts = [(int(count), noun.casefold()) for count, noun in _COUNT_TEXT.findall(text)]
@@ -186,10 +183,8 @@ def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
 def _word_signals(said: str, before: str, strength: float) -> Iterator[Signal]:
     plain = _plain(said)
     word = plain.replace(" ", "_")
-    if word in SUCCESS_WORDS:
-        yield ("success", f"{before}{plain}", strength)
-    elif word in FAILURE_WORDS:
-        yield ("failure", f"{before}{plain}", strength)
+    if word in SUCCESS_WORDS or word in FAILURE_WORDS:
+        yield ("success" if word in SUCCESS_WORDS else "failure", f"{before}{plain}", strength)
 
 
 def _exit(code: int) -> Signal:
@@ -333,23 +328,16 @@ def said_outcome(text: str) -> OutcomeLabel:
     votes = list(_votes(text))
     sides = {label for label, _, _ in votes}
     if len(sides) > 1 and votes[-1][2]:
-        votes = [vote for vote in votes if vote[0] == votes[-1][0]]
         sides = {votes[-1][0]}
+        votes = [vote for vote in votes if vote[0] in sides]
     signals = tuple(dict.fromkeys(f"says “{phrase}”" for _, phrase, _ in votes))[:5]
-    if sides == {"success"}:
-        return OutcomeLabel("success", signals, SAID)
-    if sides == {"failure"}:
-        return OutcomeLabel("failure", signals, SAID)
-    return OutcomeLabel("unknown", signals)
+    return OutcomeLabel(votes[0][0], signals, SAID) if len(sides) == 1 else OutcomeLabel("unknown", signals)
 
 
 def reasons(text: str) -> str:
     """Return the first sentence that gives a reason; empty if there is none."""
-    for match in _SENTENCE.finditer(text[:_READ]):
-        sentence = match[0].strip()
-        if sentence and _WHY.search(sentence) and not sentence.endswith(("?", "？")):
-            return sentence
-    return ""
+    sentences = (match[0].strip() for match in _SENTENCE.finditer(text[:_READ]))
+    return next((one for one in sentences if _WHY.search(one) and not one.endswith(("?", "？"))), "")
 
 
 def is_question(text: str) -> bool:
@@ -358,7 +346,7 @@ def is_question(text: str) -> bool:
     return words.endswith(("?", "？")) and len(words) <= _CLAUSE
 
 
-def _votes(text: str) -> Iterator[tuple[str, str, bool]]:
+def _votes(text: str) -> Iterator[tuple[Label, str, bool]]:
     for clause, mark in _clauses(text[:_READ].replace("’", "'")):
         if _QUESTION.search(mark) or _QUESTION.search(clause) or _SUPPOSED.search(clause) or _EARLIER.search(clause):
             continue
@@ -369,9 +357,10 @@ def _votes(text: str) -> Iterator[tuple[str, str, bool]]:
         if spared := _NOT_FAILED.search(clause):
             yield "success", spared[0].strip(), now
             continue
-        for label, match in (("failure", _SAYS_FAILED.search(clause)), ("success", _SAYS_WORKED.search(clause))):
-            if match:
-                yield label, match[0].strip(), now
+        if failed := _SAYS_FAILED.search(clause):
+            yield "failure", failed[0].strip(), now
+        if worked := _SAYS_WORKED.search(clause):
+            yield "success", worked[0].strip(), now
 
 
 def _clauses(text: str) -> Iterator[tuple[str, str]]:

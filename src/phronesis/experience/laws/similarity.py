@@ -284,5 +284,5 @@ class Clusters:
 
 
 def _sort_links(rows: Rows, alike: Floats, pairs: Iterable[tuple[int, int]]) -> list[Link]:
-    ends = [(*sorted((int(rows[one]), int(rows[other]))), float(alike[one, other])) for one, other in pairs]
-    return sorted(Link(*end) for end in ends)
+    found = ((int(rows[one]), int(rows[other]), float(alike[one, other])) for one, other in pairs)
+    return sorted(Link(min(one, other), max(one, other), weight) for one, other, weight in found)
