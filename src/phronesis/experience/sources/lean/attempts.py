@@ -19,7 +19,6 @@ from phronesis.experience.sources.lean.messages import (
     kind_of,
     normal,
     places_of,
-    span_of,
 )
 from phronesis.experience.sources.lean.syntax import (
     MAX_NAMES,
@@ -172,10 +171,8 @@ def step_of(unit: Unit, errors: Sequence[Message]) -> str:
 
 def _before_goals(text: str) -> str:
     """Return the part of a message before its goals, without the names in hypotheses."""
-    cut = min(
-        (at for at in (text.find("\n⊢"), text.find("\n\n"), text.find("unsolved goals")) if at >= 0), default=len(text)
-    )
-    return text[: min(cut, 500)]
+    marks = (text.find(mark) for mark in ("\n⊢", "\n\n", "unsolved goals"))
+    return text[: min([500, *(at for at in marks if at >= 0)])]
 
 
 def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
@@ -203,10 +200,9 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
     step = unit.tactic or step_of(unit, errors)
     found = PositionFindings(unit, place.messages, declaration, step)
     family, reflection = _family(unit, place)
-    concepts = [class_in(one.text) for one, kind in zip(errors, kinds, strict=True) if kind == "failed_to_synthesize"]
-    concepts += [
-        missing_name(one.text, kind) for one, kind in zip(errors, kinds, strict=True) if kind == "unknown_namespace"
-    ]
+    told = list(zip(errors, kinds, strict=True))
+    concepts = [class_in(one.text) for one, kind in told if kind == "failed_to_synthesize"]
+    concepts += [missing_name(one.text, kind) for one, kind in told if kind == "unknown_namespace"]
     first = min((one.first for one in place.messages), default=unit.first)
     last = max((one.last for one in place.messages), default=unit.last)
     if unit.form == "repl":
@@ -243,18 +239,13 @@ def _draft_of(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft
     sorries = len(unit.sorries) or sum(is_sorry(one.text) for one in unit.messages)
     success = not left and (unit.verdict == "ok" or unit.form in {"json", "plain"})
     what = unit.module or unit.file or (declaration.heading if declaration is not None else "") or "it"
-    if success:
-        result = (
-            "No goals left."
-            if unit.tactic or unit.signal == "no goals left"
-            else f"Lean checked {what} without an error."
-        )
-    elif unit.after:
+    if success and (unit.tactic or unit.signal == "no goals left"):
+        result = "No goals left."
+    elif unit.after and not success:
         result = f"{len(unit.after)} goals left, the first: ⊢ {found.goals[0].target if found.goals else ''}"
     else:
-        result = (
-            f"Lean checked {what}, with {sorries} left to be proved (sorry)." if sorries else f"Lean checked {what}."
-        )
+        open_part = f", with {sorries} left to be proved (sorry)" if sorries else ""
+        result = f"Lean checked {what}{' without an error' if success else open_part}."
     exploded = not success and is_explosion(len(unit.after), None if unit.before is None else len(unit.before))
     proof = "\n".join(str(one.get("tactic", "")) for one in unit.steps) or (
         declaration.proof if declaration is not None else ""
@@ -332,7 +323,7 @@ def _draft(
         observations=kept,
         artifacts=tuple(Artifact(kind, name) for kind, name in dict.fromkeys(given)),  # type: ignore[arg-type]
         lines=(rows[0] + 1, rows[1] + 1),
-        span=span_of(lines, *rows),
+        span=(lines[rows[0]].start, lines[rows[1]].end),
         occurred_at=lines[rows[0]].moment,
         episode_id=f"lean:{hashlib.sha256(root.encode()).hexdigest()[:16]}" if root else None,
     )
@@ -361,10 +352,8 @@ def _only_declaration(unit: Unit) -> Declaration | None:
 
 
 def _expected_term(errors: Sequence[Message]) -> str:
-    for one in errors:
-        if (found := _EXPECTED.search(one.text[:5000])) is not None:
-            return " ".join(found[1].split())
-    return ""
+    found = (_EXPECTED.search(one.text[:5000]) for one in errors)
+    return next((" ".join(term[1].split()) for term in found if term), "")
 
 
 def _result(errors: Sequence[Message]) -> str:

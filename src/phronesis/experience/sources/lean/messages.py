@@ -53,11 +53,6 @@ def split_lines(text: str) -> list[Line]:
     return lines
 
 
-def span_of(lines: list[Line], first: int, last: int) -> tuple[int, int]:
-    """Return the characters from the start of line ``first`` to the end of line ``last``, both from 0."""
-    return lines[first].start, lines[last].end
-
-
 def printable(text: str) -> str:
     """Return a text without lone surrogates and NUL characters, which JSON escapes may contain."""
     return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" or sign == "\0" else sign for sign in text)
@@ -160,10 +155,7 @@ def head(text: str) -> str:
 def kind_of(text: str) -> str:
     """Return the kind of an error; ``other`` if no row matches."""
     said = head(text)
-    for name, marks in KINDS:
-        if any(mark in said for mark in marks):
-            return name
-    return OTHER
+    return next((name for name, marks in KINDS if any(mark in said for mark in marks)), OTHER)
 
 
 def is_sorry(text: str) -> bool:
@@ -251,14 +243,12 @@ def places_of(unit: Unit) -> list[Place]:
         last.messages.append(message)
         last.start = min(last.start or message.position, message.position)
         last.end = max(last.end or message.position, message.end or message.position)
-    found = list(
-        {
-            id(place): place for place in placed.values() if any(one.severity == "error" for one in place.messages)
-        }.values()
-    )
-    if not found and any(one.severity == "error" for one in loose.messages):
-        return [loose]
-    return found
+
+    def failed(place: Place) -> bool:
+        return any(one.severity == "error" for one in place.messages)
+
+    found = [*{id(place): place for place in placed.values() if failed(place)}.values()]
+    return found or [loose] * failed(loose)
 
 
 # Patterns of log lines: messages, build jobs, and facts of a run.

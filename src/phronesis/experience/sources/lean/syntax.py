@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 # Goals as Lean prints them: a case, hypotheses, and the target after a turnstile.
 
@@ -88,7 +88,6 @@ def read_goals(text: str) -> list[Goal]:
 # A name between one pair of marks; Lean's own names may end in primes ('Nat.add_comm'').
 _QUOTED: Final = re.compile(r"['`‘]←? ?([^\s'`‘’]{1,200}'{0,3})['`’](?!')")
 _NAME: Final = re.compile(r"(?<![\w.'])[^\W\d][\w'!?₀-₉✝]{0,100}(?:\.[^\W\d][\w'!?₀-₉]{0,100}){0,12}")
-_FIRST: Final = re.compile(r"[^._]*")
 # Usual names of hypotheses and variables: h, hx, hab, hU, h₁, h1', ih, ih2, x, α, this.
 _LOCAL: Final = re.compile(r"(?:h[A-Za-z]{0,2}|ih[a-z]?|this|[^\W\d_])[\d₀-₉']{0,6}")
 _LEMMAS_IN_H: Final = frozenset({"hom", "has", "hat"})
@@ -96,15 +95,9 @@ _ABSENT: Final = re.compile(r"(?i)does not contain\s+['`‘]([^\s`‘’]{1,200}
 _CLASS: Final = re.compile(r"[A-Z][\w.]{0,100}")
 
 
-def quoted_names(text: str) -> list[str]:
-    """Return the quoted names in a message, in order."""
-    return list(dict.fromkeys(_QUOTED.findall(text)))
-
-
 def is_local(name: str) -> bool:
     """Return whether a name has the form of a local hypothesis: ``h``, ``hxy``, ``ih``, ``x_pos``, ``h.symm``."""
-    found = _FIRST.match(name)
-    first = found[0] if found is not None else ""
+    first = re.split(r"[._]", name, maxsplit=1)[0]
     return "✝" in name or (_LOCAL.fullmatch(first) is not None and first not in _LEMMAS_IN_H)
 
 
@@ -113,33 +106,26 @@ def is_lemma(name: str) -> bool:
     return ("." in name or "_" in name.strip("_")) and not is_local(name)
 
 
-def names_in(text: str) -> list[str]:
-    """Return all names in a text, in order, with repeats."""
-    return _NAME.findall(text)
-
-
 def lemmas_in(text: str) -> list[str]:
     """Return the names of declarations in a text, each once."""
-    return [name for name in dict.fromkeys(names_in(text)) if is_lemma(name)]
+    return [name for name in dict.fromkeys(_NAME.findall(text)) if is_lemma(name)]
 
 
 def missing_name(text: str, kind: str) -> str:
     """Return the name that a message reports as missing; empty if it names none."""
     said = text[:1000]
-    absent = _ABSENT.search(said) if kind == "invalid_field" else None
-    found = quoted_names(said)
-    return absent[1] if absent is not None else found[0] if found else ""
+    found = (_ABSENT.search(said) if kind == "invalid_field" else None) or _QUOTED.search(said)
+    return "" if found is None else found[1]
 
 
 def class_in(text: str) -> str:
     """Return the type class that could not be synthesised: the first name on the message's second line."""
-    for line in text.split("\n", 4)[1:4]:
-        if (found := _CLASS.match(line.strip().lstrip("("))) is not None:
-            return found[0]
-    return ""
+    found = (_CLASS.match(line.strip().lstrip("(")) for line in text.split("\n", 4)[1:4])
+    return next((name[0] for name in found if name), "")
 
 
-_TACTICS: Final = """
+TACTICS: Final = frozenset(
+    """
 abel absurd ac_rfl aesop all_goals any_goals apply apply_assumption apply_fun assumption assumption_mod_cast
 bound bv_decide by_cases by_contra by_contra! calc case case' cases cases' cc change choose clear congr congr!
 constructor continuity contradiction contrapose contrapose! conv convert convert_to decide delta destruct
@@ -153,8 +139,8 @@ repeat repeat' replace revert rewrite rfl right ring ring1 ring_nf rintro rotate
 show show_term simp simp? simp_all simp_all_arith simp_arith simp_rw simpa skip slice_lhs slice_rhs
 solve_by_elim sorry split split_ifs split_ands squeeze_simp stop subst subst_vars suffices swap symm symmetry
 tauto tfae_finish tfae_have trans transitivity trivial try unfold unfold_let unreachable! use wlog zify
-"""
-TACTICS: Final = frozenset(_TACTICS.split())
+    """.split()
+)
 """Tactics of Lean 4, Batteries and Mathlib."""
 
 SIMP: Final = frozenset({"simp", "simp?", "simp_all", "simp_all_arith", "simp_arith", "simp_rw", "simpa", "dsimp"})
@@ -174,11 +160,10 @@ _SAID: Final = re.compile(
     r"|\bthe (rfl) tactic failed"
 )
 _TRY: Final = re.compile(r"Try this: ([a-z_]{1,30}[?!']?)")
-_ARROW: Final = re.compile(r"(?:←|<-) ?")
+_ARROW: Final = re.compile(r"\A(?:←|<-) ?")
 
 
-@dataclass(frozen=True, slots=True)
-class Rewriting:
+class Rewriting(NamedTuple):
     """An argument of simp or rw: the lemma, and whether it is used from right to left."""
 
     name: str
@@ -215,22 +200,23 @@ def rewritings(step: str) -> list[Rewriting]:
     begin = step.find("[")
     if begin < 0:
         return []
-    found: list[Rewriting] = []
+    written: list[str] = []
     depth, start = 0, begin + 1
     for at in range(begin, len(step)):
         sign = step[at]
         depth += (sign in "[(⟨{") - (sign in "])⟩}")
         if (sign == "," and depth == 1) or (sign == "]" and depth == 0):
-            found.extend(_parse_rewriting(step[start:at].strip()))
+            written.append(step[start:at].strip())
             start = at + 1
         if depth <= 0:
             break
-    return found
+    named = [(_NAME.search(_ARROW.sub("", one, count=1).lstrip("-( @")), one) for one in written]
+    return [Rewriting(name[0], one.startswith(("←", "<-"))) for name, one in named if name and len(name[0]) > 1]
 
 
 def lemmas_of(proof: str) -> list[str]:
     """Return the lemmas that a proof names: by their form, or as arguments of simp and rw."""
-    parts = [part for part in re.split(r"[;\n]", proof) if not _REWRITES.isdisjoint(names_in(part)[:6])]
+    parts = [part for part in re.split(r"[;\n]", proof) if not _REWRITES.isdisjoint(_NAME.findall(part)[:6])]
     given = [one.name for part in parts for one in rewritings(part)]
     both = dict.fromkeys([*lemmas_in(proof), *given])
     return [name for name in both if name not in TACTICS and not is_local(name)][:MAX_NAMES]
@@ -240,15 +226,6 @@ def simp_in(step: str) -> str:
     """Return the simp-like tactic that a step begins with, else empty."""
     found = _START.search(step)
     return found[1] if found is not None and found[1] in SIMP else ""
-
-
-def _parse_rewriting(written: str) -> list[Rewriting]:
-    arrow = _ARROW.match(written)
-    rest = written[arrow.end() :] if arrow is not None else written
-    names = names_in(rest.lstrip("-( @"))
-    if not names or (len(names[0]) == 1):
-        return []
-    return [Rewriting(names[0], arrow is not None)]
 
 
 # Lean source within the input: its declarations, and the text at a position.
