@@ -192,11 +192,8 @@ def _append_line(
 def _draft_of(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, place: tuple[str, int] | None) -> Draft:
     told = {**entry.shared, **one}
     texts: dict[str, Any] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
-    before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
-    if before:
-        texts["situation"] = before
-    if entry.title and "goal" not in texts:
-        texts["goal"] = entry.title
+    other = {"situation": entry.loose[0].text if entry.loose else "", "goal": entry.title}
+    texts |= {name: text for name, text in other.items() if text and name not in texts}
     judged = _outcome_of(told.get("label"), texts)
     own = [part for name, part in told.items() if name in one or (place is None or place[1] == 1)]
     begin, end = min(part.start for part in own), max(part.end for part in own)
@@ -213,8 +210,7 @@ def _draft_of(raw: RawText, entry: _Entry, one: _Attempt, index: LineIndex, plac
 
 def _day(raw: RawText, told: _FieldText | None) -> datetime | None:
     """Return the date of an entry; a day stands for its first moment."""
-    stamp = _DAY.search(told.text[:100]) if told is not None else None
-    if stamp is None:
+    if told is None or (stamp := _DAY.search(told.text[:100])) is None:
         return None
     return moment_of(raw, stamp[0] if len(stamp[0]) > len("2026-01-01") else f"{stamp[0]}T00:00")
 
@@ -223,21 +219,14 @@ def _outcome_of(label: _FieldText | None, texts: dict[str, str]) -> OutcomeLabel
     """Return the written label, else that of the result's words, else that of the attempt's."""
     if label is not None:
         said = label.text.casefold().strip(" .。*_")
-        for name, words in (
-            ("success", SUCCESS_WORDS | {"yes", "true", "是"}),
-            ("failure", FAILURE_WORDS | {"no", "false", "否"}),
-        ):
+        good, bad = SUCCESS_WORDS | {"yes", "true", "是"}, FAILURE_WORDS | {"no", "false", "否"}
+        for name, words in (("success", good), ("failure", bad), ("unknown", {"unknown"})):
             if said in words:
                 return label_of(given=name)
-        if said == "unknown":
-            return label_of(given=said)
-    for view in ("result", "attempt"):
-        if view in texts:
-            judged = label_of(texts[view]) if view == "result" else OutcomeLabel("unknown")
-            judged = judged if judged.signals else said_outcome(texts[view])
-            if judged.signals or view == "result":
-                return judged
-    return OutcomeLabel("unknown")
+    if "result" in texts:
+        judged = label_of(texts["result"])
+        return judged if judged.signals else said_outcome(texts["result"])
+    return said_outcome(texts.get("attempt", ""))
 
 
 def _of_paragraph(entry: _Entry, told: _FieldText, index: LineIndex) -> Draft:

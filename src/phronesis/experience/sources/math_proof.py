@@ -64,12 +64,6 @@ def failures_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield one.span()
 
 
-def done_in(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first span in which a text says that its proof is complete."""
-    found = load_pattern("done", "marks").search(text, start, end)
-    return None if found is None else found.span()
-
-
 Role = Literal["statement", "proof", "attempt", "wish", "other"]
 
 _LEAD: Final = r"[ \t>#*_~]{0,12}"
@@ -149,9 +143,8 @@ def _is_stated(text: str, found: list[Block], block: Block) -> bool:
     if not found or found[-1].role != "statement" or found[-1].latex or block.latex:
         return False
     wished = block.role == "wish" or (block.role == "proof" and text[block.start : block.body].endswith((" ", "\t")))
-    return (
-        wished and block.start - found[-1].body <= _NEAR and not text[found[-1].body : block.start].strip(" \t\n*_:：.")
-    )
+    between = text[found[-1].body : block.start]
+    return wished and len(between) <= _NEAR and not between.strip(" \t\n*_:：.")
 
 
 def _heading(text: str, start: int, end: int) -> Block | None:
@@ -169,17 +162,12 @@ def _environment(text: str, start: int, end: int, unclosed: set[str]) -> Block |
         return None
     name = head["name"]
     heads = load_table()["heads"]
-    if name in {"proof", "solution"}:
-        role: Role = "proof"
-    elif name in heads["environment"].split("|"):
-        role = "statement"
-    elif name in heads["not_proved"].split("|"):
-        role = "other"
-    else:
+    roles: dict[Role, Sequence[str]] = {"proof": ("proof", "solution"), "statement": heads["environment"].split("|")}
+    roles["other"] = heads["not_proved"].split("|")
+    if (role := next((role for role, names in roles.items() if name in names), None)) is None:
         return None
     option = _OPTION.match(text, head.end())
-    body = option.end() if option is not None else head.end()
-    title = (option["title"] if option is not None else None) or ""
+    body, title = (option.end(), option["title"] or "") if option else (head.end(), "")
     close = -1 if name in unclosed else text.find("\\end{" + name, body)
     if close < 0:
         unclosed.add(name)  # nor is any behind it: it need not be sought again
@@ -263,7 +251,7 @@ def _statement_block(text: str, block: Block) -> Block:
     if block.latex:
         return replace(block, end=max(block.body, text.rfind("\\end", block.body, block.end)))
     found = _PARAGRAPH_END.search(text, block.body, block.end)
-    return block if found is None else replace(block, end=found.start())
+    return replace(block, end=found.start()) if found else block
 
 
 def _pieces(
@@ -271,9 +259,8 @@ def _pieces(
 ) -> Iterator[_Attempt]:
     """Yield the attempts in an argument, split where it gives up and starts again, and after its end mark."""
     failures = list(failures_in(text, body, end))
-    done = done_in(text, body, end)
-    if done is None and closed and not failures:
-        done = (end, end)
+    mark = load_pattern("done", "marks").search(text, body, end)
+    done = mark.span() if mark else (end, end) if closed and not failures else None
     last = len(failures) if done is None else bisect_left(failures, done)
     at = 0
     while True:
@@ -320,9 +307,7 @@ def _skip(text: str, start: int, end: int) -> int:
 
 
 def _trim_end(text: str, start: int, end: int) -> int:
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return end
+    return start + len(text[start:end].rstrip())
 
 
 def _draft(text: str, attempt: _Attempt, index: LineIndex) -> Draft:
@@ -348,10 +333,8 @@ def _draft(text: str, attempt: _Attempt, index: LineIndex) -> Draft:
         "characters": len(argued.strip()),
     }
     title = [Artifact("lemma", stated.title)] if stated is not None and stated.title else []
-    confidence = {
-        "success": 0.75 if attempt.done is not None and attempt.done[0] < attempt.done[1] else 0.6,
-        "failure": 0.8,
-    }
+    marked = attempt.done is not None and attempt.done[0] < attempt.done[1]
+    confidence = {"success": 0.75 if marked else 0.6, "failure": 0.8}
     return Draft(
         **{name: said for name, (said, _) in texts.items()},
         label=label,

@@ -132,10 +132,8 @@ def _is_run(value: object) -> bool:
     """Return whether an object is a run: it has steps, an outcome, or an output under an id."""
     if not isinstance(value, Mapping):
         return False
-    if any(
-        isinstance(value.get(name), list) and value[name] and all(map(_is_run_part, value[name]))
-        for name in (*STEPS, *_MESSAGES)
-    ):
+    listed = [value[name] for name in (*STEPS, *_MESSAGES) if isinstance(value.get(name), list) and value[name]]
+    if any(all(map(_is_run_part, parts)) for parts in listed):
         return True
     if isinstance(value.get("trace"), Mapping) or ("run_id" in value and ("output" in value or "raw" in value)):
         return True
@@ -144,9 +142,8 @@ def _is_run(value: object) -> bool:
 
 
 def _is_step(value: object) -> bool:
-    return isinstance(value, Mapping) and (
-        "action" in value or "observation" in value or "tool" in value or "thought" in value or "command" in value
-    )
+    names = ("action", "observation", "tool", "thought", "command")
+    return isinstance(value, Mapping) and any(name in value for name in names)
 
 
 def _of_record(raw: RawText, placed: JsonSpan, index: LineIndex, made: str, seqs: dict[str, int]) -> Iterator[Draft]:
@@ -168,18 +165,15 @@ def _of_record(raw: RawText, placed: JsonSpan, index: LineIndex, made: str, seqs
     memories = texts_in(known.get("memory"))
     reflections = [text for name in _REFLECTIONS for text in texts_in(known.get(name))]
     attempt = _attempt(known, steps, episode if episode != made else "", memories)
-    if not steps and not _has_outcome(known) and is_conversation(known):
-        return  # a conversation in which nothing was done
+    ended = any(name in known for name in _OUTCOMES) or bool(_nested_outcomes(known)) or ending_of(known)[1] != ""
+    if not steps and not ended:
+        listed = [known[name] for name in (*_MESSAGES, *STEPS) if isinstance(known.get(name), list) and known[name]]
+        if not known or any(all(map(is_message, one)) for one in listed):
+            return  # a conversation in which nothing was done
     result, judged = _run_result(known, steps)[:500], _run_label(known, steps)
     whole = Step(attempt, result, placed.start, placed.end, judged=judged, at=at)
-    yield _draft(
-        whole,
-        index,
-        shared,
-        following(_trial(known)),
-        reflection=reflections[-1].strip() if reflections else "",
-        observations=_observed_result(known, steps),
-    )
+    lesson, observed = reflections[-1].strip() if reflections else "", _observed_result(known, steps)
+    yield _draft(whole, index, shared, following(_trial(known)), reflection=lesson, observations=observed)
 
 
 def _trial(known: Mapping[str, Any]) -> int:
@@ -190,26 +184,10 @@ def _trial(known: Mapping[str, Any]) -> int:
     return len(texts_in(known.get("memory"))) + 1
 
 
-def is_conversation(known: Mapping[str, Any]) -> bool:
-    """Return whether a record contains messages."""
-    listed = [known[name] for name in (*_MESSAGES, *STEPS) if isinstance(known.get(name), list) and known[name]]
-    return not known or any(all(map(is_message, one)) for one in listed)
-
-
-def _has_outcome(known: Mapping[str, Any]) -> bool:
-    return any(name in known for name in _OUTCOMES) or bool(_nested_outcomes(known)) or ending_of(known)[1] != ""
-
-
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
     """Return the result of a run: its answer, its error, its raw output, or that of its last step."""
-    error = known.get("error") or known.get("exception")
-    return (
-        _first_words(known, _ANSWERS)
-        or words_in(error)
-        or _first_words(known, ("raw",))
-        or ending_of(known)[1]
-        or _last_result(steps)
-    )
+    told = _first_words(known, _ANSWERS) or words_in(known.get("error") or known.get("exception"))
+    return told or _first_words(known, ("raw",)) or ending_of(known)[1] or _last_result(steps)
 
 
 def _failed_steps(
@@ -280,22 +258,11 @@ def _steps(raw: RawText, listed: JsonSpan) -> Iterator[Step]:
             result = next((words for name in results if (words := words_in(step.get(name)))), "")
             at = next((moment for name in _TIMES if (moment := moment_of(raw, step.get(name)))), None)
             if action or result:
-                yield Step(
-                    action or "a step",
-                    result[:RESULT],
-                    one.start,
-                    one.end,
-                    words_in(step.get("thought")),
-                    step_label(step, result, action),
-                    at,
-                    _reward(step),
-                )
-
-
-def _reward(step: Mapping[str, Any]) -> object:
-    """Return the reward of a step that ends its run: 1 if earned, 0 only if the run says that it is over."""
-    over = step.get("done") is True or step.get("terminated") is True
-    return step.get("reward") if over or step.get("reward") == 1 else None
+                thought, judged = words_in(step.get("thought")), step_label(step, result, action)
+                # the reward of a step that ends its run: 1 if earned, 0 only if the run says that it is over
+                over = step.get("done") is True or step.get("terminated") is True or step.get("reward") == 1
+                reward = step.get("reward") if over else None
+                yield Step(action or "a step", result[:RESULT], one.start, one.end, thought, judged, at, reward)
 
 
 def _action(said: object, step: Mapping[str, Any]) -> str:
