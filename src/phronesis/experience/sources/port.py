@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import EntryPoint
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, ClassVar, Final
 
 from phronesis.config.plugins import SOURCES as GROUP
@@ -27,11 +27,7 @@ class LineIndex:
     """Maps character offsets to line numbers, from 1."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0]
-        found = text.find("\n")
-        while found >= 0:
-            self._starts.append(found + 1)
-            found = text.find("\n", found + 1)
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and the last line of the characters [start, end)."""

@@ -55,6 +55,8 @@ _SILENT: Final = frozenset(
     task_tracking
     """.split()
 )
+_OBSERVED: Final = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
+_EVENT_KINDS: Final = {"ActionEvent": "action", "MessageEvent": "message", **dict.fromkeys(_OBSERVED, "observation")}
 
 
 @dataclass(slots=True)
@@ -112,8 +114,10 @@ def of_messages(raw: RawText, listed: JsonSpan) -> Trajectory:
             continue
         if message.role == "assistant":
             waiting = {}
+            marks = (message.text.find(mark) for mark in ("<function=", "<execute", "```"))
+            thought = message.text[: next((at for at in marks if at >= 0), None)].strip()  # before the action
             for n, (name, action) in enumerate(_actions(message)):
-                step = Step(action, "", message.start, message.end, _thought_text(message), at=message.at)
+                step = Step(action, "", message.start, message.end, thought, at=message.at)
                 out.steps.append(step)
                 key = message.calls[n].id if n < len(message.calls) else ""
                 waiting[key or f"{name}.{n}"] = step
@@ -137,12 +141,14 @@ def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
             out.goal = task_of(_event_text(event))
         elif kind == "action":
             name, words = _event_action(event)
+            args = event.get("args") if isinstance(event.get("args"), Mapping) else {}
+            thought = text_of(event.get("thought") or args.get("thought")).strip()
             caused = event.get("tool_call_id") or event.get("id")
             if name in _SILENT and caused is not None:
                 steps[caused] = None  # what it gives back is no other step's result
             elif name not in _SILENT:
                 at = moment_of(raw, event.get("timestamp"))
-                step = Step(f"{name}: {words}" if words else name, "", one.start, one.end, _event_thought(event), at=at)
+                step = Step(f"{name}: {words}" if words else name, "", one.start, one.end, thought, at=at)
                 out.steps.append(step)
                 steps[caused] = step
         elif kind == "observation" and out.steps:
@@ -158,8 +164,7 @@ def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
 def task_of(text: str) -> str:
     """Return the task in a prompt, without the text that a program added."""
     for begin, end in _ISSUE:
-        start = text.find(begin)
-        if start >= 0:
+        if (start := text.find(begin)) >= 0:
             stop = text.find(end, start)
             return text[start + len(begin) : len(text) if stop < 0 else stop].strip()
     return text.strip()
@@ -213,31 +218,19 @@ def _actions(message: Message) -> Iterator[tuple[str, str]]:
     start = text.rfind("<function=")
     if start >= 0:
         name, _, body = text[start + len("<function=") :].partition(">")
+        parts = [part.partition(">") for part in body.partition("</function>")[0].split("<parameter=")[1:]]
+        given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
         if name.strip():
-            yield name, f"{name.strip()}: {_parameters(body.partition('</function>')[0])}".rstrip(": ")
+            yield name, f"{name.strip()}: {describe_arguments(given)}".rstrip(": ")
         return
     for tag in _TAGS:
-        start = text.rfind(f"<{tag}>")
-        if start >= 0:
+        if (start := text.rfind(f"<{tag}>")) >= 0:
             yield tag, f"{tag}: {text[start + len(tag) + 2 :].partition('</')[0].strip()}"
             return
     fenced = text.rstrip().rsplit("```", 2)
     if len(fenced) > 2 and not fenced[2] and fenced[1].strip():  # noqa: PLR2004 - before, within, behind
         _, _, command = fenced[1].partition("\n")
         yield "command", (command or fenced[1]).strip()
-
-
-def _parameters(body: str) -> str:
-    """Return the values of ``<parameter=name>value</parameter>``: a single one unchanged, several by name."""
-    parts = [part.partition(">") for part in body.split("<parameter=")[1:]]
-    given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
-    return describe_arguments(given)
-
-
-def _thought_text(message: Message) -> str:
-    """Return the text before a message's action."""
-    marks = (message.text.find(mark) for mark in ("<function=", "<execute", "```"))
-    return message.text[: next((at for at in marks if at >= 0), None)].strip()
 
 
 def _flat(raw: RawText, listed: JsonSpan) -> Iterator[JsonSpan]:
@@ -250,16 +243,11 @@ def _flat(raw: RawText, listed: JsonSpan) -> Iterator[JsonSpan]:
 
 
 def _kind(event: Mapping[str, Any]) -> str:
-    kind = event.get("kind")
+    kind, action = event.get("kind"), event.get("action")
     if isinstance(kind, str):
-        if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
-            return "observation"
-        return {"ActionEvent": "action", "MessageEvent": "message"}.get(kind, "other")
-    action = event.get("action")
-    if action == "message":
-        return "message"
+        return _EVENT_KINDS.get(kind, "other")
     if isinstance(action, str):
-        return "action"
+        return "message" if action == "message" else "action"
     return "observation" if isinstance(event.get("observation"), str) else "other"
 
 
@@ -285,12 +273,6 @@ def _event_action(event: Mapping[str, Any]) -> tuple[str, str]:
         if isinstance(given.get(key), str) and given[key].strip():
             return str(action), given[key].strip()
     return str(action), ""
-
-
-def _event_thought(event: Mapping[str, Any]) -> str:
-    args = event.get("args")
-    said = event.get("thought") or (args.get("thought") if isinstance(args, Mapping) else None)
-    return text_of(said).strip() if said else ""
 
 
 def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
@@ -366,16 +348,11 @@ def react_runs(text: str) -> list[Trajectory]:
 
 
 def _fill(step: Step, kind: str, words: str, end: int) -> None:
-    if kind == "thought":
-        step.thought = words
-    elif kind == "action":
-        step.action = words
+    if name := {"thought": "thought", "action": "action", "observation": "result"}.get(kind):
+        setattr(step, name, words)
     elif kind == "input" and step.action:
         step.action = f"{step.action}: {words}"
-    elif kind == "observation":
-        step.result = words
-    if kind != "answer":
-        step.end = end
+    step.end = step.end if kind == "answer" else end
 
 
 def _marked_texts(text: str) -> Iterator[tuple[str, str, int, int]]:

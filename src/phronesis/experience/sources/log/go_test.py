@@ -173,18 +173,8 @@ def _failure(reading: LogParse, package: _Package, test: _Test) -> Finding:
             first, file, place = n, match[1], int(match[2])
     kept = said if len(said) <= _MESSAGES else [*said[: _MESSAGES - 1], said[-1]]
     lines = [n for n in (first, test.end, *test.output[-1:]) if n >= 0] or [package.end]
-    return Finding(
-        tool="go test",
-        first=min(lines),
-        last=max(test.end, min(lines), first),
-        test=test.name,
-        status="failed",
-        seconds=test.seconds,
-        message="; ".join(kept),
-        file=file,
-        place=place,
-        suite=package.name,
-    )
+    found = Finding("go test", min(lines), max(test.end, min(lines), first), test=test.name, status="failed", file=file)
+    return replace(found, seconds=test.seconds, message="; ".join(kept), place=place, suite=package.name)
 
 
 def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
@@ -236,15 +226,8 @@ def _without_test(reading: LogParse, package: _Package, *, follows: bool) -> Fin
     words = [text for n in package.loose if not (text := reading.text(n).strip()).startswith(_QUIET)]
     ended = next((text for text in reversed(words) if not text.startswith("exit status ")), "")
     message = package.verdict.strip("[]") if package.verdict.endswith("]") else ended or (words or ["failed"])[-1]
-    return Finding(
-        "go test",
-        package.end,
-        package.end,
-        message=f"error: {message}",
-        follows=follows,
-        suite=package.name,
-        ran=f"go test {package.name}",
-    )
+    found = Finding("go test", package.end, package.end, message=f"error: {message}", follows=follows)
+    return replace(found, suite=package.name, ran=f"go test {package.name}")
 
 
 class _Stream:
@@ -323,9 +306,8 @@ def event_lines(raw: RawText, lines: list[Line]) -> list[Line]:
         elif event["Action"] == "build-fail" and not any("# " not in one.text for one in stream.lines):
             stream.lines.append(replace(placed, text=f"FAIL\t{name} [build failed]"))
         else:
-            stream.event(
-                event["Action"], str(test or ""), float(took) if isinstance(took, int | float) else 0.0, placed
-            )
+            seconds = float(took) if isinstance(took, int | float) else 0.0
+            stream.event(event["Action"], str(test or ""), seconds, placed)
     return out + _join_streams(streams)
 
 

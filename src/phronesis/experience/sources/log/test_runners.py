@@ -42,14 +42,8 @@ def with_trace(reading: LogParse, first: int, last: int, found: Finding) -> Find
     if not inner.findings:
         return found
     error = inner.findings[-1]
-    return replace(
-        found,
-        error_type=error.error_type or found.error_type,
-        message=error.message or found.message,
-        file=error.file or found.file,
-        frames=error.frames,
-        causes=error.causes,
-    )
+    told = {name: getattr(error, name) or getattr(found, name) for name in ("error_type", "message", "file")}
+    return replace(found, frames=error.frames, causes=error.causes, **told)
 
 
 def _read_unittest(reading: LogParse) -> None:
@@ -70,11 +64,10 @@ def _read_unittest(reading: LogParse) -> None:
 
 
 def _count_unittest(reading: LogParse, n: int) -> None:
-    ran = _RAN.match(reading.text(n))
-    verdict = next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None)
-    if ran is None:
+    if (ran := _RAN.match(reading.text(n))) is None:
         return
     reading.called(n, "unittest")
+    verdict = next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None)
     if verdict is None:
         return
     parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
@@ -218,8 +211,8 @@ def _tap_failure(reading: LogParse, first: int, last: int, name: str) -> Finding
         if match := _TAP_ERROR.match(reading.text(n)):
             key = reading.text(n).strip().partition(":")[0]
             told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
-    found = Finding("node --test", first, last, test=name, status="failed")
-    return replace(found, message=told.get("error") or told.get("message", ""), error_type=told.get("name"))
+    message, kind = told.get("error") or told.get("message", ""), told.get("name")
+    return Finding("node --test", first, last, test=name, status="failed", message=message, error_type=kind)
 
 
 def _read_jest(reading: LogParse) -> None:
@@ -237,8 +230,8 @@ def _read_jest(reading: LogParse) -> None:
                 seen.add(match[1])
                 message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
                 places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
-                found = Finding("jest", n, last, test=match[1], status="failed", message=message)
-                found = replace(found, file=next((file for file in places if not foreign(file)), None))
+                file = next((file for file in places if not foreign(file)), None)
+                found = Finding("jest", n, last, test=match[1], status="failed", message=message, file=file)
                 reading.found(with_trace(reading, n, last, found))
             reading.take(n, last)
 
@@ -267,8 +260,8 @@ def read_mocha(reading: LogParse) -> None:
         text = reading.text(n)
         match = _COUNT.match(text) if text.endswith(("ing", ")")) and reading.free(n) else None
         if match and (match[1] or match[4] or counted == n - 1):
-            if counted >= 0 and n - counted > len(_NAMES):  # another run
-                _add_counts(reading, counted, counts)
+            if counts and n - counted > len(_NAMES):  # another run
+                reading.count("mocha", counted, counts)
                 counts = {}
             counts[_NAMES[match[3]]], counted, seen = int(match[2]), n, True
             reading.take(n, n)
@@ -285,7 +278,8 @@ def read_mocha(reading: LogParse) -> None:
             match = _NUMBERED.match(reading.text(k))
             if match and len(match[1]) >= _INDENTED and int(match[2]) == number:
                 _add_failure(reading, k, k, match[3])
-    _add_counts(reading, counted, counts)
+    if counts:
+        reading.count("mocha", counted, counts)
     if not seen:
         _headless(reading)
 
@@ -297,11 +291,6 @@ def _headless(reading: LogParse) -> None:
         match = _NUMBERED.match(text) if text.endswith(":") and ") " in text[:48] and reading.free(n) else None
         said = next((words for k in (n + 1, n + 2) if (words := reading.text(k).strip())), "") if match else ""
         n = _failure(reading, n, match) if match and match[1] and thrown(said) else n + 1
-
-
-def _add_counts(reading: LogParse, line: int, counts: dict[str, int | float]) -> None:
-    if counts:
-        reading.count("mocha", line, counts)
 
 
 def _numbers(reading: LogParse, first: int, end: int) -> list[int]:
