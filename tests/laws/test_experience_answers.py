@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
-from phronesis.experience.laws import ranking
 from phronesis.experience.laws.answers import (
     CONTRARY,
     Advice,
@@ -28,13 +27,7 @@ from phronesis.experience.laws.answers import (
     outcome_conflicts,
     sides,
 )
-from phronesis.experience.laws.constraints import (
-    Ban,
-    as_texts,
-    bans_of,
-    clauses_of,
-    preference_score,
-)
+from phronesis.experience.laws.constraints import Ban, as_texts, bans_of, clauses_of, preference_score
 from phronesis.experience.laws.ranking import (
     LEAST,
     Link,
@@ -64,7 +57,7 @@ def words(text: str) -> list[str]:
 
 
 def test_the_weights_are_the_documented_ones() -> None:
-    assert ranking.weights() == {
+    relevance = {
         "words": 2.0,
         "meaning": 1.0,
         "views": 0.5,
@@ -72,16 +65,10 @@ def test_the_weights_are_the_documented_ones() -> None:
         "latest": 1.0,
         "artifacts": 0.5,
         "graph": 0.3,
-        "episode": 0.3,
-        "members": 0.8,
-        "usefulness": 0.3,
-        "confidence": 0.1,
-        "freshness": 0.1,
-        "half_life_days": 180.0,
-        "counter": 0.3,
-        "trust": 0.1,
-        "preference": 0.4,
     }
+    relevance |= {"episode": 0.3, "members": 0.8}
+    others = {"usefulness": 0.3, "confidence": 0.1, "freshness": 0.1, "counter": 0.3, "trust": 0.1, "preference": 0.4}
+    assert weights() == {**relevance, **others, "half_life_days": 180.0}
 
 
 @pytest.mark.parametrize(("terms", "length"), [(0, 0.0), (16, 0.0), (24, 0.25), (48, 1.0), (90, 1.0)])
@@ -131,7 +118,7 @@ def test_the_other_signals_are_in_proportion_to_relevance(changed: dict[str, flo
     shares = shares_of(Signals(exact=True)._replace(**changed))  # type: ignore[arg-type]
     assert shares[share] == pytest.approx(value)
     assert set(shares) == {"exact", "freshness", share}
-    assert ranking.score_of(shares) == pytest.approx(sum(shares.values()))
+    assert score_of(shares) == pytest.approx(sum(shares.values()))
 
 
 def test_few_cosines_have_the_usual_deviation_and_four_deviations_count_fully() -> None:
@@ -314,12 +301,8 @@ def test_one_attempt_is_advised_once_with_all_its_events() -> None:
 
 
 def test_a_pattern_speaks_for_its_members_unless_a_constraint_forbids_it() -> None:
-    given = {
-        "outcome": "success",
-        "recommendation": "Do: use sudo\nLesson: ask\nOutcome: fine",
-        "members": [("m", 1.0)],
-    }
-    pattern, member = other(Pattern, "pattern", **given), event("m")
+    doing = {"recommendation": "Do: use sudo\nLesson: ask\nOutcome: fine", "members": [("m", 1.0)]}
+    pattern, member = other(Pattern, "pattern", outcome="success", **doing), event("m")
     out = advise([found(member), found(pattern)], [], words, limit=9)
     assert [(one.attempt, one.lesson, one.patterns) for one in out.recommended] == [("use sudo", "ask", ("pattern",))]
     bans, _ = bans_of(["no sudo", "no root"], words)
@@ -362,12 +345,6 @@ def test_what_cannot_be_read_or_is_no_rule_is_said() -> None:
     assert clauses_of("x " * 1999 + "l late", words)[0] == {"x", "l"}
 
 
-def test_preferences_weigh_the_same() -> None:
-    assert preference_score(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
-    assert preference_score(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
-    assert preference_score([], words)(clauses_of("uv", words)) == 0.0
-
-
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0, 1)), max_size=40), st.integers(1, 5))
 def test_a_walk_never_strengthens(pairs: list[tuple[int, int, float]], width: int) -> None:
     edges = [(f"e{a}", f"e{b}", weight) for a, b, weight in pairs]
@@ -386,7 +363,6 @@ def test_relevance_is_what_is_lifted() -> None:
     assert shares_of(worse)["downweighted"] < 0
     assert shares_of(Signals(usefulness=1.0, confidence=1.0, trust=1.0)) == {}
     assert "meaning" not in shares_of(Signals(words=0.5))
-    assert set(weights()) >= {"words", "half_life_days", "members"}
 
 
 def ruled_out(constraint: Any) -> list[str]:
@@ -432,6 +408,9 @@ def test_what_goes_against_it() -> None:
 
 
 def test_preferences() -> None:
+    assert preference_score(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
+    assert preference_score(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
+    assert preference_score([], words)(clauses_of("uv", words)) == 0.0
     cases: list[tuple[list[Any], str, int]] = [
         (["prefer ring over simp"], "ring closes it", 1),
         (["最好不用 sudo"], "sudo rm", -1),

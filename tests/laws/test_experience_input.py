@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from growth import assert_cut_off, repeated
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import (
+    MAX_SCANNED,
     NEI,
     Artifact,
     Draft,
@@ -115,3 +117,24 @@ def test_artifacts_are_bounded_and_the_known_ones_first() -> None:
 def test_entries_of_older_logs_keep_the_names_of_their_rules() -> None:
     assert [one.name for one in artifacts_in(["EVERYTHING Node.js"], version=1)] == ["Node.js", "EVERYTHING"]
     assert artifacts_in(["EVERYTHING Node.js"], version=2) == ()
+
+
+def test_what_a_text_names() -> None:
+    cases = {
+        "edit src/app.py, then Main.lean": "file:src/app.py file:Main.lean",
+        "raised json.decoder.JSONDecodeError": "error_type:json.decoder.JSONDecodeError",
+        "error TS2345 and ECONNRESET": "error_type:TS2345 error_type:ECONNRESET",
+        "use 'Nat.add_comm' here": "lemma:Nat.add_comm",
+        "the `simp` call, ` `": "concept:simp",
+        "nothing of the kind. At all": "",
+        "It ended.The rest, Math.max and Corp.Inc, in Node.js with ConnectionTimeout 30": "",
+        "spawn ENOENT, killed by SIGKILL": "error_type:ENOENT error_type:SIGKILL",
+        "code ERR_MODULE_NOT_FOUND": "error_type:ERR_MODULE_NOT_FOUND",
+    }
+    for text, ids in cases.items():
+        assert [one.id for one in artifacts_in([text])] == ids.split(), text
+
+
+@pytest.mark.parametrize(("piece", "end"), [("a/", ""), ("A.", ""), ("`", ""), ("x.", "py")])
+def test_no_text_takes_long(piece: str, end: str) -> None:
+    assert_cut_off(lambda text: artifacts_in([text + end]), repeated(piece), MAX_SCANNED)

@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
+from phronesis.experience.laws.event_draft import LABELS
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of, said_outcome
 
 SAID, MEASURED = 0.8, 0.95
 
@@ -40,35 +43,20 @@ def test_a_signal_decides(observed: Any, label: str, signal: str, confidence: fl
     assert label_of(observed) == OutcomeLabel(label, (signal,), confidence)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "observed",
-    [
-        None,
-        7,
-        "",
-        "it went on",
-        "0 passed",
-        {"passed": 0},
-        {"passed": 0.5},
-        {"status": "completed"},
-        {"reward": 0.5},
-        {"reward": True},
-        {"exit_code": None},
-        {"exit_code": True},
-        {"exit_code": 0.5},
-        {"exit_code": 10**10},
-        {"exit_code": -(10**10)},
-        {"error": ""},
-        {"error": "None"},
-        {"errors": []},
-        {"exceptions": ()},
-        {"other": True},
-        {"rate": 0},
-        {"a": {"a": {"a": {"a": {"a": {"rc": 1}}}}}},
-    ],
-)
-def test_without_a_signal_the_label_is_unknown(observed: Any) -> None:
-    assert label_of(observed) == OutcomeLabel("unknown", (), 0.5)
+def test_without_a_signal_the_label_is_unknown() -> None:
+    exits: list[Any] = [{"exit_code": code} for code in (None, True, 0.5, 10**10, -(10**10))]
+    empty = [{"error": ""}, {"error": "None"}, {"errors": []}, {"exceptions": ()}, {"other": True}, {"rate": 0}]
+    others = [{"passed": 0}, {"passed": 0.5}, {"status": "completed"}, {"reward": 0.5}, {"reward": True}]
+    deep = {"a": {"a": {"a": {"a": {"a": {"rc": 1}}}}}}
+    for observed in (*exits, *empty, *others, deep, None, 7, "", "it went on", "0 passed"):
+        assert label_of(observed) == OutcomeLabel("unknown", (), 0.5), observed
+
+
+@given(st.text())
+def test_any_words_give_a_label(text: str) -> None:
+    found = said_outcome(text)
+    assert found.label in LABELS
+    assert found.label == "unknown" or found.signals
 
 
 def test_the_largest_number_that_is_read() -> None:

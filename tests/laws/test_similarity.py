@@ -1,4 +1,4 @@
-"""Similarity, neighbours and clusters: exact figures on arrays small enough to reckon by hand."""
+"""Similarity of events: exact figures on arrays small enough to reckon by hand."""
 
 import math
 from typing import Any
@@ -9,24 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.vectors import jaccard
-from phronesis.experience.laws.clustering import (
-    Grouper,
-    MembershipThresholds,
-    cohesion,
-    distinct_groups,
-    intersect_groups,
-    view_groups,
-    view_of,
-)
 from phronesis.experience.laws.lexical_similarity import GrowableArray, TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import (
-    NOBODY,
-    Neighbours,
-    PairConstraints,
-    average_link,
-    candidate_pairs,
-    weights_of,
-)
+from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.similarity import (
     AtLeast,
     Clusters,
@@ -40,7 +24,6 @@ from phronesis.experience.laws.similarity import (
     Term,
     WeightedSum,
     edit_similarity,
-    in_a_row,
 )
 
 BOUNDED = settings(max_examples=20, deadline=None)
@@ -77,27 +60,22 @@ class Given:
 
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
-    [
-        ("", "", 1.0),
-        ("abc", "abc", 1.0),
-        ("abc", "abd", 2 / 3),
-        ("abc", "", 0.0),
-        ("kitten", "sitting", 4 / 7),
-        ("ab", "ba", 0.0),
-    ],
+    [("", "", 1.0), ("abc", "abc", 1.0), ("abc", "abd", 2 / 3), ("a", "", 0.0), ("kitten", "sitting", 4 / 7)],
 )
 def test_edit_distance_is_levenshteins(one: str, other: str, expected: float) -> None:
-    assert Pairwise([one, other], edit_similarity).matrix(rows(0), rows(1)).tolist() == [[pytest.approx(expected)]]
-    assert Pairwise([one, other], edit_similarity).matrix(rows(1))[0, 0] == pytest.approx(expected)
+    metric = Pairwise([one, other], edit_similarity)
+    assert (
+        metric.matrix(rows(0), rows(1)).tolist()
+        == metric.matrix(rows(1))[:, :1].tolist()
+        == [[pytest.approx(expected)]]
+    )
 
 
 def test_edit_distance_reads_the_first_400_characters() -> None:
     text = "x" * 400
     assert edit_similarity(text + "a", text + "b") == 1.0
     shorter = "x" * 399
-    assert Pairwise([shorter + "a", shorter + "b"], edit_similarity).matrix(rows(0), rows(1))[0, 0] == pytest.approx(
-        399 / 400
-    )
+    assert edit_similarity(shorter + "a", shorter + "b") == pytest.approx(399 / 400)
 
 
 def test_sets_and_marks_are_compared_as_sets() -> None:
@@ -141,13 +119,6 @@ def test_a_weighted_sum_counts_each_metric_from_its_offset() -> None:
     np.testing.assert_allclose(total.matrix(rows(0, 1)), [[2, 3], [5, 8]], rtol=1e-6)
     np.testing.assert_allclose(WeightedSum([Term(one, 1.0)]).matrix(rows(0)), [[1, 0.5]])
     assert total.size == 2
-
-
-def test_consecutive_rows_are_a_slice() -> None:
-    assert in_a_row(rows(3, 4, 5)) == slice(3, 6)
-    assert in_a_row(rows(7)) == slice(7, 8)
-    assert np.array_equal(in_a_row(rows(3, 5)), [3, 5])  # type: ignore[arg-type]
-    assert len(in_a_row(rows())) == 0  # type: ignore[arg-type]
 
 
 # Edges.
@@ -257,116 +228,47 @@ def test_many_events_are_compared_through_postings_with_the_same_result() -> Non
     np.testing.assert_allclose(metric.matrix(few, rows(1, 402)), whole[:, [1, 402]], atol=1e-3)
 
 
-def test_rows_are_added_with_little_copying() -> None:
+def test_rows_are_added_behind_others() -> None:
     held = GrowableArray(np.float32)
-    held.add(floats([[1, 2]] * 16))
-    assert held._held.shape == (17, 2)
-    before = held._held
-    held.add(floats([[3, 4]]))
-    assert held._held is before
-    held.add(floats([[5, 6]]))
+    for rows_ in ([[1, 2]] * 16, [[3, 4]], [[5, 6]]):
+        held.add(floats(rows_))
     assert (len(held), held.rows[-2:].tolist(), held.rows[0].tolist()) == (18, [[3, 4], [5, 6]], [1, 2])
-    assert held._held is not before
 
 
-# Neighbours.
+# Centred vectors.
+
+CHANCE = np.random.default_rng(5)
+COMMON = np.array([5.0, 0, 0, 0, 0, 0], np.float32)
+LANGUAGES = (0,) * 6 + (1,) * 6
+SPOKEN = np.array([[0, 3.0 * one, 0, 0, 0, 0] for one in LANGUAGES], np.float32)
 
 
-def lists_of(matrix: Any, groups: list[int], row: int) -> list[int]:
-    found, _ = Neighbours(Given(matrix), np.array(groups)).lists(rows(row))
-    return [int(one) for one in found[0] if one != NOBODY]
+def said(size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    return (CHANCE.normal(size=(size, 6)) * [0, 0, 1, 1, 1, 1]).astype(np.float32) + COMMON
 
 
-def test_neighbours_are_the_most_similar_of_the_same_group() -> None:
-    assert lists_of(SQUARE, [0, 0, 0, 0], 0) == [1, 2, 3]
-    assert lists_of(SQUARE, [0, 1, 0, 0], 0) == [2, 3]
-    many = np.linspace(1, 0, 20)[None, :].repeat(20, axis=0)
-    assert lists_of(many, [0] * 20, 19) == list(range(15))
-    across = Neighbours(Given(SQUARE), np.array([0, 1, 0, 1])).across(rows(0))
-    assert across[0, :3].tolist() == [1, 3, NOBODY]
-    against = Neighbours(Given(SQUARE), np.array([0, 1, 0, 1]))
-    against.lists(np.arange(4))
-    assert against.against(rows(1), 0.5).tolist() == [0, 2]
-    assert against.against(rows(1), 0.51).tolist() == [0]
-    assert against.naming(rows(0)).tolist() == [2]
+UNRELATED = said(12) + SPOKEN
+EVEN = np.tile(said(6), (2, 1)) + SPOKEN
+"""The same six texts in two languages."""
 
 
-def test_weights_of_neighbours_add_up_and_pairs_are_named_once() -> None:
-    nearest = np.array([[1, 2, NOBODY], [0, 2, NOBODY]])
-    scores = floats([[0.6, 0.2, -np.inf], [0.5, -0.5, -np.inf]])
-    np.testing.assert_allclose(weights_of(nearest, scores, 3), floats([[0.75, 0.25, 0], [1, 0, 0]]))
-    np.testing.assert_allclose(weights_of(nearest, scores, 1), [[1], [1]])
-    assert candidate_pairs(rows(0, 1), nearest).tolist() == [[0, 1], [0, 2], [1, 2]]
-    assert candidate_pairs(rows(), np.zeros((0, 3), np.int64)).tolist() == []
+def test_vectors_are_of_length_one_and_those_of_nothing_stay_so() -> None:
+    events = said(30)
+    events[4] = 0
+    centred = Centre.of(events, UNRELATED, LANGUAGES).centred(events)
+    lengths = np.linalg.norm(centred, axis=1)
+    assert lengths[4] == 0
+    assert np.delete(lengths, 4) == pytest.approx(1.0)
+    assert centred.dtype == np.float32
 
 
-def test_two_events_share_what_their_lists_share() -> None:
-    neighbours = Neighbours(Given(SQUARE), np.zeros(4, np.int64))
-    shared = neighbours.shared(np.arange(4), (1,))
-    # The first two are each other's nearest: lists (0.2, 1) and (1, 0.2).
-    assert shared[0, 1] == pytest.approx(0.4 / 1.04)
-    assert shared[0, 2] == pytest.approx(0.2 / 1.04)
-    np.testing.assert_allclose(np.diag(neighbours.shared(np.arange(4))), 1.0, rtol=1e-6)
-
-
-# Clusters.
-
-
-def test_average_linkage_joins_up_to_the_threshold() -> None:
-    near = floats([[1, 0.8, 0.5], [0.8, 1, 0.7], [0.5, 0.7, 1]])
-    assert average_link(near, threshold=0.8) == [[0, 1], [2]]
-    assert average_link(near, threshold=0.81) == [[0], [1], [2]]
-    assert average_link(near, threshold=0.599) == [[0, 1, 2]]
-    assert average_link(near, threshold=0.61) == [[0, 1], [2]]
-    assert average_link(near, threshold=0.5, apart=[(0, 2)]) == [[0, 1], [2]]
-    assert average_link(near, threshold=9, together=[(2, 0)]) == [[0, 2], [1]]
-    assert average_link(near, threshold=9, together=[(2, 0), (0, 2)], apart=[(2, 0)]) == [[0], [1], [2]]
-    assert average_link(near, threshold=9, together=[(0, 1), (1, 2)], apart=[(0, 2)]) == [[0, 1], [2]]
-    assert average_link(near[:0, :0], threshold=1) == []
-
-
-def test_how_similar_two_events_must_be() -> None:
-    plain = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8)
-    assert (plain.by_itself(10), plain.likeness_unit) == (0.8, 0.5)
-    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, unit=0.6).likeness_unit == 0.6
-    early = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6, rising=0.1)
-    assert [round(early.by_itself(size), 6) for size in (2, 30, 60, 120, 9999)] == [0.6, 0.6, 0.7, 0.8, 0.8]
-    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6).by_itself(9999) == 0.6
-    alike, shared = floats([0.4, 0.8]), floats([0.5, 0.0])
-    np.testing.assert_allclose(plain.units(alike, shared, 100), [1.0, 1.6])
-    np.testing.assert_allclose(plain.units(alike, shared, 900), [1.0, 1.6])
-    np.testing.assert_allclose(plain.units(alike, shared, 50), [0.9, 1.6])
-
-
-def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
-    assert cohesion(floats([[9, 1, 2], [1, 9, 3], [2, 3, 9]])) == 2.0
-    assert cohesion(floats([[1]])) is None
-    assert view_of({"situation": 1.5, "attempt": 1.6, "goal": 1.49}) == "situation+attempt"
-    assert view_of({"goal": 0.2, "result": 0.3}) == "result"
-    assert view_of({"result": 0.9, "situation": 0.9}) == "situation"
-    assert view_of({"goal": 0.0}) == view_of({}) == "attempt+result"
-    assert intersect_groups([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
-    assert intersect_groups([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []
-    assert distinct_groups([[4, 3, 2, 1]], [[1, 2, 3, 4, 5]]) == []
-    assert distinct_groups([[3, 2, 1], [1, 2, 3]], [[1, 2, 3, 4, 5]]) == [[1, 2, 3]]
-    assert distinct_groups([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]], subsets=False) == [[7, 8, 9]]
-    matrix = np.full((7, 7), 0.1)
-    matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
-    assert view_groups(Given(matrix), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]
-
-
-def test_groups_follow_similarity_and_what_people_said() -> None:
-    matrix = np.full((6, 6), 0.1)
-    matrix[:3, :3] = matrix[3:, 3:] = 0.9
-    belonging = MembershipThresholds(shared=0.0, threshold=0.5, alone=0.5)
-
-    def groups(bonds: PairConstraints = PairConstraints(), *among: int) -> list[list[int]]:  # noqa: B008
-        grouper = Grouper(Neighbours(Given(matrix), np.zeros(6, np.int64)), belonging, bonds)
-        return grouper.groups(rows(*(among or range(6))))
-
-    assert groups() == [[0, 1, 2], [3, 4, 5]]
-    assert groups(PairConstraints(), 5, 4, 0) == [[4, 5]]
-    assert groups(PairConstraints(apart=((0, 1), (0, 2)))) == [[1, 2], [3, 4, 5]]
-    assert groups(PairConstraints(together=((0, 3),)), 0, 3) == [[0, 3]]
-    assert groups(PairConstraints(together=((0, 3),)), 0, 4) == []
-    assert PairConstraints(((0, 3),), ((3, 5), (0, 1))).among(rows(3, 5, 0)) == PairConstraints(((2, 0),), ((0, 1),))
+def test_one_lesson_in_two_languages_is_the_same() -> None:
+    english = said(8)
+    chinese = english + np.array([0, 3.0, 0, 0, 0, 0], np.float32)
+    both = np.concatenate((english, chinese))
+    likeness = []
+    for languages in ((), LANGUAGES):
+        centred = Centre.of(both, EVEN, languages).centred(both)
+        likeness.append((centred[:8] * centred[8:]).sum(axis=1))
+    assert likeness[0].max() < 0.8
+    assert likeness[1].min() > 0.99

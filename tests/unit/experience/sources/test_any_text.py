@@ -1,4 +1,4 @@
-"""What holds for every text: nothing raises, places are right, and time goes with the length."""
+"""Sources give what is expected of their inputs; for every text nothing raises, and time goes with the length."""
 
 import json
 from collections.abc import Callable
@@ -14,43 +14,20 @@ from phronesis.experience.sources.log import LogSource
 from phronesis.experience.sources.manual import ManualSource
 from phronesis.experience.sources.port import RawText, Source
 from phronesis.experience.sources.run import RunSource
-from unit.experience.sources.labelled_sources import DATA, NOW, read
+from unit.experience.sources.labelled_sources import DATA, NOW, faults, inputs, read
 
 SOURCES: Final[list[Source]] = [LogSource(), ChatSource(), ManualSource(), RunSource()]
 by_source = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.source_type)
 
-LINES: Final = sorted(
-    {
-        line
-        for path in DATA.iterdir()
-        if not path.name.endswith(".expected.json")
-        for line in path.read_text().split("\n")
-    }
-)
+FILES: Final = [path.read_text() for path in sorted(DATA.iterdir()) if not path.name.endswith(".expected.json")]
+LINES: Final = sorted({line for text in FILES for line in text.split("\n")})
 some_lines = st.lists(st.sampled_from(LINES) | st.text(max_size=30), max_size=25).map("\n".join)
-cut_file = st.tuples(
-    st.sampled_from([path for path in sorted(DATA.iterdir()) if not path.name.endswith(".expected.json")]),
-    st.integers(0, 3000),
-    st.integers(0, 3000),
-).map(lambda given: given[0].read_text()[given[1] : given[1] + given[2]])
+cut_file = st.tuples(st.sampled_from(FILES), st.integers(0, 3000), st.integers(0, 3000)).map(
+    lambda given: given[0][given[1] : given[1] + given[2]]
+)
 members = st.sampled_from(
-    [
-        *(
-            "role",
-            "content",
-            "tool_calls",
-            "function",
-            "name",
-            "arguments",
-            "messages",
-            "id",
-            "type",
-            "tool_use",
-            "text",
-        ),
-        *("input", "is_error", "user", "assistant", "steps", "action", "observation", "error", "success", "reward"),
-        *("trace", "run_id", "memory", "output", "timestamp"),
-    ]
+    """role content tool_calls function name arguments messages id type tool_use text input is_error user assistant
+    steps action observation error success reward trace run_id memory output timestamp""".split()
 )
 documents = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | members,
@@ -64,6 +41,15 @@ documents = st.recursive(
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_no_text_raises_and_every_draft_stands_on_its_lines(source: Source, text: str) -> None:
     read(source, text)
+
+
+def test_an_input_gives_the_expected_drafts() -> None:
+    names = {source: inputs(source.source_type) for source in SOURCES}
+    assert all(names.values())
+    assert sum(map(len, names.values())) > 50
+    for source in SOURCES:
+        found = {name: faults(read(source, (DATA / name).read_text(), name), name) for name in names[source]}
+        assert {name: wrong for name, wrong in found.items() if wrong} == {}, source.source_type
 
 
 CHAINED: Final = (

@@ -1,14 +1,25 @@
-"""Groups of events: the same for all at once as for a part, within what people said, whatever their number."""
+"""Neighbours and groups of events: exact, the same for all at once as for a part, and within what people said."""
 
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws import clustering, neighbour_graph
-from phronesis.experience.laws.clustering import Grouper, MembershipThresholds
+from phronesis.experience.laws.clustering import (
+    Grouper,
+    MembershipThresholds,
+    cohesion,
+    distinct_groups,
+    intersect_groups,
+    view_groups,
+    view_of,
+)
 from phronesis.experience.laws.neighbour_graph import (
     KEPT,
     NOBODY,
@@ -16,11 +27,61 @@ from phronesis.experience.laws.neighbour_graph import (
     Neighbours,
     PairConstraints,
     average_link,
+    candidate_pairs,
     link_events,
     resolve_pairs,
     separate_parts,
+    weights_of,
 )
-from unit.experience.laws.metrics import Given, crowds, drawn, rows
+from phronesis.experience.laws.similarity import AtLeast, Floats, Rows
+
+SQUARE = [[1, 0.9, 0.5, 0.1], [0.9, 1, 0.5, 0.2], [0.5, 0.5, 1, 0.3], [0.1, 0.2, 0.3, 1]]
+
+
+def floats(held: Any) -> Floats:
+    return np.array(held, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Likeness as it stands there."""
+
+    alike: Floats
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.alike)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give a part of it."""
+        return self.alike[rows] if others is None else self.alike[np.ix_(rows, others)]
+
+    def first(self, size: int) -> "Given":
+        """Give the likeness of the first events alone."""
+        return Given(self.alike[:size, :size])
+
+
+def rows(*numbers: int) -> Rows:
+    """Give row numbers."""
+    return np.array(numbers, dtype=np.int64)
+
+
+def drawn(size: int, seed: int, levels: int = 7) -> Given:
+    """Give a symmetric metric with many ties."""
+    chance = np.random.default_rng(seed)
+    half = np.triu(chance.integers(-2, levels, (size, size)), 1).astype(np.float32)
+    return Given(half + half.T)
+
+
+def crowds(sizes: tuple[int, ...], inside: float = 8.0, seed: int = 0) -> Given:
+    """Give a metric under which some crowds are alike, and nobody else."""
+    chance = np.random.default_rng(seed)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    same: npt.NDArray[np.bool_] = owner[:, None] == owner[None, :]
+    noise = np.triu(chance.normal(0, 0.2, same.shape), 1)
+    return Given((np.where(same, inside, 0.0) + noise + noise.T).astype(np.float32))
+
 
 BELONGING = MembershipThresholds(shared=2.0, threshold=4.0, alone=6.0)
 
@@ -222,8 +283,87 @@ def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
     lists.grow(Given(alike), groups)
     assert lists.across(rows(0, 1, 3))[:, :3].tolist() == [[3, 1, 2], [0, NOBODY, NOBODY], [0, NOBODY, NOBODY]]
     assert lists.lists(rows(0, 3))[0][:, :3].tolist() == [[NOBODY, NOBODY, NOBODY], [2, 1, NOBODY]]
+    assert lists.naming(rows(3)).tolist() == [1]
     assert lists.against(rows(1), 7).tolist() == [0]
     assert lists.against(rows(1), 8).tolist() == lists.against(rows(), 0).tolist() == []
     assert lists.against(rows(0), 5).tolist() == [1, 3]  # the list of 2 was not asked for
     lists.forget([3])
     assert lists.across(rows(0, 3))[:, :3].tolist() == [[1, 2, NOBODY], [NOBODY, NOBODY, NOBODY]]
+
+
+def test_weights_of_neighbours_add_up_and_pairs_are_named_once() -> None:
+    nearest = np.array([[1, 2, NOBODY], [0, 2, NOBODY]])
+    scores = floats([[0.6, 0.2, -np.inf], [0.5, -0.5, -np.inf]])
+    np.testing.assert_allclose(weights_of(nearest, scores, 3), floats([[0.75, 0.25, 0], [1, 0, 0]]))
+    np.testing.assert_allclose(weights_of(nearest, scores, 1), [[1], [1]])
+    assert candidate_pairs(rows(0, 1), nearest).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert candidate_pairs(rows(), np.zeros((0, 3), np.int64)).tolist() == []
+
+
+def test_two_events_share_what_their_lists_share() -> None:
+    neighbours = Neighbours(Given(floats(SQUARE)), np.zeros(4, np.int64))
+    shared = neighbours.shared(np.arange(4), (1,))
+    # The first two are each other's nearest: lists (0.2, 1) and (1, 0.2).
+    assert shared[0, 1] == pytest.approx(0.4 / 1.04)
+    assert shared[0, 2] == pytest.approx(0.2 / 1.04)
+    np.testing.assert_allclose(np.diag(neighbours.shared(np.arange(4))), 1.0, rtol=1e-6)
+
+
+def test_average_linkage_joins_up_to_the_threshold() -> None:
+    near = floats([[1, 0.8, 0.5], [0.8, 1, 0.7], [0.5, 0.7, 1]])
+    assert average_link(near, threshold=0.8) == [[0, 1], [2]]
+    assert average_link(near, threshold=0.81) == [[0], [1], [2]]
+    assert average_link(near, threshold=0.599) == [[0, 1, 2]]
+    assert average_link(near, threshold=0.61) == [[0, 1], [2]]
+    assert average_link(near, threshold=0.5, apart=[(0, 2)]) == [[0, 1], [2]]
+    assert average_link(near, threshold=9, together=[(2, 0)]) == [[0, 2], [1]]
+    assert average_link(near, threshold=9, together=[(2, 0), (0, 2)], apart=[(2, 0)]) == [[0], [1], [2]]
+    assert average_link(near, threshold=9, together=[(0, 1), (1, 2)], apart=[(0, 2)]) == [[0, 1], [2]]
+    assert average_link(near[:0, :0], threshold=1) == []
+
+
+def test_how_similar_two_events_must_be() -> None:
+    plain = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8)
+    assert (plain.by_itself(10), plain.likeness_unit) == (0.8, 0.5)
+    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, unit=0.6).likeness_unit == 0.6
+    early = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6, rising=0.1)
+    assert [round(early.by_itself(size), 6) for size in (2, 30, 60, 120, 9999)] == [0.6, 0.6, 0.7, 0.8, 0.8]
+    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6).by_itself(9999) == 0.6
+    alike, shared = floats([0.4, 0.8]), floats([0.5, 0.0])
+    np.testing.assert_allclose(plain.units(alike, shared, 100), [1.0, 1.6])
+    np.testing.assert_allclose(plain.units(alike, shared, 900), [1.0, 1.6])
+    np.testing.assert_allclose(plain.units(alike, shared, 50), [0.9, 1.6])
+
+
+def test_groups_of_views_are_crossed_and_those_alike_left_out() -> None:
+    assert cohesion(floats([[9, 1, 2], [1, 9, 3], [2, 3, 9]])) == 2.0
+    assert cohesion(floats([[1]])) is None
+    assert view_of({"situation": 1.5, "attempt": 1.6, "goal": 1.49}) == "situation+attempt"
+    assert view_of({"goal": 0.2, "result": 0.3}) == "result"
+    assert view_of({"result": 0.9, "situation": 0.9}) == "situation"
+    assert view_of({"goal": 0.0}) == view_of({}) == "attempt+result"
+    assert intersect_groups([[0, 1, 2, 3, 4, 5]], [[0, 1, 2], [3, 4, 5, 9, 8, 7]]) == [[3, 4, 5]]
+    assert intersect_groups([[0, 1, 8, 9]], [[0, 1, 5, 6]]) == []
+    assert distinct_groups([[4, 3, 2, 1]], [[1, 2, 3, 4, 5]]) == []
+    assert distinct_groups([[3, 2, 1], [1, 2, 3]], [[1, 2, 3, 4, 5]]) == [[1, 2, 3]]
+    assert distinct_groups([[3, 2, 1], [7, 8, 9]], [[1, 2, 3, 4, 5]], subsets=False) == [[7, 8, 9]]
+    matrix = np.full((7, 7), 0.1)
+    matrix[:3, :3] = matrix[3:5, 3:5] = 0.9
+    assert view_groups(Given(floats(matrix)), AtLeast(0.5), threshold=0.5) == [[0, 1, 2]]
+
+
+def test_groups_follow_similarity_and_what_people_said() -> None:
+    matrix = np.full((6, 6), 0.1)
+    matrix[:3, :3] = matrix[3:, 3:] = 0.9
+    belonging = MembershipThresholds(shared=0.0, threshold=0.5, alone=0.5)
+
+    def groups(bonds: PairConstraints = PairConstraints(), *among: int) -> list[list[int]]:  # noqa: B008
+        grouper = Grouper(Neighbours(Given(floats(matrix)), np.zeros(6, np.int64)), belonging, bonds)
+        return grouper.groups(rows(*(among or range(6))))
+
+    assert groups() == [[0, 1, 2], [3, 4, 5]]
+    assert groups(PairConstraints(), 5, 4, 0) == [[4, 5]]
+    assert groups(PairConstraints(apart=((0, 1), (0, 2)))) == [[1, 2], [3, 4, 5]]
+    assert groups(PairConstraints(together=((0, 3),)), 0, 3) == [[0, 3]]
+    assert groups(PairConstraints(together=((0, 3),)), 0, 4) == []
+    assert PairConstraints(((0, 3),), ((3, 5), (0, 1))).among(rows(3, 5, 0)) == PairConstraints(((2, 0),), ((0, 1),))
