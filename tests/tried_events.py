@@ -11,10 +11,11 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
-from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.plugin import Engine, EngineSet, OpenEngine
+from phronesis.experience.event_views import item_edge
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
@@ -56,32 +57,14 @@ def attempt(matter: str, n: int, **given: Any) -> dict[str, Any]:
 
 def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     one, at = item_id(entry.id, "principle", ""), entry.recorded_at
-    made = Item(
-        id=one,
-        kind="principle",
-        content=entry.payload["text"],
-        entry_id=entry.id,
-        recorded_at=at,
-        updated_at=at,
-        data={"action": entry.payload["text"]},
-        **view.scope_fields(),
-    )
+    said, known = entry.payload["text"], {"entry_id": entry.id, "recorded_at": at}
+    data = {"data": {"action": said}, "updated_at": at, **known, **view.scope_fields()}
+    made = Item(id=one, kind="principle", content=said, **data)
     rows = [
-        EvidenceRow(
-            item_id=one,
-            polarity="support",
-            source_key=pattern,
-            source_item_id=pattern,
-            entry_id=entry.id,
-            recorded_at=at,
-            weight=2.0,
-        )
-        for pattern in entry.payload["patterns"]
+        EvidenceRow(item_id=one, polarity="support", source_key=each, source_item_id=each, weight=2.0, **known)
+        for each in entry.payload["patterns"]
     ]
-    edges = [
-        Edge(type="supports", from_kind="item", from_id=row.source_key, to_kind="item", to_id=one, entry_id=entry.id)
-        for row in rows
-    ]
+    edges = [item_edge("supports", row.source_key, one, entry.id) for row in rows]
     return Changes(items=[made], evidence=rows, edges=edges)
 
 

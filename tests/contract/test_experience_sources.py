@@ -57,17 +57,11 @@ def test_a_named_text_is_found_by_its_name_and_lines(memory: Memory) -> None:
 def test_payload_and_hints_come_back_as_they_were_given(memory: Memory) -> None:
     payload = {"raw": ["…", 1.5, None, {"深": "い"}], "state": "⊢ a + b = b + a"}
     hints = {"artifacts": ["ring"], "constraints": ["no internet", {"must_not": ["simp", "omega"]}], "note": 7}
+    whole = {"payload": payload, "hints": hints, "observations": {"goals": 2}}
     told = memory.ingest(
         [
             {"attempt": "x", "source_ref": "run/7"},
-            {
-                "attempt": "ring",
-                "source_ref": "run/8",
-                "source_type": "run",
-                "payload": payload,
-                "hints": hints,
-                "observations": {"goals": 2},
-            },
+            {"attempt": "ring", "source_ref": "run/8", "source_type": "run", **whole},
         ]
     )
     event = told[1][0]

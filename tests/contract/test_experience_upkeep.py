@@ -25,16 +25,9 @@ def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
 
 
 def tried(memory: Memory, count: int) -> None:
+    told = {"label": "failure", "result": "the stale wheel was installed again", "situation": "a build server"}
     for n in range(count):
-        memory.ingest(
-            {
-                "attempt": f"cached the wheel folder in job {n}",
-                "source_ref": f"ci:{n}",
-                "label": "failure",
-                "result": "the stale wheel was installed again",
-                "situation": "a build server",
-            }
-        )
+        memory.ingest({**told, "attempt": f"cached the wheel folder in job {n}", "source_ref": f"ci:{n}"})
 
 
 def patterns(memory: Memory) -> int:

@@ -21,15 +21,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def test_an_experience_says_what_decided_its_label(memory: Memory) -> None:
-    ((event, meta),) = memory.ingest(
-        {
-            "attempt": "ran the tests",
-            "source_ref": "ci:7",
-            "source_type": "log",
-            "observations": {"exit_code": 2},
-            "payload": {"raw": "…"},
-        }
-    )
+    told = {"attempt": "ran the tests", "observations": {"exit_code": 2}, "payload": {"raw": "…"}}
+    ((event, meta),) = memory.ingest({**told, "source_ref": "ci:7", "source_type": "log"})
     assert (event.label, meta.signals != ()) == ("failure", True)
     assert any("exit" in signal for signal in meta.signals)
     assert (event.field_origin, event.trust.name) == ({"attempt": "model"}, "TOOL")
@@ -59,15 +52,8 @@ def test_many_are_one_entry_all_or_nothing(memory: Memory) -> None:
 
 def test_attempts_of_an_episode_stand_in_order(memory: Memory) -> None:
     for seq, attempt in ((2, "third"), (0, "first"), (1, "second")):
-        memory.ingest(
-            {
-                "attempt": attempt,
-                "source_ref": f"t:{seq}",
-                "episode_id": "task/4",
-                "seq": seq,
-                "goal": "open the safe" if seq else "",
-            }
-        )
+        place = {"source_ref": f"t:{seq}", "episode_id": "task/4", "seq": seq}
+        memory.ingest({"attempt": attempt, "goal": "open the safe" if seq else "", **place})
     memory.ingest({"attempt": "another task", "source_ref": "t:9", "episode_id": "task/5", "seq": 0})
     episode = memory.resources.get_episode("task/4")
     assert [event.attempt for event in episode.events] == ["first", "second", "third"]
@@ -79,20 +65,11 @@ def test_attempts_of_an_episode_stand_in_order(memory: Memory) -> None:
 
 
 def test_an_event_names_the_artifacts_it_is_about(memory: Memory) -> None:
-    ((event, _),) = memory.ingest(
-        {
-            "attempt": "rw with Nat.add_comm in src/Basic.lean, got ValueError; see `simp_all`",
-            "source_ref": "r",
-            "hints": {"artifacts": [{"type": "concept", "name": "rewriting"}]},
-        }
-    )
-    assert set(event.artifacts) == {
-        "concept:rewriting",
-        "lemma:Nat.add_comm",
-        "file:src/Basic.lean",
-        "error_type:ValueError",
-        "concept:simp_all",
-    }
+    hints = {"artifacts": [{"type": "concept", "name": "rewriting"}]}
+    told = "rw with Nat.add_comm in src/Basic.lean, got ValueError; see `simp_all`"
+    ((event, _),) = memory.ingest({"attempt": told, "source_ref": "r", "hints": hints})
+    named = "concept:rewriting lemma:Nat.add_comm file:src/Basic.lean error_type:ValueError concept:simp_all"
+    assert set(event.artifacts) == set(named.split())
     edges = memory.explain(event.id).edges
     assert {edge["to_id"] for edge in edges if edge["type"] == "about"} == set(event.artifacts)
 
@@ -161,19 +138,15 @@ def test_a_format_that_nothing_reads_is_refused_by_its_name(memory: Memory) -> N
 
 
 def test_one_event_of_a_call_can_be_erased_alone(memory: Memory) -> None:
-    told = memory.ingest(
-        [
-            {"attempt": "the walrus was fed with marzipan", "source_ref": "zoo:1"},
-            {"attempt": "the lamp was switched off", "source_ref": "home:1"},
-        ]
-    )
+    fed, lamp = "the walrus was fed with marzipan", "the lamp was switched off"
+    told = memory.ingest([{"attempt": fed, "source_ref": "zoo:1"}, {"attempt": lamp, "source_ref": "home:1"}])
     certificate = memory.erase(id=told[0][0].id)
     assert certificate.clean
     with pytest.raises(NotFound):
         memory.get(told[0][0].id)
     kept = memory.get(told[1][0].id)
     assert isinstance(kept, L1Event)
-    assert kept.attempt == "the lamp was switched off"
+    assert kept.attempt == lamp
     assert memory.admin.rebuild(verify=True).equal
     memory.erase(id=told[1][0].id)
     assert list(memory.get_all(kinds=["l1"])) == []
