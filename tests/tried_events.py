@@ -57,7 +57,8 @@ def attempt(matter: str, n: int, **given: Any) -> dict[str, Any]:
 
 def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     one, at = item_id(entry.id, "principle", ""), entry.recorded_at
-    said, known = entry.payload["text"], {"entry_id": entry.id, "recorded_at": at}
+    said = entry.payload["text"]
+    known: dict[str, Any] = {"entry_id": entry.id, "recorded_at": at}
     data = {"data": {"action": said}, "updated_at": at, **known, **view.scope_fields()}
     made = Item(id=one, kind="principle", content=said, **data)
     rows = [

@@ -225,7 +225,7 @@ def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         for one in entry.payload.get(side, ())
     ]
     edges = [item_edge("supports", row.source_key, item.id, entry.id) for row in rows]
-    edges += [item_edge("contradicts", *pair, entry.id) for pair in entry.payload.get("contradicts", ())]
+    edges += [item_edge("contradicts", one, other, entry.id) for one, other in entry.payload.get("contradicts", ())]
     return Changes(items=[item], edges=edges, evidence=rows)
 
 

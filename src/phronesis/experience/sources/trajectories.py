@@ -148,7 +148,9 @@ def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
                 steps[caused] = None  # what it gives back is no other step's result
             elif name not in _SILENT:
                 at = moment_of(raw, event.get("timestamp"))
-                step = Step(f"{name}: {words}" if words else name, "", one.start, one.end, text_of(thought).strip(), at=at)
+                step = Step(
+                    f"{name}: {words}" if words else name, "", one.start, one.end, text_of(thought).strip(), at=at
+                )
                 out.steps.append(step)
                 steps[caused] = step
         elif kind == "observation" and out.steps:

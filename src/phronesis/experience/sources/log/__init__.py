@@ -173,12 +173,10 @@ def _span_of(reading: LogParse, first: int, last: int) -> dict[str, Any]:
 
 def _did(one: Finding, part: Part) -> str:
     """Return what was done, if the log does not show the command."""
-    if one.ran:
-        return f"run {one.ran}"
-    what = next(iter(part.targets), one.file)
-    if one.tool in _BUILDERS and what:
+    builds, what = one.tool in _BUILDERS, next(iter(part.targets), one.file)
+    if builds and what and not one.ran:
         return f"build {what}"
-    return f"run {one.tool if one.tool in _BUILDERS or not part.tools else part.tools[0]}"
+    return f"run {one.ran or (one.tool if builds or not part.tools else part.tools[0])}"
 
 
 def _situation(part: Part, tool: str, *, command: str | None, suite: str | None = None) -> str:
@@ -255,7 +253,7 @@ class LogSource(Source):
 
     def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft per failing test and distinct error, one for what succeeded, none for prose."""
-        if is_junit(raw.text):
+        if root_of(raw.text) in _JUNIT:
             return storable_drafts(read_junit(raw))
         reading = LogParse(without_records(event_lines(raw, lines_of(raw))))
         for read in _READERS:
@@ -286,11 +284,6 @@ def root_of(text: str) -> str:
     return root[1].rpartition(":")[2] if root else ""
 
 
-def is_junit(text: str) -> bool:
-    """Return whether a text is a JUnit report by its first element."""
-    return root_of(text) in {"testsuites", "testsuite"}
-
-
 def is_broken(text: str) -> bool:
     """Return whether a report is not well-formed and contains no test before the error."""
     report = Report(FORBIDDEN.sub(" ", text))
@@ -311,26 +304,17 @@ _ROOTS: Final = {
     "coverage": "a report of coverage",
     "!DOCTYPE": "XML or HTML with a document type, which may define entities",
 }
+_JUNIT: Final = ("testsuites", "testsuite")
 REMEDY: Final = "give JUnit XML without a document type (<testsuites>), 'go test -json', or the console's output"
 
 
 def foreign_format(text: str) -> str:
     """Return the name of a text's format; empty where the source may read it."""
-    return _xml(text) or _json_log(text)
-
-
-def _xml(text: str) -> str:
-    root = root_of(text)
-    if not root or is_junit(text):
-        return (
-            "JUnit XML that is not well-formed and lists no case before its fault" if root and is_broken(text) else ""
-        )
-    declared = text.lstrip("\ufeff \t\r\n").startswith(("<?xml", "<!"))
-    return _ROOTS.get(root, f"XML whose first element is <{root:.40}>" if declared else "")
-
-
-def _json_log(text: str) -> str:
-    """Return the name of a text that is one JSON value: reports of mocha, Jest, ESLint … have no lines."""
-    value = load_json(text)
+    if root := root_of(text):
+        if root in _JUNIT:
+            return "JUnit XML that is not well-formed and lists no case before its fault" if is_broken(text) else ""
+        declared = text.lstrip("\ufeff \t\r\n").startswith(("<?xml", "<!"))
+        return _ROOTS.get(root, f"XML whose first element is <{root:.40}>" if declared else "")
+    value = load_json(text)  # reports of mocha, Jest, ESLint … have no lines
     event = isinstance(value, Mapping) and "Action" in value  # one line of ``go test -json``
-    return "one JSON document" if isinstance(value, dict | list) and value and not event else ""
+    return "one JSON document" if value and not event else ""
