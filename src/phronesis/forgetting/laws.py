@@ -16,7 +16,7 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.prospective import DUE, PROSPECTIVE
 from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import isoformat, parse_moment
-from phronesis.experience.laws.records import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND
+from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
 
 FORGETTING: Final = "forgetting"
 """The member of an item's ``data`` with the last action of forgetting: ``{action, at, why, …figures}``."""
@@ -41,7 +41,7 @@ POINTS: Final = 2.0
 
 MESSAGE: Final = "message"
 
-EXPERIENCE: Final = (PRINCIPLE_KIND, PATTERN_KIND, EVENT_KIND)
+EXPERIENCE: Final = (PRINCIPLE, PATTERN, L1)
 """Kinds of experience, highest level first: what is forgotten there no longer protects lower levels."""
 
 CONVERSATION: Final = (

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.errors import ModelError
-from phronesis.experience.laws.records import EVENT_KIND
+from phronesis.experience.laws.records import L1
 from phronesis.index.projections import is_compared
 from phronesis.models.embedder import Embedder, Floats, embed_queries, may_be_the_text
 from phronesis.models.embedders import Embedders
@@ -172,7 +172,7 @@ FIRST: Final = 1
 SPAN: Final = BATCH
 """Entries searched at first for documents without a vector; later, twice as many as the last batch covered."""
 
-TWICE: Final = (EVENT_KIND, *MEMORY_KINDS)
+TWICE: Final = (L1, *MEMORY_KINDS)
 """Parts that are compared with others of their kind: events for patterns, conversation memories for traits. They get
 vectors of a second encoder too, where one is configured; documents that are only searched do not. The encoder of
 lessons covers events alone, and the whole of each."""

@@ -11,13 +11,9 @@ from phronesis.core.proposals import Gated
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import EntryResult, Record, as_json
 
-EVENT_KIND: Final = "l1"
-PATTERN_KIND: Final = "pattern"
-PRINCIPLE_KIND: Final = "principle"
-
-L1: Final = EVENT_KIND
-PATTERN: Final = PATTERN_KIND
-PRINCIPLE: Final = PRINCIPLE_KIND
+L1: Final = "l1"
+PATTERN: Final = "pattern"
+PRINCIPLE: Final = "principle"
 AGGREGATE: Final = "aggregate"
 ABSTRACT: Final = "abstract"
 FEEDBACK: Final = "feedback"

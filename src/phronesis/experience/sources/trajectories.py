@@ -142,15 +142,13 @@ def of_events(raw: RawText, listed: JsonSpan) -> Trajectory:
         elif kind == "action":
             name, words = _event_action(event)
             args = event.get("args")
-            thought = event.get("thought") or (args.get("thought") if isinstance(args, Mapping) else None)
+            thought = text_of(event.get("thought") or (args.get("thought") if isinstance(args, Mapping) else None))
             caused = event.get("tool_call_id") or event.get("id")
             if name in _SILENT and caused is not None:
                 steps[caused] = None  # what it gives back is no other step's result
             elif name not in _SILENT:
                 at = moment_of(raw, event.get("timestamp"))
-                step = Step(
-                    f"{name}: {words}" if words else name, "", one.start, one.end, text_of(thought).strip(), at=at
-                )
+                step = Step(f"{name}: {words}" if words else name, "", one.start, one.end, thought.strip(), at=at)
                 out.steps.append(step)
                 steps[caused] = step
         elif kind == "observation" and out.steps:
