@@ -50,6 +50,8 @@ WEIGHED: Final = 4
 """Events per listed one from which advice and conflicts are made: equal attempts are listed once."""
 
 Shares = Mapping[str, float]
+Beside = Mapping[str, list[str]]
+"""By id, the ids on the other side of an item's conflicts."""
 
 
 def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Answer:
@@ -62,11 +64,8 @@ def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *,
     records = {one: event_of(pool.items[one]) for one, _ in events[: WEIGHED * limit]}
     conflicts = _conflicts(pool, list(records.values()), [one for one, _ in (*patterns, *principles)], limit)
     beside = sides(conflicts)
-    advised = (
-        Recommendations()
-        if abstained
-        else _make_recommendations(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
-    )
+    known = {one for one, _ in (*patterns, *principles)}
+    advised = Recommendations() if abstained else _make_recommendations(pool, records, ranked, known)
     reached = {
         one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
         for one, step in pool.reached.items()
@@ -103,51 +102,32 @@ def _drop_repetitions(
 
 
 def _events(
-    pool: CandidatePool,
-    events: Sequence[tuple[str, Shares]],
-    records: Mapping[str, L1Event],
-    beside: Mapping[str, list[str]],
+    pool: CandidatePool, events: Sequence[tuple[str, Shares]], records: Mapping[str, L1Event], beside: Beside
 ) -> list[Evidence]:
     sources: dict[str, Any] = {}
     for lane in pool.graph.lanes:
         own = [pool.items[one] for one, _ in events if pool.graph.lane_of(one) == lane]
         sources.update(sources_of(pool.graph.unit, lane.lane_id, own, as_of=pool.asked.wanted.as_of) if own else {})
     return [
-        Evidence(
-            records[one],
-            round(pool.score(shares), DIGITS),
-            _matches_of(pool, records[one], ALIKE),
-            tuple(sources[one]),
-            tuple(beside.get(one, ())),
-            _shares_of(pool, shares),
-        )
+        Evidence(records[one], sources=tuple(sources[one]), **_evidence(pool, records[one], ALIKE, shares, beside))
         for one, shares in events
     ]
 
 
-def _learned_evidence(
-    pool: CandidatePool, one: str, shares: Shares, beside: Mapping[str, list[str]]
-) -> LearnedEvidence:
+def _learned_evidence(pool: CandidatePool, one: str, shares: Shares, beside: Beside) -> LearnedEvidence:
     chain = pool.chain_of[one]
-    return LearnedEvidence(
-        chain.record,
-        round(pool.score(shares), DIGITS),
-        _matches_of(pool, chain.record, PROSE),
-        tuple(chain.sources),
-        tuple(beside.get(one, ())),
-        _shares_of(pool, shares),
-        needs_validation=chain.needs_validation,
-    )
+    found = _evidence(pool, chain.record, PROSE, shares, beside)
+    return LearnedEvidence(chain.record, sources=tuple(chain.sources), needs_validation=chain.needs_validation, **found)
 
 
-def _matches_of(pool: CandidatePool, item: Item, part: str) -> tuple[Match, ...]:
+def _evidence(pool: CandidatePool, item: Item, part: str, shares: Shares, beside: Beside) -> dict[str, Any]:
+    """Return the score of an item, how it matched, and what conflicts with it, as fields of its evidence."""
     words, meaning = pool.met.get(item.id, (0.0, None))
     told = snippet(item.content, [word for word in pool.terms if len(word) > 1])
-    return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
-
-
-def _shares_of(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
-    return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
+    match = Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS))
+    why = {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
+    score, conflicts = round(pool.score(shares), DIGITS), tuple(beside.get(item.id, ()))
+    return {"score": score, "matched": (match,), "conflicts": conflicts, "why": why}
 
 
 def _make_recommendations(
