@@ -1,4 +1,4 @@
-"""The handler of ``forget``, which archives and finally ends items that are no longer used (EMB-16; docs/decisions/19).
+"""The handler of ``forget``, which archives and finally ends items that are no longer used (EMB-16; docs/decisions/17).
 
 The entry holds the kinds, the parameters, and the usage since the last run, so that ``apply`` is pure and a dry run
 computes the same plan.

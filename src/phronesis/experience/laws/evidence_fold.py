@@ -1,4 +1,4 @@
-"""Folds that compute labels, confidence and success rates from evidence rows (EMB-15; docs/decisions/16).
+"""Folds that compute labels, confidence and success rates from evidence rows (EMB-15; docs/decisions/15).
 
 A judgement on an event is copied to the patterns above it as rows on the part that the event is, and to principles as
 rows on the part that the pattern is; withdrawing it removes these rows.
