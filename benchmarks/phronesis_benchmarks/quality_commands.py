@@ -94,7 +94,7 @@ def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | Non
     Each conversation is taken in, each question is searched, and what was found is compared with the evidence that
     people marked. With --peers the same is done with other memories, where they are installed.
     """
-    from phronesis_benchmarks.bench import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis_benchmarks.locomo import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     names = [name.strip() for name in peers.split(",") if name.strip()]
     with Progress() as progress:
@@ -365,7 +365,7 @@ def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path |
     The conversations are labelled with the turns that answer each question. Figures before and after are printed;
     the weights go into a policy under ranking.
     """
-    from phronesis_benchmarks.fitting import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis_benchmarks.refit import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
         report = run_refit(files, words=words, l2=l2, out=out, on_progress=progress)
@@ -381,7 +381,7 @@ def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
 
     Each row is the formula without one feature: what the feature is worth on these conversations.
     """
-    from phronesis_benchmarks.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis_benchmarks.refit import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
         report = run_ablation(files, words=words, on_progress=progress)
