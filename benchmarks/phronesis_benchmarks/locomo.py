@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ from phronesis_benchmarks.cached_embedder import CachedEmbedder, EncodingCost
 from phronesis_benchmarks.datasets import Conversation, load_locomo
 from phronesis_benchmarks.metrics import OVERALL, Estimate, paired_difference
 from phronesis_benchmarks.optional import installed_version
+from phronesis_benchmarks.records import render_table
 from phronesis_benchmarks.runner import Contender, IngestCost, Outcome, measure
 from phronesis_benchmarks.systems import peer_contender, phronesis_contender
 
@@ -41,8 +42,7 @@ class Setting:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        return fields | {"encoding": self.encoding.to_dict()}
+        return asdict(self) | {"encoding": self.encoding.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class BenchReport:
                     *(f"{whole[metric].mean:.3f}" for metric in _DETAIL),
                 ]
             )
-        return "Evidence found (a category's column is recall@10):\n\n" + _table(head, rows)
+        return "Evidence found (a category's column is recall@10):\n\n" + render_table(head, rows)
 
     def _costs(self) -> str:
         head = [
@@ -137,7 +137,7 @@ class BenchReport:
         leaks = [outcome.name for outcome in self.outcomes if outcome.encoded_while_timed]
         if leaks:
             note += f" The embedder ran inside measured intervals of {', '.join(leaks)}: their times are too high."
-        return f"{note}\n\n" + _table(head, rows)
+        return f"{note}\n\n" + render_table(head, rows)
 
 
 def _rates(ingest: Mapping[Any, IngestCost], mode: str) -> str:
@@ -152,11 +152,6 @@ def _megabytes(outcome: Outcome) -> str:
     if outcome.peak_mb is None or outcome.memory_mb is None:
         return "unknown"
     return f"{outcome.peak_mb:.0f} MB (+{outcome.peak_mb - outcome.memory_mb:.0f})"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 Progress = Callable[[str, int, int], None]

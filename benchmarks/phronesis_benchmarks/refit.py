@@ -16,6 +16,7 @@ from phronesis_benchmarks.cached_embedder import CachedEmbedder
 from phronesis_benchmarks.candidates import NAMES, CandidateQuestion, Floats, as_vector, collect, mean_scores
 from phronesis_benchmarks.datasets import load_locomo
 from phronesis_benchmarks.locomo import local_embedder
+from phronesis_benchmarks.records import render_table
 
 METRICS: Final = ("recall@10", "recall@1", "ndcg@10")
 L2: Final = 2.0
@@ -134,13 +135,13 @@ class RefitReport:
 
     def to_markdown(self) -> str:
         """Return the table."""
-        lines = [f"| set | weights | {' | '.join(METRICS)} |", "| --- | --- | --- | --- | --- |"]
-        for group, rows in self.figures.items():
-            lines += [
-                f"| {group} | {name} | {' | '.join(f'{row[m]:.3f}' for m in METRICS)} |" for name, row in rows.items()
-            ]
+        rows = (
+            (group, name, *(f"{row[metric]:.3f}" for metric in METRICS))
+            for group, by in self.figures.items()
+            for name, row in by.items()
+        )
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.fitted.weights.items())
-        return "\n".join([*lines, "", f"Fitted: {weights}."])
+        return f"{render_table(['set', 'weights', *METRICS], rows)}\n\nFitted: {weights}."
 
 
 def refit(asked: Sequence[CandidateQuestion], *, dense: bool, l2: float = L2, more: Sequence[str] = ()) -> RefitReport:
@@ -200,11 +201,11 @@ class AblationReport:
         """Return one table, a set's metrics side by side."""
         groups = list(self.figures)
         head = ["left out", *(f"{group} {metric}" for group in groups for metric in METRICS)]
-        lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-        for feature in self.figures[groups[0]]:
-            row = [f"{self.figures[group][feature][metric]:.3f}" for group in groups for metric in METRICS]
-            lines.append(f"| {' | '.join([feature, *row])} |")
-        return f"{self.formula}\n\n" + "\n".join(lines)
+        rows = (
+            (feature, *(f"{self.figures[group][feature][metric]:.3f}" for group in groups for metric in METRICS))
+            for feature in self.figures[groups[0]]
+        )
+        return f"{self.formula}\n\n{render_table(head, rows)}"
 
 
 def ablate(asked: Sequence[CandidateQuestion], *, dense: bool) -> AblationReport:
