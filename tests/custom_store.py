@@ -9,7 +9,7 @@ from unittest import mock
 from phronesis import wiring
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.plugin import EngineSet, OpenPart
 from phronesis.engine.writer import WriteResult

@@ -18,11 +18,12 @@ from phronesis.config.model_roles import (
     RerankRole,
     Roles,
 )
-from phronesis.config.policy_errors import FieldPath, Origin
 from phronesis.config.policy_sections import (
     ActivityRules,
     CoreRules,
+    FieldPath,
     FusionPolicy,
+    Origin,
     PrivacyRules,
     Ranking,
     TelemetryRules,

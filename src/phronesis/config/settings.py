@@ -11,7 +11,7 @@ import pydantic
 
 from phronesis.config.locations import default_url
 from phronesis.config.policy import EmbedderName, Policy
-from phronesis.config.policy_errors import Origin, describe_value
+from phronesis.config.policy_sections import Origin, describe_value
 from phronesis.core.lazy_loading import lazy_module, load_once
 from phronesis.core.text import check_id
 from phronesis.errors import InputError

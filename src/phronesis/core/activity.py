@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from phronesis.core.context_outcomes import ItemOutcome
 from phronesis.core.items import Item
+from phronesis.core.relations import ItemOutcome
 from phronesis.core.serialization import Record
 
 UNRECOGNISED: Final = "unrecognised"

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import REMOTE_PREFIX, is_id, parse_id
+from phronesis.core.ids import REMOTE_PREFIX, LaneName, Scope, is_id, make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
-from phronesis.core.scope import LaneName, Scope, make_scope
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, from_micros, parse_moment, to_micros
 from phronesis.errors import InputError, NotFound
@@ -19,14 +18,14 @@ from phronesis.store.lanes import get_lane
 from phronesis.store.relations import read_edges
 
 if TYPE_CHECKING:
-    from phronesis.core import activity, context_outcomes
+    from phronesis.core import activity, relations
     from phronesis.core.items import Item
     from phronesis.recall import refusals
     from phronesis.store import activity_log, api_keys, context_impressions
     from phronesis.store.database import Unit
 else:
     activity = lazy_module("phronesis.core.activity")
-    context_outcomes = lazy_module("phronesis.core.context_outcomes")
+    relations = lazy_module("phronesis.core.relations")
     activity_log = lazy_module("phronesis.store.activity_log")
     api_keys = lazy_module("phronesis.store.api_keys")
     context_impressions = lazy_module("phronesis.store.context_impressions")
@@ -271,14 +270,14 @@ def _shown_items(unit: "Unit", row: "activity_log.ContextRow") -> "list[activity
 
 def _outcomes_of(
     unit: "Unit", row: "activity_log.ContextRow", ids: Iterable[str]
-) -> "dict[str, context_outcomes.ItemOutcome]":
+) -> "dict[str, relations.ItemOutcome]":
     """Return what became of the items of a context."""
     found = [
         edge
         for lane_id, _ in activity_log.lanes_by_number(unit, {row.owner}).values()
-        for edge in read_edges(unit, lane_id, ids, incoming=True, types=(context_outcomes.CONTEXT_OUTCOME,))
+        for edge in read_edges(unit, lane_id, ids, incoming=True, types=(relations.CONTEXT_OUTCOME,))
     ]
-    return context_outcomes.outcomes_in(row.context_id, found)
+    return relations.outcomes_in(row.context_id, found)
 
 
 def _items_now_and_then(unit: "Unit", ids: Iterable[str], at: int) -> "tuple[dict[str, Item], dict[str, Item]]":

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import LaneName, make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Jobs, Overview, UserInfo
 from phronesis.core.results import (
@@ -16,7 +16,6 @@ from phronesis.core.results import (
     RederiveResult,
     ReembedResult,
 )
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, parse_moment
 from phronesis.errors import IndexUnavailable, InputError, NotFound

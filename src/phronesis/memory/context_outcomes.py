@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.core.context_outcomes import BY_CALLER, BY_CITATION, IGNORED, OUTCOMES, USED, citations_in
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
+from phronesis.core.relations import BY_CALLER, BY_CITATION, IGNORED, OUTCOMES, USED, citations_in
 from phronesis.errors import InputError, NotFound
 from phronesis.log.reader import message_text
 from phronesis.memory.components import Components

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, parse_moment, to_micros
 from phronesis.errors import Conflict, InputError

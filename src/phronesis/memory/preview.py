@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from phronesis.core.changes import ResolvedChanges
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.ids import item_id
+from phronesis.core.ids import LaneName, item_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.previews import Preview, PreviewedProposal
 from phronesis.core.proposals import PROPOSALS, Decision, Proposal
-from phronesis.core.scope import LaneName
+from phronesis.core.reports import Preview, PreviewedProposal
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.engine.writer import WriteResult
 from phronesis.log.chain import as_read

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import make_scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.record_display import Records
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
-from phronesis.core.scope import make_scope
+from phronesis.core.serialization import Records
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from phronesis.core.ids import make_scope
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import (
     ErasureCertificate,
     ExportResult,
     ImportResult,
 )
-from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.log import inputs
 from phronesis.log.inputs import flag

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import Scope, make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import AddResult, CommitResult, EditResult
-from phronesis.core.scope import Scope, make_scope
 from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment

@@ -14,19 +14,17 @@ import phronesis
 from phronesis import errors
 from phronesis.config import effective_policy
 from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
-from phronesis.config.policy_errors import Origin
+from phronesis.config.policy_sections import Origin
 from phronesis.core import activity, results, retrieval_plan
 from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
 from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
-from phronesis.memory.items import Items
-from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.items import Items, Quarantine
 from phronesis.memory.reading import Sessions
-from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
-from phronesis.memory.runs import Runs
+from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.traits import Traits
 from phronesis.wiring.engines import find_engines
 
