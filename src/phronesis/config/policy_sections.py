@@ -9,7 +9,7 @@ import pydantic
 from pydantic_core import PydanticCustomError
 
 from phronesis.config.model_roles import Part
-from phronesis.core.activity import USUAL_LIMITS, ActivityLimits
+from phronesis.core.context import USUAL_LIMITS, ActivityLimits
 from phronesis.core.items import KINDS
 from phronesis.core.secret_formats import NUMBERS, SECRETS
 from phronesis.errors import InputError

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.activity import ActivityLimits, TimedRequest
+from phronesis.core.context import ActivityLimits, TimedRequest
 from phronesis.core.ids import LaneName
 from phronesis.store.compiled_statements import batches, insert_ignore
 from phronesis.store.context_impressions import WriteBehind, owner_of, session_of

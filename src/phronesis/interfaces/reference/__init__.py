@@ -15,7 +15,8 @@ from phronesis import errors
 from phronesis.config import effective_policy
 from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
 from phronesis.config.policy_sections import Origin
-from phronesis.core import activity, results, retrieval_plan
+from phronesis.core import context as records_of_contexts
+from phronesis.core import results, retrieval_plan
 from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
 from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
@@ -190,7 +191,7 @@ def memory_page() -> str:
 def records_page() -> str:
     """Return ``docs/reference/records.md``: the fields of every record that a verb gives."""
     named = {getattr(phronesis, name) for name in phronesis.__all__}
-    modules = (results, retrieval_plan, activity)
+    modules = (results, retrieval_plan, records_of_contexts)
     named |= {one for module in modules for one in vars(module).values() if isinstance(one, type)}
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
     lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
