@@ -15,7 +15,7 @@ from phronesis.engine.plugin import EngineSet, OpenPart
 from phronesis.engine.writer import WriteResult
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 USER = LaneName("user", "alice")
 

@@ -17,7 +17,7 @@ from phronesis.engine.plugin import Engine, EngineSet, OpenEngine
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 USER = "alice"
 MATTERS: Mapping[str, tuple[str, str]] = {

@@ -165,10 +165,7 @@ class Policy(Part):
         description="The servers that models are asked at, each under a name.",
         json_schema_extra={"additionalProperties": False},
         examples=[
-            {
-                "local": {"kind": "ollama"},
-                "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
-            }
+            {"local": {"kind": "ollama"}, "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30}}
         ],
     )
     privacy: PrivacyRules = pydantic.Field(

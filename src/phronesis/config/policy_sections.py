@@ -1,4 +1,4 @@
-"""Policy sections of the spine: fusion, ranking, sensitive topics, privacy, core memory."""
+"""Policy sections of the spine: fusion, ranking, sensitive topics, privacy, core memory; and errors in a policy."""
 
 import re
 from collections.abc import Mapping, Sequence

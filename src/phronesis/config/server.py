@@ -1,4 +1,4 @@
-"""Policy section of the server: address, authentication and limits."""
+"""Policy section of the server: address, authentication and limits; OAuth gives remote MCP clients access to /mcp."""
 
 import ipaddress
 from typing import Annotated, Any, Final

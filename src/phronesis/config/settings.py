@@ -49,7 +49,7 @@ def load_settings(
 ) -> Settings:
     """Return the settings: arguments win over the environment, the environment over the user's data folder.
 
-    ``form`` is the policy with the sections of the engines (`phronesis.wiring.engines.read_settings`).
+    ``form`` is the policy with the sections of the engines (`phronesis.wiring.read_settings`).
 
     Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given),
     ``PHRONESIS_EMBEDDER`` (when the policy names no embedder) and ``PHRONESIS_PUBCHEM_URL``. InputError names the field

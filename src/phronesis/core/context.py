@@ -1,4 +1,4 @@
-"""A composed context: five slots of blocks with sources, within one token budget."""
+"""A composed context: slots of blocks with sources, within one token budget; and the log of contexts and requests."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -150,6 +150,9 @@ class ContextPackage(Record):
         """Return the prompt as one text, or as a list of ``{role, content}`` for a chat model."""
         return self.text if form == "text" else [dict(message) for message in self.messages]
 
+
+# Activity: contexts composed, requests answered, latencies by route, and texts not learned from. The log of these holds
+# ids, numbers and times, never text; it is bounded by ``ActivityLimits``.
 
 UNRECOGNISED: Final = "unrecognised"
 """The rule of a message from which the extractor proposed nothing and of which it refused nothing."""

@@ -1,4 +1,4 @@
-"""Delimiters of untrusted text: write them so that the text cannot close them, and find composed blocks in messages.
+"""Delimiters of text: of untrusted text, which cannot close them, of composed blocks in messages, of private spans.
 
 Blocks that no participant of the conversation wrote are recognised by their form alone:
 
@@ -222,6 +222,8 @@ def _merge_spans(spans: Iterable[Span]) -> list[Span]:
             out.append((start, end))
     return out
 
+
+# What agents' hooks and importers do not store: private spans, and turns that are off the record.
 
 HIDDEN: Final = "[private]"
 """What stands in the place of a private span."""

@@ -1,4 +1,4 @@
-"""Records of the log: entries and their payloads, outcomes, and the sessions and turns read back from it."""
+"""Records of the log: entries and their payloads, outcomes, and the sessions, turns and documents read back from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -272,6 +272,12 @@ class ErasePayload(TypedDict, total=False):
     everything: bool
     entries: list[str]
 
+
+# A document is an item of kind ``document`` that is not searched: its ``source_ref`` is the uri, its ``data`` holds
+# ``title``, ``media_type``, ``type``, ``number`` (of its present version) and ``sections`` (ids in reading order). A
+# section is an item of kind ``section``: its content is the section's own text, and its ``data`` holds ``document_id``,
+# ``title`` (the document's), ``path`` (headings, outermost first), ``start`` and ``end`` (characters of the parsed
+# text) and ``lines``. The sections of each version are stored in rows, as turns are.
 
 DOCUMENT: Final = "document"
 SECTION: Final = "section"

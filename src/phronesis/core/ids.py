@@ -1,4 +1,4 @@
-"""Identifiers: random ones from bytes passed in, derived ones from a hash of their source.
+"""Identifiers, derived from a hash of their source; and the scope of a call: a lane, and what narrows it.
 
 Ids derived from an entry begin with the entry's timestamp in milliseconds, so that the rows of one call are adjacent in
 every index by id. For a session of twenty messages, SQLite writes 53 pages instead of 77.

@@ -1,4 +1,4 @@
-"""The item record, and the text of an item as a complete sentence."""
+"""The item record, its text as a complete sentence, and when what it says is due."""
 
 import dataclasses
 import re
@@ -263,6 +263,10 @@ _PINNED: Final = ROW_FIELDS.index("pinned")
 BOOKKEEPING: Final = frozenset({"version", "updated_at"})
 """Fields that every change updates; a delta's patch leaves them out and a rollback does not restore them."""
 
+
+# Prospective memory (NM-15): an intention or a task may have a due time (``data.due``) and an end (``valid_to``). An
+# item does not change when either passes: a read compares them with its own time, so that no timer is needed and a read
+# as of a time is exact. A due time at midnight means the whole day, in the time zone of ``now``.
 
 DUE: Final = "due"
 """The member of an item's ``data`` with its due time, ISO 8601 in UTC."""

@@ -295,11 +295,7 @@ _EXTENSIONS: Final = (
 
 _RULES: Final = (
     # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
-    (
-        "url",
-        "://",
-        rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}",
-    ),
+    ("url", "://", rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"),
     (
         "email",
         "@",
@@ -362,9 +358,9 @@ def find_mentions(text: str) -> list[NameMatch]:
     for kind, needed, source in _RULES:
         if re.search(needed, scanned) is None:
             continue
-        pattern = re.compile(source)
-        group = pattern.groups  # the quoted title, or else the whole match
-        for match in pattern.finditer(scanned):
+        rule = re.compile(source)
+        group = rule.groups  # the quoted title, or else the whole match
+        for match in rule.finditer(scanned):
             if kind == "name" and match[group].casefold() in _COMMON:
                 continue
             one = _trim_match(match[group], kind, match.start(group))

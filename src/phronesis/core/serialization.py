@@ -1,4 +1,4 @@
-"""Canonical JSON, equal on every machine so that hashes can be compared, records as JSON values, and folded TOML.
+"""Canonical JSON, equal on every machine so that hashes can be compared; records as JSON, a line or HTML; TOML, YAML.
 
 TOML cannot break a literal string, so a line that begins with a space continues the previous one: the line break and
 the spaces after it are removed from every string. A word list starts its lines at the margin and is unchanged.
@@ -371,3 +371,30 @@ def _unfold_lines(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _unfold_lines(one) for name, one in value.items()}
     return value
+
+
+_BEGIN: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
+_END: Final = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+
+
+def split_front_matter(text: str) -> tuple[str | None, str]:
+    """Return the front matter, between two lines of ``---`` at the start, and the text after it; None without any."""
+    begin = _BEGIN.match(text)
+    end = _END.search(text, begin.end()) if begin else None
+    return (None, text) if begin is None or end is None else (text[begin.end() : end.start()], text[end.end() :])
+
+
+def parse_front_matter(text: str) -> dict[str, Any]:
+    """Return the mapping that front matter holds. ValueError: it is no YAML, or no mapping."""
+    import yaml  # noqa: PLC0415 - canonical JSON is needed at every start, YAML is not
+
+    try:
+        # With aliases a few lines stand for a value of any size.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise ValueError("aliases (*) are not read; write the value where it is meant")
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:  # a date that does not exist is a ValueError
+        raise ValueError(" ".join(str(error).split())) from error
+    if not isinstance(found, dict):
+        raise ValueError("it is no mapping")  # noqa: TRY004 - of a text, not of a type
+    return found

@@ -22,14 +22,7 @@ __all__ = ["Memory"]
 
 
 class Memory(
-    WriteVerbs,
-    ReadVerbs,
-    RetrievalVerbs,
-    ExperienceVerbs,
-    ReasoningVerbs,
-    LearnVerbs,
-    TraitVerbs,
-    StoreVerbs,
+    WriteVerbs, ReadVerbs, RetrievalVerbs, ExperienceVerbs, ReasoningVerbs, LearnVerbs, TraitVerbs, StoreVerbs
 ):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or call ``close``.
 

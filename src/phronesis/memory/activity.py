@@ -176,12 +176,7 @@ class ActivityVerbs(Verbs):
 
 
 def context_row(
-    verb: str,
-    scope: Scope,
-    shown: "dict[str, list[str]]",
-    *,
-    session_id: str | None = None,
-    **figures: Any,
+    verb: str, scope: Scope, shown: "dict[str, list[str]]", *, session_id: str | None = None, **figures: Any
 ) -> "activity_log.ContextRow":
     """Return the row of a context composed in a scope; ``figures`` are its id, time, tokens and latency."""
     lane = scope.write_lane

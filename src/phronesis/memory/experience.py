@@ -12,9 +12,9 @@ from phronesis.core.timestamps import Moment, parse_moment, to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.reading import MAX_BUDGET
 from phronesis.memory.runtime import Runtime, Verbs
+from phronesis.telemetry import traced
 
 if TYPE_CHECKING:
     from phronesis.engine import writer

@@ -1,4 +1,4 @@
-"""External ids: validation of the ids that a write assigns, and lookup of items by them."""
+"""Names for items: external ids, which a write assigns, and the beginning or end of an id."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.log.reader import message_text
-from phronesis.memory.components import Components
+from phronesis.memory.runtime import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.database import Database
 from phronesis.store.eligible import ReadConditions

@@ -1,4 +1,4 @@
-"""API keys of a server's callers: create, list, revoke, and look up by token."""
+"""API keys of a server's callers, and what people granted to OAuth clients with them."""
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -130,6 +130,10 @@ class KeyRing:
         return check_tenant(tenant)
 
 
+# Authorization codes, access tokens, and refresh tokens that rotate. A grant is an API key without a secret
+# (``core/api_keys``): it is listed, counted and revoked as keys are. Codes and tokens are stored in the tenant of the
+# person's key, clients in the server's own.
+
 CODE_LIFE: Final = timedelta(seconds=60)
 """How long an authorization code is valid: a client exchanges it at once."""
 
@@ -139,11 +143,7 @@ KEPT: Final = timedelta(minutes=10)
 UNUSED: Final = timedelta(days=1)
 """How long a client is kept that registered and was never approved."""
 
-_PREFIXES: Final[Mapping[oauth.Kind, str]] = {
-    "code": CODE_PREFIX,
-    "access": ACCESS_PREFIX,
-    "refresh": REFRESH_PREFIX,
-}
+_PREFIXES: Final[Mapping[oauth.Kind, str]] = {"code": CODE_PREFIX, "access": ACCESS_PREFIX, "refresh": REFRESH_PREFIX}
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +273,7 @@ class OAuthGrants:
         data = {"scopes": list(scopes), "resource": resource}
         own: dict[str, Any] = {"client_id": str(grant.client_id), "key_id": grant.id, "data": data}
         return IssuedTokens(
-            self._issue(unit, "access", self.access_life, **own),
-            self._issue(unit, "refresh", self.refresh_life, **own),
+            self._issue(unit, "access", self.access_life, **own), self._issue(unit, "refresh", self.refresh_life, **own)
         )
 
     def _issue(

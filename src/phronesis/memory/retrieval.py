@@ -10,9 +10,9 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
+from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:

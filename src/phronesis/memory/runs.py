@@ -1,4 +1,4 @@
-"""Verbs of runs: learn from a run, and the group memory.runs, which records runs and their feedback."""
+"""Verbs of runs and of claims learned from them: learn, mem_search, the groups memory.runs and memory.reasoning."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING, Any
 from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
-from phronesis.core.results import ClaimIndexResult, EditResult, SearchResult
+from phronesis.core.results import ClaimIndexResult, ClaimMatch, EditResult, Evidence, SearchResult
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.errors import Conflict, IdempotencyConflict, MissingExtra, NotFound, Violation
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.memory.runtime import Verbs
+from phronesis.memory.runtime import Runtime, Verbs
 from phronesis.store.eligible import ReadConditions
 
 if TYPE_CHECKING:
     from phronesis.engine import edits, writer
-    from phronesis.reasoning import handlers, learning
-    from phronesis.reasoning.laws import item_records, records
+    from phronesis.reasoning import documents, handlers, learning
+    from phronesis.reasoning.laws import claim_status, item_records, records
+    from phronesis.recall import search_options as searching
+    from phronesis.store import usage
 else:
+    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
+    documents = lazy_module("phronesis.reasoning.documents")
     edits = lazy_module("phronesis.engine.edits")
     handlers = lazy_module("phronesis.reasoning.handlers")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     learning = lazy_module("phronesis.reasoning.learning")
     records = lazy_module("phronesis.reasoning.laws.records")
+    searching = lazy_module("phronesis.recall.search_options")
+    usage = lazy_module("phronesis.store.usage")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -233,21 +239,6 @@ def _to_run(record: "item_records.RunRecord") -> "records.Run":
     return records.Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)
 
 
-if TYPE_CHECKING:
-    from phronesis.reasoning import documents, handlers
-    from phronesis.reasoning.laws import claim_status, item_records, records
-    from phronesis.recall import search_options as searching
-    from phronesis.store import usage
-else:
-    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    documents = lazy_module("phronesis.reasoning.documents")
-    handlers = lazy_module("phronesis.reasoning.handlers")
-    item_records = lazy_module("phronesis.reasoning.laws.item_records")
-    records = lazy_module("phronesis.reasoning.laws.records")
-    searching = lazy_module("phronesis.recall.search_options")
-    usage = lazy_module("phronesis.store.usage")
-
-
 class ReasoningVerbs(Verbs):
     """The verb mem_search."""
 
@@ -277,7 +268,7 @@ class ReasoningVerbs(Verbs):
         count = inputs.limit(limit, most=MAX_LIMIT)
         text = storable(check_text(query, field="query"))
         asked = searching.Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
-        result = self._runtime.search_claims(asked)
+        result = search_claims(self._runtime, asked)
         if run_id is not None:
             uses = [
                 usage.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
@@ -370,3 +361,19 @@ class Reasoning(Verbs):
         self._runtime.wake(pending=False)
         outside = components.mirror.repair(self._runtime.tenant) if components.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
+
+
+def search_claims(runtime: Runtime, asked: "searching.Query") -> SearchResult:
+    """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
+    narrowed = replace(asked, wanted=replace(asked.wanted, parts=documents.CLAIM))
+    found = runtime.components.searcher.search(runtime.tenant, narrowed)
+    return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
+
+
+def _by_claims(found: Evidence) -> Evidence:
+    item, claims = found.item, []
+    for match in found.matched:
+        claim_id = match.part.partition(":")[2]
+        status = claim_status.status_of(item, claim_id)
+        claims.append(ClaimMatch(match.id, match.part, match.snippet, match.distance, item.id, claim_id, status))
+    return replace(found, matched=tuple(claims))

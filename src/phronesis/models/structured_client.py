@@ -221,10 +221,7 @@ def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> 
         value, problem = _read(task.form, completion.text)
     text = completion.text if completion.refusal is None else completion.refusal
     kept = Attempt(
-        constraint=constraint,
-        text=text[:KEPT_CHARACTERS],
-        finish_reason=completion.finish_reason[:40],
-        problem=problem,
+        constraint=constraint, text=text[:KEPT_CHARACTERS], finish_reason=completion.finish_reason[:40], problem=problem
     )
     return value, kept, final
 

@@ -27,7 +27,7 @@ from phronesis.memory.reading import Sessions
 from phronesis.memory.resources import Resources
 from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.traits import Traits
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 # What the pages of reference share: the line that says how they are made, and tables.
 
@@ -193,6 +193,7 @@ def records_page() -> str:
     named = {getattr(phronesis, name) for name in phronesis.__all__}
     modules = (results, retrieval_plan, records_of_contexts)
     named |= {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    named.remove(records_of_contexts.Candidates)  # what is chosen from, which no verb gives
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
     lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
     for name, record in sorted(records.items()):
