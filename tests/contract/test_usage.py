@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import Memory
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import InputError
 from phronesis.store.context_impressions import shown_since
 from phronesis.store.side_tables import usage

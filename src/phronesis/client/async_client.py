@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from phronesis.async_verbs import AsyncMemoryVerbs, AsyncServedAdmin
+from phronesis.async_memory import AsyncMemoryVerbs, AsyncServedAdmin
 from phronesis.client.outbox import Delivery
 from phronesis.client.requests import prepare_call, prepare_erasure
 from phronesis.client.transport import AsyncTransport

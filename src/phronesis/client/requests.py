@@ -13,9 +13,8 @@ from urllib.parse import quote
 
 from phronesis.client.routes import BODY, QUEUEABLE, ROUTES, Route
 from phronesis.core.items import Item
-from phronesis.core.record_display import Records
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.serialization import encode
+from phronesis.core.serialization import Records, encode
 from phronesis.core.serialization import plain as plain_json
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, NotFound

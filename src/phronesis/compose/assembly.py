@@ -21,11 +21,11 @@ from phronesis.compose.session_history import RecentTurns, SummaryPolicy, Workin
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
 from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
 from phronesis.core.redaction import mask, mask_value
 from phronesis.core.results import Degraded, Evidence, Match, Source
 from phronesis.core.retrieval_plan import RetrievalPlan, Store
-from phronesis.core.scope import Scope
 from phronesis.core.text import storable
 from phronesis.core.timestamps import optional_moment
 from phronesis.models.token_counter import TokenCounter

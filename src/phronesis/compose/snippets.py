@@ -11,7 +11,7 @@ from typing import Final
 from phronesis.compose.item_wording import CITATIONS_SHOWN, estimate_heading, heading_of, words_of
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.data_delimiters import SAMPLE
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
 from phronesis.core.text import ELLIPSIS, clean, label, name_of, without_citations
 from phronesis.index.projections import chunk_start

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from phronesis.core.context_outcomes import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES
 from phronesis.core.entries import Entry, TurnPayload, payload_of
 from phronesis.core.items import Item
-from phronesis.core.relations import Edge
+from phronesis.core.relations import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge
 
 
 def outcome_edges(entry: Entry, made: Iterable[Item]) -> Sequence[Edge]:

@@ -18,10 +18,9 @@ from phronesis.core.changes import Changes
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import Entry, ItemPayload, Outcome, is_erased, payload_of
 from phronesis.core.ids import item_id
-from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
+from phronesis.core.items import DEFAULT_IMPORTANCE, DUE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
-from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
 from phronesis.engine.entry_applier import is_taken, with_name, with_replaced

@@ -78,7 +78,7 @@ class OpenEngine:
     """What an engine brings to one open store.
 
     ``decorations`` replace handlers of the spine and of other engines, by verb. ``components`` are what `Memory`
-    delegates to: by the names of `phronesis.memory.components.Components`, others under ``extensions``.
+    delegates to: by the names of `phronesis.memory.runtime.Components`, others under ``extensions``.
     """
 
     handlers: "Sequence[Handler]" = ()

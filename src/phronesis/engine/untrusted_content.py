@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.ids import LaneName
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
-from phronesis.core.scope import LaneName
 from phronesis.core.shingles import ComparedTexts, echoes
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, load_rules

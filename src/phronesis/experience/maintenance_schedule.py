@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Trust
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, Prepare
 from phronesis.engine.plugin import OpenEngine, Platform

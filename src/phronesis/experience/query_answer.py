@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Evidence, Match
-from phronesis.core.scope import Scope
 from phronesis.experience.laws.answers import (
     Answer,
     Conflict,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from phronesis.core.context_outcomes import UNUSED
 from phronesis.core.items import Item, Trust
+from phronesis.core.relations import UNUSED
 from phronesis.core.timestamps import to_micros
 from phronesis.experience.laws.constraints import clauses_of
 from phronesis.experience.laws.ranking import (

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Erased, IdempotencyConflict, InputError
 from phronesis.log.chain import SALT_BYTES, Part, as_read, commitment, facts_of, keyed_hash, link, split

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from phronesis.core.documents import ReadDocument, Section
+from phronesis.core.entries import ReadDocument, Section
 from phronesis.core.proposals import Gated
 from phronesis.core.redaction import find_private, marker, redact_value
 from phronesis.core.secret_formats import NUMBERS, Span

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
+from phronesis.core.ids import Scope
 from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.relations import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
 from phronesis.core.reports import RECORDED_KINDS, Dispute, Overview, UserInfo
-from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.database import Database, Unit

@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.documents import DOCUMENT, SECTION
+from phronesis.core.entries import DOCUMENT, SECTION
+from phronesis.core.ids import make_scope
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import Gated
-from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment, isoformat, parse_past
 from phronesis.errors import InputError, NotFound

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import Scope, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
+from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:

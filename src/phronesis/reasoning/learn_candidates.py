@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from phronesis.core.entries import Entry
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import DEFAULT_NAMESPACE, Scope, parse_id
 from phronesis.core.items import Item
-from phronesis.core.scope import DEFAULT_NAMESPACE, Scope
 from phronesis.core.text import storable
 from phronesis.engine.handler import items_before
 from phronesis.errors import InputError

@@ -13,11 +13,10 @@ from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
-from phronesis.core.ids import citation, derived_id, item_id
+from phronesis.core.ids import LaneName, citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.results import Degraded
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode, dumps
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.edits import Call

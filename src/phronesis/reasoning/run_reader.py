@@ -7,10 +7,10 @@ from typing import Any, Protocol
 from phronesis.core.changes import Delta
 from phronesis.core.confidence import Judgement
 from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.reports import Page
 from phronesis.core.results import Degraded
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.entry_applier import AppliedEntry

@@ -10,15 +10,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.changes import Delta
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnPayload, TurnRow, payload_of
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
-from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, Edge, EvidenceRow, ItemUse, uses_of
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
-from phronesis.core.scope import Scope
 from phronesis.core.serialization import as_json, decode, encode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound

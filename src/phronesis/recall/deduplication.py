@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.shingles import ComparedTexts

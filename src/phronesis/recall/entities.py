@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.reports import RELATIONS, EntityName, EntityRecord, entity_kind
 from phronesis.core.results import Evidence
-from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import NotFound
 from phronesis.recall.as_of import visible_lanes

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.activity import NOTHING_PROPOSED, UNRECOGNISED, UnlearnedText
+from phronesis.core.context import NOTHING_PROPOSED, UNRECOGNISED, UnlearnedText
 from phronesis.core.entries import Entry, MessageRow, Outcome
 from phronesis.core.ids import is_id, item_id
 from phronesis.core.proposals import DUPLICATE, GATED, Refusal, proposals_in, refusals_in

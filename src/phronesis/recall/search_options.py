@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.core.ids import Scope
 from phronesis.core.relations import normal_name
 from phronesis.core.results import Degraded, SearchResult
 from phronesis.core.retrieval_plan import MODES, Mode, Store, SubQuery, TimeWindow
-from phronesis.core.scope import Scope
 from phronesis.core.text import UNSPACED
 from phronesis.errors import ModelError
 from phronesis.index.tokens import question_terms, search_terms, term_hash

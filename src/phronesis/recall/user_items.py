@@ -6,9 +6,8 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from phronesis.core.items import Item
+from phronesis.core.items import PROSPECTIVE, Item, surfaces, urgency
 from phronesis.core.proposals import USER
-from phronesis.core.prospective import PROSPECTIVE, surfaces, urgency
 from phronesis.core.relations import normal_name
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.recall.browse import items_of

@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.documents import DOCUMENT, DocumentRow
-from phronesis.core.entries import Entry, is_erased, payload_of
+from phronesis.core.entries import DOCUMENT, DocumentRow, Entry, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import EvidenceRow

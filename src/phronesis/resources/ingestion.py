@@ -19,8 +19,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from phronesis.core.changes import Changes, ChildEntry
-from phronesis.core.documents import ReadDocument
-from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, ReadDocument, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from phronesis.core.documents import ReadDocument, Section
+from phronesis.core.entries import ReadDocument, Section
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.resources import handlers
 from phronesis.resources.fetcher import FetchRules, WebFetcher

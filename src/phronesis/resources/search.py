@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.documents import DOCUMENT
+from phronesis.core.entries import DOCUMENT
 from phronesis.core.items import Item
 from phronesis.errors import NotFound
 from phronesis.index.projections import CHUNK, Part

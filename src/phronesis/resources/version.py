@@ -5,8 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRows, Section, SectionRow
-from phronesis.core.entries import REF_TYPES, Entry, Outcome, payload_of
+from phronesis.core.entries import (
+    DOCUMENT,
+    REF_TYPES,
+    SECTION,
+    DocumentRow,
+    Entry,
+    Outcome,
+    ResourceRows,
+    Section,
+    SectionRow,
+    payload_of,
+)
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
-from phronesis.core.documents import SECTION, DocumentRow, ResourceRows, SectionRow
+from phronesis.core.entries import SECTION, DocumentRow, ResourceRows, SectionRow
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store.columns import HalfVector, big, blob, json_text, key, table, text

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import sqlalchemy as sa
 
-from phronesis.core.ids import derived_id
+from phronesis.core.ids import LaneName, derived_id
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.forgetting.laws import USE

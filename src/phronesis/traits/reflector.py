@@ -9,9 +9,9 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import decode
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import decider_of

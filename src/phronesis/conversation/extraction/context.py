@@ -14,10 +14,9 @@ from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
 from phronesis.conversation.extraction.proposed_times import BEGAN_PRECISION
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry, TurnPayload, payload_of
-from phronesis.core.items import Item
+from phronesis.core.ids import make_scope
+from phronesis.core.items import DUE, Item
 from phronesis.core.proposals import USER
-from phronesis.core.prospective import DUE
-from phronesis.core.scope import make_scope
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize

@@ -15,8 +15,8 @@ from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, Relation
+from phronesis.core.relations import MAX_MENTIONS, RULES_VERSION, find_mentions
 from phronesis.core.text import UNSPACED
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import Decisions

@@ -41,8 +41,8 @@ from phronesis.conversation.extraction.proposed import (
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
-from phronesis.core.name_detection import RULES_VERSION
 from phronesis.core.proposals import Proposal, Refusal
+from phronesis.core.relations import RULES_VERSION
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import speaker_name

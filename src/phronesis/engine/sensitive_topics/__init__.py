@@ -17,7 +17,7 @@ from typing import Final
 from phronesis.config import SensitiveRules
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.text import UNSPACED
-from phronesis.models.reader.reader import TextClassifier, load_reader, load_text_classifier
+from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import MAX_SCANNED, has_han, normalise_text, sentences
 
 GUARD_VERSION: Final = "sensitive/5"

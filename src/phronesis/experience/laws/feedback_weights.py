@@ -10,8 +10,7 @@ from datetime import datetime
 from itertools import combinations, pairwise
 from typing import Final
 
-from phronesis.core.context_outcomes import UNUSED, ItemUse
-from phronesis.core.relations import EvidenceRow, Origin, Polarity
+from phronesis.core.relations import UNUSED, EvidenceRow, ItemUse, Origin, Polarity
 from phronesis.core.vectors import components
 from phronesis.experience.laws.clustering import PairConstraints
 

@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import Final
 
 from phronesis.core.context import ContextPackage
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
 from phronesis.interfaces.cli import story
 from phronesis.interfaces.cli.output import columns, cut, day, on_one_line, say, second, table

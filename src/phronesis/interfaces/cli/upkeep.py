@@ -284,7 +284,7 @@ def upgrade(*, store: Store) -> None:
     """
     from phronesis.store import migrate  # noqa: PLC0415 - SQLAlchemy: not for --help
     from phronesis.store.database import connect  # noqa: PLC0415
-    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
+    from phronesis.wiring import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
     database = connect(read_settings(store.url, tenant=store.tenant, policy=store.policy).url)
     try:

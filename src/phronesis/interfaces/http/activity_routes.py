@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 import pydantic
 from fastapi import APIRouter, Query, Request, Response
 
-from phronesis.core.activity import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
 from phronesis.core.api_keys import Role
+from phronesis.core.context import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
 from phronesis.core.reports import Page
 from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX

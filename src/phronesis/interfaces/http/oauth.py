@@ -31,11 +31,11 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl
 
-from phronesis.config.oauth import READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
+from phronesis.config.server import READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.text import check_id
 from phronesis.errors import InputError, Unauthenticated
-from phronesis.memory.oauth_grants import HeldToken, IssuedTokens, OAuthGrants
+from phronesis.memory.keys import HeldToken, IssuedTokens, OAuthGrants
 
 SCOPES: Final = (READ_SCOPE, WRITE_SCOPE)
 CONSENT: Final = "/consent"

@@ -21,12 +21,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from phronesis.config.oauth import MCP_PATH, OAuth
+from phronesis.config.server import MCP_PATH, OAuth
 from phronesis.interfaces.authentication import Authenticator, RateLimit
 from phronesis.interfaces.http.dependencies import address_of
 from phronesis.interfaces.http.oauth import SCOPES, OAuthProvider
 from phronesis.memory import Memory
-from phronesis.memory.oauth_grants import OAuthGrants
+from phronesis.memory.keys import OAuthGrants
 
 MAX_BODY: Final = 16_384
 """Bytes of a request to these endpoints: names, addresses and tokens are short."""

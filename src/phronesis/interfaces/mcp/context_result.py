@@ -10,7 +10,7 @@ from phronesis.interfaces.mcp.result_text import context_tail
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
-    from phronesis.memory.components import Components
+    from phronesis.memory.runtime import Components
 
 TRIES: Final = 4
 """Maximum attempts to compose a context again, smaller, if its record was longer than expected."""

@@ -30,7 +30,7 @@ from phronesis.interfaces.web.pages import (
 )
 from phronesis.interfaces.web.routing import error_page
 from phronesis.interfaces.web.session import VisitorFactory
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 
 def mount(app: FastAPI, admission: Authenticator) -> None:

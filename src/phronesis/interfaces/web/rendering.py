@@ -22,7 +22,7 @@ from phronesis.interfaces.web.session import FORM_TOKEN, Visitor, set_cookie
 from phronesis.interfaces.web.words import LANGUAGES, Words
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 NAVIGATION: Final = (
     ("home", "/"),

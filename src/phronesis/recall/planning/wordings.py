@@ -10,10 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.core.name_detection import find_mentions
-from phronesis.core.relations import normal_name
+from phronesis.core.ids import Scope
+from phronesis.core.relations import find_mentions, normal_name
 from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery
-from phronesis.core.scope import Scope
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.planning.intent import MAX_READ, Message, MessageIntent, excerpt, identifiers, judge
 from phronesis.recall.question_signals import names_in

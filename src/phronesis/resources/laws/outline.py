@@ -13,7 +13,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Final
 
-from phronesis.core.documents import ReadDocument, Section
+from phronesis.core.entries import ReadDocument, Section
 from phronesis.core.text import UNSPACED
 from phronesis.errors import InputError
 

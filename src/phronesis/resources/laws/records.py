@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from phronesis.core.documents import DocumentRow
+from phronesis.core.entries import DocumentRow
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.serialization import EntryResult, Record

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME
 from phronesis.core.items import KINDS, Item
+from phronesis.core.relations import CONTEXT_OUTCOME
 from phronesis.core.results import Explanation, HistoryEvent
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound

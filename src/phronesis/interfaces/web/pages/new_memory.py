@@ -6,7 +6,7 @@ from fastapi import Form, Response
 from pydantic import AfterValidator, BaseModel
 
 from phronesis.core.api_keys import Role
-from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.items import PROSPECTIVE
 from phronesis.errors import InputError
 from phronesis.interfaces.web.notices import Notice
 from phronesis.interfaces.web.rendering import page

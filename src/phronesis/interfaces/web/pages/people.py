@@ -9,8 +9,7 @@ from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.confidence import CORE_ABOVE, EMERGING_FROM, ESTABLISHED_FROM
-from phronesis.core.items import Item
-from phronesis.core.prospective import due_of
+from phronesis.core.items import Item, due_of
 from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import HistoryEvent
 from phronesis.core.timestamps import isoformat

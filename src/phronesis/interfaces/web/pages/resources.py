@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, File, Form, Response, UploadFile
 from fastapi.responses import RedirectResponse
 
-from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow
+from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
-from phronesis.core.prospective import due_of
+from phronesis.core.items import due_of
 from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import PolicyValue
 from phronesis.errors import EntryFailed

@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import Response
 
 from phronesis.core.api_keys import Role
-from phronesis.core.scope import LaneKind
+from phronesis.core.ids import LaneKind
 from phronesis.errors import NotFound
 from phronesis.interfaces.web.rendering import page
 from phronesis.interfaces.web.routing import make_router
