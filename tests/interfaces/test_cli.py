@@ -12,8 +12,8 @@ import pytest
 from phronesis import Memory, __version__
 from phronesis.core.ids import short_id
 from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
+from phronesis.interfaces.cli.dispatch import run
 from phronesis.interfaces.cli.examples import EXAMPLES
-from phronesis.interfaces.cli.exit_codes import run
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
 

@@ -22,9 +22,9 @@ import pytest
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
-from phronesis.interfaces.cli import attached as attached_commands
-from phronesis.interfaces.cli import exit_codes
-from phronesis.interfaces.cli.attached import run_for_client, run_in_daemon
+from phronesis.interfaces.cli import dispatch
+from phronesis.interfaces.cli import dispatch as attached_commands
+from phronesis.interfaces.cli.dispatch import run_for_client, run_in_daemon
 from phronesis.interfaces.daemon import endpoint, server
 
 pytestmark = pytest.mark.skipif(not endpoint.UNIX, reason="there are no Unix sockets")
@@ -217,7 +217,7 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
     for error, code in ((KeyboardInterrupt(), 130), (BrokenPipeError(), 1)):
         with monkeypatch.context() as patch:
             patch.setattr("click.echo", Mock(side_effect=error))
-            assert exit_codes.run(["list", "--url", url]) == code
+            assert dispatch.run(["list", "--url", url]) == code
     assert run_in_daemon(["add", "--messages", "m.json", "--url", url]) is None
     monkeypatch.setattr(endpoint, "__version__", "9.9")
     assert run_in_daemon(["list", "--url", url]) is None
@@ -277,7 +277,7 @@ def test_without_the_sdk_the_daemon_names_its_extra(
 ) -> None:
     monkeypatch.setattr(endpoint, "find_spec", lambda _name: None)
     for verb in ("start", "run"):
-        assert exit_codes.run(["daemon", verb, "--url", url]) == 1
+        assert dispatch.run(["daemon", verb, "--url", url]) == 1
         assert "phronesis[mcp]" in capsys.readouterr().err
     assert not list(Path(os.environ["XDG_RUNTIME_DIR"]).rglob("*.log"))  # none was launched
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 from phronesis.interfaces.hosts.config_files import Change, InstallRecord, JsonFile, TomlFile, changes
 from phronesis.interfaces.hosts.host_table import HOSTS, Caller, find_problem, is_our_hook
 

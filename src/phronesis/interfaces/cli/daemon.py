@@ -12,7 +12,7 @@ from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import EVENTS, HookCall
 from phronesis.config.locations import StoreName, daemon_enabled, login_name, store_name
 from phronesis.errors import MissingExtra, PhronesisError
-from phronesis.interfaces.cli.attached import run_for_client
+from phronesis.interfaces.cli.dispatch import run_for_client
 from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
 from phronesis.interfaces.daemon.endpoint import START_SECONDS, UNIX, Connection, can_start, connect
