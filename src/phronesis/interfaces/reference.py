@@ -21,7 +21,8 @@ from phronesis.config import effective_policy
 from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
 from phronesis.config.policy_errors import Origin
 from phronesis.core import activity, results, retrieval_plan
-from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
+from phronesis.interfaces.cli.command_tree import FORMER, SECTIONS
+from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
 from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin

@@ -112,7 +112,7 @@ def run_in_daemon(words: Sequence[str]) -> int | None:
         return None
     import argparse  # noqa: PLC0415 - not for other commands
 
-    from phronesis.interfaces.daemon.endpoint import connect  # noqa: PLC0415 - likewise
+    from phronesis.interfaces.daemon_endpoint import connect  # noqa: PLC0415 - likewise
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--url", "--tenant", "--policy"):

@@ -249,7 +249,7 @@ def came_to(cycle: "ReflectionCycle") -> str:
 
 def changed_lines(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterator[str]:
     """Return a line for each trait that came, went or moved between two readings."""
-    known, now = ({one.id: one for one in _with_sides(found)} for found in (before, after))
+    known, now = ({one.id: one for trait in found for one in (trait, *trait.sides)} for found in (before, after))
     for identity, one in now.items():
         then = known.get(identity)
         if then is None:
@@ -270,13 +270,8 @@ def say_traits(found: Sequence["Trait"]) -> None:
         return
     rows = [
         (
-            f"{mark}{short_id(one.id)}",
-            one.stage or "",
-            _sure(one),
-            one.subtype,
-            one.context,
-            for_against(one.evidence),
-            one.content,
+            *(f"{mark}{short_id(one.id)}", one.stage, _sure(one), one.subtype, one.context),
+            *(for_against(one.evidence), one.content),
         )
         for trait in found
         for mark, one in (("", trait), *(("└ ", side) for side in trait.sides))
@@ -302,14 +297,7 @@ def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
         found = sorted((row for row in rows if row.evidence_type == kind), key=_time_of)
         if found:
             cells = [
-                (
-                    row.quality or "",
-                    day(_time_of(row)),
-                    row.session_id or "",
-                    short_id(row.memory_id),
-                    row.content or "",
-                )
-                for row in found
+                (row.quality, day(_time_of(row)), row.session_id, short_id(row.memory_id), row.content) for row in found
             ]
             say_cut("", f"{title}: {len(found)}", *table(cells, indent="    "))
 
@@ -321,15 +309,8 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
         return
     rows = [
         (
-            second(one.started_at) if one.started_at else "",
-            one.status,
-            _brief(one),
-            one.memories_scanned,
-            one.error or came_to(one),
-            len(one.refused) or "",
-            one.made_by,
-            _cost(one),
-            short_id(one.entry_id or ""),
+            *(one.started_at and second(one.started_at), one.status, _brief(one), one.memories_scanned),
+            *(one.error or came_to(one), len(one.refused) or "", one.made_by, _cost(one), short_id(one.entry_id or "")),
         )
         for one in found
     ]
@@ -357,8 +338,8 @@ def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
     yield "of use", f"{trait.usefulness:.2f}, by recall" if trait.usefulness else ""
     yield "made by", {"rule": "rules", "model": "a model"}.get(str(trait.data.get("made_by")), "")
     yield "because", on_one_line(str(trait.data.get("reasoning") or ""))
-    said = ", ".join(trait.data.get("corrected", ()))
-    yield "corrected", f"by a person: {said}" if said else ""
+    corrected = ", ".join(trait.data.get("corrected", ()))
+    yield "corrected", f"by a person: {corrected}" if corrected else ""
     if trait.ended is not None or trait.status != "active":
         yield "ended", f"{trait.ended or trait.status} {day(trait.valid_to)}".strip()
     yield "version", f"{trait.version}, by entry {short_id(trait.entry_id)} of {second(trait.recorded_at)}"
@@ -383,10 +364,6 @@ def _sure(trait: "Trait") -> str:
 
 def _stage_of(trait: "Trait") -> str:
     return f"{trait.stage} {_sure(trait)}".strip()
-
-
-def _with_sides(traits: Sequence["Trait"]) -> list["Trait"]:
-    return [one for trait in traits for one in (trait, *trait.sides)]
 
 
 def _times(count: int, last: datetime | None) -> str:
