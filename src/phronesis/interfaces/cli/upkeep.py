@@ -133,7 +133,7 @@ def import_(
     changes nothing, and continues an interrupted import. What is skipped is listed with the reason; the exit code is 1
     when something could not be imported. A file that is not of the named format is refused.
     """
-    from phronesis.importers.formats import check_format  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.importers import check_format  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     wanted = check_format(path, format_)
     if watch and (wanted not in TRANSCRIPTS or dry_run):
