@@ -11,8 +11,8 @@ import pytest
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.agents import NAMES
 from phronesis.interfaces.cli.dispatch import run
+from phronesis.interfaces.hosts import HOSTS, Caller, find_problem, is_our_hook
 from phronesis.interfaces.hosts.config_files import Change, InstallRecord, JsonFile, TomlFile, changes
-from phronesis.interfaces.hosts.host_table import HOSTS, Caller, find_problem, is_our_hook
 
 OWN = """{
     // the user's own

@@ -17,7 +17,7 @@ from phronesis.core.items import Item
 from phronesis.core.scope import make_scope
 from phronesis.core.serialization import Record
 from phronesis.errors import InputError, NotFound, PhronesisError, VersionConflict
-from phronesis.files.concept import (
+from phronesis.files.item_files import (
     EDITABLE,
     TYPES,
     Concept,

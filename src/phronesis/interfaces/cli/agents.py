@@ -66,8 +66,8 @@ def _options(store: Store, scope: Options) -> dict[str, str]:
 
 
 def _change(store: Store, name: str, options: Sequence[str], *, install: bool, dry_run: bool) -> None:
+    from phronesis.interfaces.hosts import HOSTS, Caller  # noqa: PLC0415 - likewise
     from phronesis.interfaces.hosts.config_files import InstallRecord, changes  # noqa: PLC0415 - not for a hook
-    from phronesis.interfaces.hosts.host_table import HOSTS, Caller  # noqa: PLC0415 - likewise
 
     found = shutil.which("phronesis", path=str(Path(sys.executable).parent)) or shutil.which("phronesis")
     program = [found] if found else [sys.executable, "-m", "phronesis"]  # the host starts us in any folder

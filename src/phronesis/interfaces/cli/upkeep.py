@@ -16,7 +16,7 @@ from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
 from phronesis.interfaces.cli.render import say_edited
-from phronesis.interfaces.hosts.host_table import HOSTS, find_problem
+from phronesis.interfaces.hosts import HOSTS, find_problem
 
 if TYPE_CHECKING:
     from phronesis.core.results import Check
