@@ -1,4 +1,4 @@
-"""Importers for mem0's ``get_all``, the items of a LangGraph store (LangMem uses it), and Letta's agent files (``.af``).
+"""Importers: mem0's ``get_all``, the items of a LangGraph store (LangMem uses it), and Letta's agent files (``.af``).
 
 Letta's memory blocks are facts, messages a session, attached files documents. The ids in an agent file are those of the
 file, so that a block is named by its agent and label, and a message by its time and text: a later file of the same

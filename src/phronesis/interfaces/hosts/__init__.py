@@ -1,7 +1,6 @@
 """Entries in the configuration files of agents that people use, so that they call Phronesis.
 
-`config_files` changes JSON, TOML and whole files and leaves alone what is not ours; `host_table` says what each host
-needs.
+Here stands what each host needs; `config_files` changes JSON, TOML and whole files, and leaves alone what is not ours.
 """
 
 import json
@@ -17,7 +16,7 @@ from typing import Any, Final
 
 from phronesis.errors import InputError
 from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, TomlFile
-from phronesis.interfaces.hosts.json_text import Place
+from phronesis.interfaces.hosts.json_text import Place, parse
 
 NAME: Final = "phronesis"
 """Our name among a host's MCP servers."""
@@ -215,7 +214,7 @@ def _is_our_plugin(member: Any) -> bool:
 def _allows_plugins(path: Path) -> bool:
     """Return whether a configuration of OpenClaw lists the plugins that may be loaded."""
     try:
-        return bool(json_text.parse(path.read_text(encoding="utf-8")).value["plugins"]["allow"])
+        return bool(parse(path.read_text(encoding="utf-8")).value["plugins"]["allow"])
     except (OSError, ValueError, LookupError, TypeError):
         return False
 
@@ -288,7 +287,7 @@ def _commands(file: ConfigFile) -> list[list[str]]:
             return [[sys.executable]]
         return [json.loads(line.partition("=")[2]) for line in text.splitlines() if line.startswith("const PROGRAM")]
     try:
-        root = tomllib.loads(text) if path.suffix == ".toml" else json_text.parse(text).value
+        root = tomllib.loads(text) if path.suffix == ".toml" else parse(text).value
     except ValueError:
         return []
     return [words for words in _walk(root) if any(NAME in word for word in words)]
