@@ -159,7 +159,7 @@ def import_(
             summary = runner.run(path, format=wanted, dry_run=dry_run)
         with show_waiting("making vectors"):
             memory.flush()
-        store.answer(summary, render_reports.say_summary)
+        store.answer(summary, render_reports.say_import)
         if watch:
             _watch(runner, path, wanted, seen)
     if summary.failed:
@@ -176,7 +176,7 @@ def _watch(runner: "ImportRunner", path: Path, format_: str, seen: dict[Path, fl
                     seen[file] = changed
                     say(f"{file}:")
                     with suppress(FileNotFoundError):
-                        render_reports.say_summary(runner.run(file, format=format_))
+                        render_reports.say_import(runner.run(file, format=format_))
 
 
 def _transcript_times(path: Path) -> dict[Path, float]:
