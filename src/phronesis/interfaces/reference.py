@@ -1,10 +1,15 @@
-"""The pages of the Python surface: verbs, records, errors, and the fields of a policy with their schema."""
+"""The pages of reference, made from the code: ``python -m phronesis.interfaces.reference docs`` writes them.
+
+Commands, verbs, records, errors, and the fields of a policy with their schema.
+"""
 
 import dataclasses
 import inspect
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -17,7 +22,8 @@ from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
 from phronesis.config.policy_sections import Origin
 from phronesis.core import context as records_of_contexts
 from phronesis.core import results, retrieval_plan
-from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
+from phronesis.interfaces.cli.command_tree import FORMER, SECTIONS
+from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
 from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
@@ -331,8 +337,6 @@ def _default(field: "dataclasses.Field[Any]") -> str:
     return "required"
 
 
-# The pages of reference, made from the code: ``python -m phronesis.interfaces.reference docs`` writes them.
-
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "reference/cli.md": commands_page,
     "reference/memory.md": memory_page,
@@ -342,3 +346,15 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "brain.schema.json": policy_schema,
 }
 """Of each page: its path under ``docs/``, and what gives its text."""
+
+
+def write_pages(folder: Path) -> None:
+    """Write every page under ``folder``, over what stands there."""
+    for path, page in PAGES.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(page(), "utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

@@ -20,7 +20,7 @@ from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import HookCall
 from phronesis.config.locations import StoreName
 from phronesis.errors import InputError, PhronesisError
-from phronesis.interfaces.daemon.endpoint import PROTOCOL, encode_line, make_folder, socket_path
+from phronesis.interfaces.daemon_endpoint import PROTOCOL, encode_line, make_folder, socket_path
 from phronesis.interfaces.mcp import DeferredMemory, Options, make_mcp
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""mem0's ``Memory`` interface over a Phronesis Memory."""
+"""mem0's ``Memory`` and ``AsyncMemory`` over Phronesis: ``from phronesis.adapters.mem0 import Memory``.
+
+The verbs, their arguments and the shapes of their results are mem0's (2.2); nothing of mem0 is imported.
+"""
 
 import asyncio
 import functools
@@ -8,8 +11,8 @@ from contextlib import suppress
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 import phronesis.memory
-from phronesis.adapters.mem0 import conversion
-from phronesis.adapters.mem0.conversion import EXPIRES, KINDS, NAMES, expiry, filters_of, parse_call_scope, without_ids
+from phronesis.adapters import mem0_conversion
+from phronesis.adapters.mem0_conversion import EXPIRES, KINDS, NAMES, expiry, filters_of, parse_call_scope, without_ids
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound, PhronesisError
 
@@ -97,13 +100,13 @@ class Memory:
         else:
             added = self.phronesis.add(said, metadata=kept, occurred_at=timestamp, infer=infer, **of.writing)
         self._make_findable()
-        return {"results": list(conversion.events_of(added, verbatim=not infer))}
+        return {"results": list(mem0_conversion.events_of(added, verbatim=not infer))}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """Return a memory; None if there is none, or it was deleted."""
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
-            return conversion.search_result(item, None) if item.live else None
+            return mem0_conversion.search_result(item, None) if item.live else None
         return None
 
     def get_all(
@@ -123,7 +126,7 @@ class Memory:
         if not most:
             return {"results": []}
         found = self.phronesis.get_all(**self._search_arguments(asked, show_expired=show_expired), limit=most)
-        return {"results": [conversion.to_mem0_memory(item) for item in found]}
+        return {"results": [mem0_conversion.to_mem0_memory(item) for item in found]}
 
     def search(
         self,
@@ -160,7 +163,7 @@ class Memory:
         results = []
         for one, score in zip(found, _shares([one.score for one in found]), strict=True):
             if score >= (0.0 if threshold is None else threshold):
-                shown = conversion.search_result(one.item, score)
+                shown = mem0_conversion.search_result(one.item, score)
                 results.append({**shown, "score_details": dict(one.why or {})} if explain else shown)
         return {"results": results}
 
@@ -184,12 +187,12 @@ class Memory:
             raise InputError("At least one of text, metadata, or expiration_date must be provided.", field="text")
         self.phronesis.update(self._get_live(memory_id).id, content=words, metadata=changed)
         self._make_findable()
-        return {"message": conversion.UPDATED}
+        return {"message": mem0_conversion.UPDATED}
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """Archive a memory."""
         self.phronesis.delete(self._get_live(memory_id).id)
-        return {"message": conversion.DELETED}
+        return {"message": mem0_conversion.DELETED}
 
     def delete_all(
         self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
@@ -201,7 +204,7 @@ class Memory:
                 self.phronesis.items.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
         else:
             self._delete(self._all_items(of.reading))
-        return {"message": conversion.ALL_DELETED}
+        return {"message": mem0_conversion.ALL_DELETED}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """Return the changes of a memory, oldest first; ``Memory.rollback`` takes the ``id`` of each."""
@@ -209,7 +212,7 @@ class Memory:
             item = self.phronesis.get(memory_id)
         except (NotFound, InputError):
             return []
-        return list(conversion.changes_of(item, self.phronesis.history(item.id)))
+        return list(mem0_conversion.changes_of(item, self.phronesis.history(item.id)))
 
     def reset(self) -> None:
         """Archive all memories of the tenant."""
