@@ -11,10 +11,8 @@ from phronesis.core.activity import UnlearnedText
 from phronesis.core.api_keys import Role
 from phronesis.core.items import Item
 from phronesis.core.timestamps import parse_moment
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import back_with_notice, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.rendering import back_with_notice, make_router, page
+from phronesis.interfaces.web.session import Notice, Visiting, Visitor
 from phronesis.log.inputs import STATED_KINDS
 
 PAGE: Final = 30

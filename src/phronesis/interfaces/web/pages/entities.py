@@ -6,12 +6,10 @@ from fastapi import Form, Response
 
 from phronesis.core.relations import normal_name
 from phronesis.core.reports import ENTITY_KINDS, EntityRecord
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.pages.graph import MAX_NODES, Graph, Link, Node, shorten
-from phronesis.interfaces.web.pages.person_facts import KINDS, USER, key_text
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import back, back_with_notice, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.pages.experience import MAX_NODES, Graph, Link, Node, shorten
+from phronesis.interfaces.web.pages.people import FACT_KINDS, USER, key_text
+from phronesis.interfaces.web.rendering import address, back, back_with_notice, make_router, page
+from phronesis.interfaces.web.session import Notice, Visiting, Visitor
 
 SHOWN: Final = 200
 """Maximum entities listed, and offered for a merge; others are found by name."""
@@ -61,7 +59,7 @@ def entity_graph(visitor: Visitor) -> Graph:
         seen.starts = [USER]
         seen.nodes[USER] = Node(USER, USER, shorten(name), address=address("/people/view", id=name))
         ids[USER] = USER
-    for item in visitor.memory.get_all(**owner, kinds=KINDS, limit=STATED):
+    for item in visitor.memory.get_all(**owner, kinds=FACT_KINDS, limit=STATED):
         named = (ids.get(normal_name(str(one))) for one in (item.data.get("person"), item.subject or USER) if one)
         source, target = next(filter(None, named), None), ids.get(normal_name(str(item.value or "")))
         if source and target and source != target:

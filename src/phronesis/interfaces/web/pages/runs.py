@@ -9,8 +9,7 @@ from fastapi import Depends, Form, Response
 from phronesis.core.items import Item
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.web.pages.memories import list_files
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.rendering import address, back, make_router, page
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.reasoning.laws.item_records import LearnResult
 from phronesis.reasoning.laws.records import Review

@@ -13,8 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import SessionInfo, Turn
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import json_lines_file, make_router
+from phronesis.interfaces.web.rendering import address, json_lines_file, make_router, page
 from phronesis.interfaces.web.session import Visiting, Visitor
 
 PAGE: Final = 30
