@@ -4,7 +4,7 @@ The SDK checks the form of requests, redirect addresses and PKCE (S256 alone); `
 Clients are public: PKCE and exact redirect addresses protect their codes, so that no client has a secret to keep.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -45,7 +45,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, request_response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from phronesis.config.oauth import MCP_PATH, READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
 from phronesis.core.api_keys import ApiKey, Role
@@ -291,19 +291,6 @@ TOKENS_PER_MINUTE: Final = 300
 """Calls of the token and revocation endpoints from one address: a service calls for all its users."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Limited:
-    """An application that counts its calls by address."""
-
-    app: ASGIApp
-    limit: RateLimit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; RateLimited when there are too many."""
-        self.limit.take(address_of(Request(scope)))
-        await self.app(scope, receive, send)
-
-
 def mount_oauth(app: FastAPI, memory: Memory, settings: OAuth) -> None:
     """Add the routes to a server, and let its authentication accept the tokens at /mcp."""
     admission: Authenticator = app.state.admission
@@ -364,19 +351,21 @@ def _server_routes(provider: OAuthProvider) -> list[Route]:
     options = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES), default_scopes=list(SCOPES))
     often = RateLimit(TOKENS_PER_MINUTE, TOKENS_PER_MINUTE)
     seldom = RateLimit(settings.registrations_per_minute, settings.registrations_per_minute)
-    called = (
-        ("/token", TokenHandler(provider, clients).handle, often),
-        ("/revoke", partial(_revoke, provider), often),
-        ("/register", RegistrationHandler(provider, options).handle, seldom),
-    )
+
+    def limited(path: str, handle: Callable[[Request], Awaitable[Response]], limit: RateLimit) -> Route:
+        async def answer(request: Request) -> Response:
+            limit.take(address_of(request))
+            return await handle(request)
+
+        return _route(path, RequestBodyLimitMiddleware(request_response(answer), MAX_BODY), "POST")
+
     read = request_response(MetadataHandler(metadata).handle)
     return [
         *(_route(f"/.well-known/{name}", read) for name in ("oauth-authorization-server", "openid-configuration")),
         Route("/authorize", AuthorizationHandler(provider).handle, methods=["GET"]),
-        *(
-            _route(path, RequestBodyLimitMiddleware(_Limited(request_response(handle), limit), MAX_BODY), "POST")
-            for path, handle, limit in called
-        ),
+        limited("/token", TokenHandler(provider, clients).handle, often),
+        limited("/revoke", partial(_revoke, provider), often),
+        limited("/register", RegistrationHandler(provider, options).handle, seldom),
     ]
 
 
