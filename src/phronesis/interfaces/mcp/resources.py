@@ -118,7 +118,7 @@ def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
 
     @template("items/{id}", "A memory with its evidence", "A memory, its sources, evidence, edges and history.")
     @told
-    def item(id: str) -> Document:  # noqa: A002 - the name in the address
+    def item(id: str) -> Document:
         return Document(
             reception.caller().memory.explain(id, user_id=options.user_id),
             f"memory://items/{_name(id)}/history lists every change; HTTP and Python give all of it",
@@ -126,7 +126,7 @@ def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
 
     @template("items/{id}/history{?offset}", "A memory's history", "Every change of a memory, oldest first.")
     @told
-    def item_history(id: str, offset: str = "0") -> Document:  # noqa: A002 - the name in the address
+    def item_history(id: str, offset: str = "0") -> Document:
         changes = reception.caller().memory.history(id, user_id=options.user_id)
         return Document(changes, f"memory://items/{_name(id)}/history?offset=", offset)
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Annotated, Any, Final, Self
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Form, Request, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import is_id
@@ -241,6 +241,22 @@ def visitor_of(request: Request) -> Visitor:
 
 Visiting = Annotated[Visitor, Depends(visitor_of)]
 """Type of a page's first argument."""
+
+FormText = Annotated[str, Form()]
+
+
+def _sender_of(role: Role) -> Any:
+    def check(visitor: Visiting, token: FormText) -> Visitor:
+        visitor.check(token, role)
+        return visitor
+
+    return Depends(check)
+
+
+Sending = Annotated[Visitor, _sender_of(Role.READ)]
+Writing = Annotated[Visitor, _sender_of(Role.WRITE)]
+Administering = Annotated[Visitor, _sender_of(Role.ADMIN)]
+"""Types of the first argument of what takes a form: its token is checked, and the key's role."""
 
 
 def is_same_site(request: Request) -> bool:

@@ -109,7 +109,7 @@ def contexts(visitor: Visiting, asked: Annotated[ContextsAsked, Query()]) -> Res
 
 
 @router.get("/activity/context")
-def context(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def context(visitor: Visiting, id: str) -> Response:
     """Show a context with the items that it showed, as they are now."""
     told = visitor.memory.admin.context(id)
     sections: dict[str, list[Any]] = {}

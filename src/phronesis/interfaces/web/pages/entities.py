@@ -9,7 +9,7 @@ from phronesis.core.reports import ENTITY_KINDS, EntityRecord
 from phronesis.interfaces.web.pages.experience import MAX_NODES, Graph, Link, Node, shorten
 from phronesis.interfaces.web.pages.people import FACT_KINDS, USER, key_text
 from phronesis.interfaces.web.rendering import address, back, back_with_notice, make_router, page
-from phronesis.interfaces.web.session import Notice, Visiting, Visitor
+from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
 
 SHOWN: Final = 200
 """Maximum entities listed, and offered for a merge; others are found by name."""
@@ -82,7 +82,7 @@ def named(visitor: Visiting, name: str) -> Response:
 
 
 @router.get(VIEW)
-def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def entity(visitor: Visiting, id: str) -> Response:
     """Show what is known of an entity, when and by whom it was said."""
     found = visitor.memory.entities.get(id)
     others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
@@ -91,32 +91,23 @@ def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's 
 
 
 @router.post("/entities/merge")
-def merge(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    other: Annotated[str, Form()] = "",
-    reason: Annotated[str, Form()] = "",
-) -> Response:
+def merge(visitor: Writing, id: FormText, other: FormText = "", reason: FormText = "") -> Response:
     """Make two entities one."""
-    visitor.check(token)
     result = visitor.memory.entities.merge([id, other], reason=reason.strip() or None, actor=visitor.actor)
     return back_with_notice(visitor, address(VIEW, id=id), Notice("merged", (result.entry_id,)))
 
 
 @router.post("/entities/split")
 def split(
-    visitor: Visiting,
+    visitor: Writing,
     *,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    alias: Annotated[str, Form()] = "",
+    id: FormText,
+    alias: FormText = "",
     item: Annotated[list[str] | None, Form(max_length=CHOSEN)] = None,
-    name: Annotated[str, Form()] = "",
-    reason: Annotated[str, Form()] = "",
+    name: FormText = "",
+    reason: FormText = "",
 ) -> Response:
     """Make an entity two: by one of its names, or by the items that were chosen."""
-    visitor.check(token)
     result = visitor.memory.entities.split(
         id,
         alias=alias.strip() or None,

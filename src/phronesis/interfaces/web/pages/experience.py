@@ -271,12 +271,7 @@ def _first_filled(visitor: Visitor, layers: Sequence[str], wanted: WalkFilter, c
 
 
 @router.get("/experience/walk")
-def walked(
-    visitor: Visiting,
-    wanted: Filtered,
-    id: str = "",  # noqa: A002 - the query's name
-    artifacts: bool = False,
-) -> Response:
+def walked(visitor: Visiting, wanted: Filtered, id: str = "", artifacts: bool = False) -> Response:
     """Show the graph around an item, by default around what is searched for, or the newest."""
     starts = [id] if id else starting_points(visitor.memory, visitor.looking.scope, wanted)
     seen = walk(visitor.memory, starts, steps=2, artifacts=artifacts).only(wanted.shows) if starts else None
@@ -294,12 +289,7 @@ def walked(
 
 
 @router.get("/experience/graph")
-def graph_part(
-    visitor: Visiting,
-    wanted: Filtered,
-    id: str,  # noqa: A002 - the query's name
-    artifacts: bool = False,
-) -> Response:
+def graph_part(visitor: Visiting, wanted: Filtered, id: str, artifacts: bool = False) -> Response:
     """Return what is joined to an item, as JSON: a bounded part of the graph."""
     return JSONResponse(as_json(walk(visitor.memory, [id], artifacts=artifacts).only(wanted.shows)))
 

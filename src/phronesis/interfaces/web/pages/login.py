@@ -6,9 +6,9 @@ stands in its form, and is checked again when the form comes back.
 
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from fastapi import Form, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
@@ -24,6 +24,8 @@ from phronesis.interfaces.web.session import (
     THEME,
     THEMES,
     YEAR,
+    FormText,
+    Sending,
     Visiting,
     Visitor,
     VisitorFactory,
@@ -41,7 +43,7 @@ router = make_router()
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - the query's name
+def login_page(request: Request, next: str = "/") -> Response:
     """Ask for an API key."""
     reception: VisitorFactory = request.app.state.reception
     words, theme = reception.words_and_theme(request)
@@ -49,7 +51,7 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - t
 
 
 @router.post("/login")
-def login(request: Request, key: Annotated[str, Form()], next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
+def login(request: Request, key: FormText, next: FormText = "/") -> Response:
     """Take an API key, and keep it in a cookie that no script reads. Each try counts for the address it comes from."""
     _check_origin(request)
     reception: VisitorFactory = request.app.state.reception
@@ -75,12 +77,7 @@ def logout(request: Request) -> Response:
 
 
 @router.post("/preferences")
-def preferences(
-    request: Request,
-    next: Annotated[str, Form()] = "/",  # noqa: A002 - the form's name
-    language: Annotated[str, Form()] = "",
-    theme: Annotated[str, Form()] = "",
-) -> Response:
+def preferences(request: Request, next: FormText = "/", language: FormText = "", theme: FormText = "") -> Response:
     """Remember the language or the theme in the browser."""
     _check_origin(request)
     response, secure = back(next), request.url.scheme == "https"
@@ -106,13 +103,8 @@ def keys(visitor: Visiting) -> Response:
 
 
 @router.post("/keys/revoke")
-def revoke(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-) -> Response:
+def revoke(visitor: Sending, id: FormText) -> Response:
     """Revoke a key, or what an OAuth client was granted."""
-    visitor.check(token, Role.READ)
     _check_right(visitor)
     visitor.memory.admin.keys.revoke(id)
     return back("/keys")

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, Form, Response
+from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
 
-from phronesis.core.api_keys import Role
 from phronesis.core.context_outcomes import CONTEXT_OUTCOME
 from phronesis.core.items import KINDS, Item
 from phronesis.core.results import Explanation, HistoryEvent
@@ -21,7 +20,7 @@ from phronesis.experience.laws.records import L1
 from phronesis.interfaces.web.pages.item_edits import Ids
 from phronesis.interfaces.web.pages.traits import trait_told
 from phronesis.interfaces.web.rendering import address, make_router, page
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.session import FormText, Sending, Visiting, Visitor
 from phronesis.traits.laws.records import Trait
 
 # The list: browse page by page, or search and see why each result was found.
@@ -117,7 +116,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @router.get("/memories/export")
-def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:  # noqa: A002 - the query's name
+def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:
     """Return all items of a list, or the results of a search, as a file."""
     wanted = {**asked.arguments, **visitor.looking.scope}
     if asked.q:
@@ -136,14 +135,8 @@ def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:
 
 
 @router.post("/memories/export")
-def export_chosen(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Ids,  # noqa: A002 - the verb's name
-    format: Annotated[str, Form()] = "jsonl",  # noqa: A002 - the form's name
-) -> Response:
+def export_chosen(visitor: Sending, id: Ids, format: FormText = "jsonl") -> Response:
     """Return the items that were chosen as a file."""
-    visitor.check(token, Role.READ)
     return _file(format, _chosen(visitor, id))
 
 

@@ -18,7 +18,7 @@ from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.web.pages.sessions import cards_of
 from phronesis.interfaces.web.pages.traits import STAGES
 from phronesis.interfaces.web.rendering import address, back, back_with_notice, json_lines_file, make_router, page
-from phronesis.interfaces.web.session import Notice, Visiting, Visitor, Words
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Words, Writing
 from phronesis.memory import Memory
 from phronesis.store.lanes import lane_names
 from phronesis.traits.laws.records import Trait
@@ -190,7 +190,7 @@ def people(visitor: Visiting, q: str = "") -> Response:
 
 
 @router.get(VIEW)
-def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
+def person(visitor: Visiting, id: str, done: str = "") -> Response:
     """Show what is known of a user, what kind of person they are, and what is to be done for them."""
     memory = visitor.memory
     sessions = [one for one in memory.sessions.list(user_id=id) if one.user_id == id]
@@ -212,38 +212,30 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A00
 
 
 @router.get("/people/export")
-def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def export(visitor: Visiting, id: str) -> Response:
     """Return all that is held about a user, as JSON lines."""
     visitor.caller.acting_user(id)  # before the response begins, so that the error is a page
     return json_lines_file(id, export_lines(visitor.memory, id))
 
 
 @router.get("/people/due")
-def due(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def due(visitor: Visiting, id: str) -> Response:
     """Return whether a reflection on a user is due: a part of the page, for which all that is new of them is read."""
     return page(visitor, "due.html", due=visitor.memory.should_reflect(id))
 
 
 @router.post("/people/reflect")
-def reflect(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
+def reflect(visitor: Writing, id: FormText) -> Response:
     """Reflect on a user now."""
-    visitor.check(token)
     cycle = visitor.memory.reflect(id, force=True, actor=visitor.actor)
     return back("/people/view", id=id, done=f"reflected_{cycle.status}")
 
 
 @router.post("/people/correct")
 def correct_fact(
-    visitor: Visiting,
-    *,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    version: Annotated[int, Form()],
-    content: Annotated[str, Form()],
-    value: Annotated[str, Form()] = "",
+    visitor: Writing, *, id: FormText, version: Annotated[int, Form()], content: FormText, value: FormText = ""
 ) -> Response:
     """Correct a fact where it stands; refused when somebody else changed it meanwhile."""
-    visitor.check(token)
     item = visitor.memory.get(id)
     changed = corrected(item, value.strip(), content.strip(), visitor.words)
     if changed is None:
@@ -254,14 +246,8 @@ def correct_fact(
 
 
 @router.post("/people/end")
-def end(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    how: Annotated[str, Form()],
-) -> Response:
+def end(visitor: Writing, id: FormText, how: FormText) -> Response:
     """End a fact that was never so (``wrong``) or is so no longer (``over``), or a task that is ``finished``."""
-    visitor.check(token)
     if how not in ENDS:
         raise InputError(f"how: must be one of {', '.join(ENDS)}", field="how")
     item = visitor.memory.get(id)
@@ -269,14 +255,8 @@ def end(
 
 
 @router.post("/people/erase")
-def erase(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    typed: Annotated[str, Form()] = "",
-) -> Response:
+def erase(visitor: Administering, id: FormText, typed: FormText = "") -> Response:
     """Erase a user with all that is held about them, once their name was typed."""
-    visitor.check(token, Role.ADMIN)
     if typed.strip() != id:
         raise InputError(f"typed: type {id} to erase all that is held about them", field="typed")
     return page(visitor, "erased.html", certificate=visitor.memory.erase(user_id=id, actor=visitor.actor))

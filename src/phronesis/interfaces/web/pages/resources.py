@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, File, Form, Response, UploadFile
+from fastapi import Depends, File, Response, UploadFile
 from fastapi.responses import RedirectResponse
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -21,7 +21,7 @@ from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
 from phronesis.interfaces.web.pages.memories import list_files
 from phronesis.interfaces.web.rendering import address, back, item_address, make_router, page
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
 from phronesis.resources.laws.records import IngestedResource, Resource
 from phronesis.resources.readers.port import DOCX, HTML, MARKDOWN, NOTEBOOK, PDF, PLAIN, PPTX, RST, XLSX
 
@@ -121,10 +121,7 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
 
 
 def _document_arguments(
-    uri: Annotated[str, Form()] = "",
-    title: Annotated[str, Form()] = "",
-    user: Annotated[str, Form()] = "",
-    namespace: Annotated[str, Form()] = "",
+    uri: FormText = "", title: FormText = "", user: FormText = "", namespace: FormText = ""
 ) -> dict[str, str | None]:
     """Return a form's values about a document, without its text, as arguments."""
     given = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
@@ -133,16 +130,14 @@ def _document_arguments(
 
 @router.post("/resources")
 def take_in(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
+    visitor: Writing,
     file: Annotated[UploadFile | None, File()] = None,
     *,
-    text: Annotated[str, Form()] = "",
-    url: Annotated[str, Form()] = "",
+    text: FormText = "",
+    url: FormText = "",
     named: Annotated[dict[str, str | None], Depends(_document_arguments)],
 ) -> Response:
     """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
-    visitor.check(token)
     about: dict[str, Any] = {**named, "actor": visitor.actor}
     given: dict[str, Any] = {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
     if file is not None and file.filename:
@@ -158,13 +153,7 @@ def take_in(
 
 @router.get("/resources/view")
 def resource(
-    visitor: Visiting,
-    id: str,  # noqa: A002 - the query's name
-    *,
-    version: int = 0,
-    compare: int = 0,
-    start: int = 0,
-    done: str = "",
+    visitor: Visiting, id: str, *, version: int = 0, compare: int = 0, start: int = 0, done: str = ""
 ) -> Response:
     """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
     held = visitor.memory.resources.get(id)
@@ -191,7 +180,7 @@ def resource(
 
 
 @router.get("/resources/section")
-def section(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def section(visitor: Visiting, id: str) -> Response:
     """Show a section, as a citation names it, in the newest version of its document that has it."""
     item = visitor.memory.get(id)
     if item.kind != SECTION:

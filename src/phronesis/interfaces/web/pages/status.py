@@ -15,7 +15,7 @@ from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import PolicyValue
 from phronesis.errors import Conflict, EntryFailed
 from phronesis.interfaces.web.rendering import back_with_notice, make_router, page
-from phronesis.interfaces.web.session import Notice, Visiting, Visitor
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
 from phronesis.log.inputs import STATED_KINDS
 
 # Home: what was learned lately, contradictions, and what waits for a decision.
@@ -75,14 +75,8 @@ def waiting(visitor: Visiting) -> Response:
 
 
 @router.post("/jobs/retry")
-def retry(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the form's name
-    next: Annotated[str, Form()] = "/jobs",  # noqa: A002 - the form's name
-) -> Response:
+def retry(visitor: Writing, id: FormText, next: FormText = "/jobs") -> Response:
     """Interpret an entry again that failed, once its cause is fixed."""
-    visitor.check(token)
     try:
         visitor.memory.admin.retry(id, actor=visitor.actor)
     except EntryFailed:  # recorded as a new failure, which the page shows
@@ -145,36 +139,22 @@ def quarantine(visitor: Visiting) -> Response:
     """Show what is held, the newest first."""
     held = visitor.memory.quarantine.list(**visitor.looking.scope, limit=HELD_SHOWN + 1)
     return page(
-        visitor,
-        "quarantine.html",
-        held=held[:HELD_SHOWN],
-        more=len(held) > HELD_SHOWN,
-        suspected=SUSPECT_WORDS,
+        visitor, "quarantine.html", held=held[:HELD_SHOWN], more=len(held) > HELD_SHOWN, suspected=SUSPECT_WORDS
     )
 
 
 @router.post("/quarantine/release")
-def release(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    next: Annotated[str, Form()] = "/quarantine",  # noqa: A002 - the form's name
-) -> Response:
+def release(visitor: Administering, id: FormText, next: FormText = "/quarantine") -> Response:
     """Let a text go: it is found and shown again, as data where its source is not trusted."""
-    visitor.check(token, Role.ADMIN)
     result = visitor.memory.quarantine.release(id, actor=visitor.actor)
     return back_with_notice(visitor, next, Notice("release", (result.entry_id,)))
 
 
 @router.post("/quarantine/reject")
 def reject(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[list[str], Form(max_length=BULK)],  # noqa: A002 - the verb's name
-    next: Annotated[str, Form()] = "/quarantine",  # noqa: A002 - the form's name
+    visitor: Administering, id: Annotated[list[str], Form(max_length=BULK)], next: FormText = "/quarantine"
 ) -> Response:
     """End texts, one or all that were chosen."""
-    visitor.check(token, Role.ADMIN)
     entries: list[str] = []
     for one in id:
         try:

@@ -12,7 +12,7 @@ from phronesis.core.results import HistoryEvent
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import NotFound
 from phronesis.interfaces.web.rendering import back, item_address, make_router, page
-from phronesis.interfaces.web.session import Visiting, Visitor, Words
+from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Words, Writing
 from phronesis.traits.contradictions import FACETS
 from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
 
@@ -60,11 +60,7 @@ def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) 
     moments = moments_of(history)
     sides = _both_sides(visitor, trait.id)
     return TraitDetails(
-        moments,
-        chart_of(moments, visitor.words),
-        sides["supporting"],
-        sides["contradicting"],
-        _parents(visitor, trait),
+        moments, chart_of(moments, visitor.words), sides["supporting"], sides["contradicting"], _parents(visitor, trait)
     )
 
 
@@ -75,18 +71,16 @@ def _both_sides(visitor: Visitor, trait_id: str) -> dict[str, list[TraitEvidence
 
 @router.post("/traits/{item_id}/correct")
 def correct(
-    visitor: Visiting,
+    visitor: Writing,
     item_id: str,
     *,
-    token: Annotated[str, Form()],
     version: Annotated[int, Form()],
-    content: Annotated[str, Form()],
-    context: Annotated[str, Form()],
-    facet: Annotated[str, Form()] = "",
-    reason: Annotated[str, Form()] = "",
+    content: FormText,
+    context: FormText,
+    facet: FormText = "",
+    reason: FormText = "",
 ) -> Response:
     """Correct a trait by hand; refused when somebody else, or a reflection, changed it meanwhile."""
-    visitor.check(token)
     visitor.memory.traits.correct(
         item_id,
         content=content,
@@ -166,7 +160,7 @@ def _parents(visitor: Visitor, trait: Trait) -> list[Item]:
 
 
 @router.get("/people/evidence")
-def evidence(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def evidence(visitor: Visiting, id: str) -> Response:
     """Show the memories for and against a trait: a part of its user's page."""
     item = visitor.memory.get(id)
     return page(visitor, "trait_evidence.html", item=item, trait=_both_sides(visitor, item.id))
