@@ -9,8 +9,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, EvidenceRow, ItemUse, uses_of
 from phronesis.core.timestamps import from_micros, parse_moment, to_micros
 from phronesis.experience.aggregation import MIN_MEMBERS
-from phronesis.experience.laws.evidence_fold import sides
-from phronesis.experience.laws.feedback_weights import heard, usefulness
+from phronesis.experience.laws.evidence_fold import heard, sides, usefulness
 from phronesis.experience.laws.records import PATTERN, PRINCIPLE
 from phronesis.forgetting.laws import (
     EXPERIENCE,

@@ -20,8 +20,7 @@ from phronesis.memory.runtime import Verbs
 
 if TYPE_CHECKING:
     from phronesis.engine import untrusted_content, writer
-    from phronesis.experience.laws import input as given_events
-    from phronesis.experience.laws import records
+    from phronesis.experience.laws import event_draft, records
     from phronesis.experience.sources import port as source_port
     from phronesis.memory import experience
     from phronesis.resources import handlers, ingestion
@@ -32,7 +31,7 @@ else:
     decoding = lazy_module("phronesis.resources.readers.decoding")
     documents = lazy_module("phronesis.resources.laws.records")
     experience = lazy_module("phronesis.memory.experience")
-    given_events = lazy_module("phronesis.experience.laws.input")
+    event_draft = lazy_module("phronesis.experience.laws.event_draft")
     handlers = lazy_module("phronesis.resources.handlers")
     ingestion = lazy_module("phronesis.resources.ingestion")
     reader_port = lazy_module("phronesis.resources.readers.port")
@@ -223,7 +222,7 @@ class Resources(Verbs):
             payload["occurred_at"] = isoformat(at)
         return experience.ingested(
             self._runtime,
-            self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, given_events.SOURCE, payload),
+            self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, event_draft.SOURCE, payload),
         )
 
     def get_source(
@@ -323,7 +322,7 @@ def _bytes_of(path: Path, most: int) -> bytes:
 
 def _place(event: "records.L1Event") -> tuple[int, datetime, str]:
     """Return the sort key of an event in its episode: its position, then its time."""
-    last = given_events.MAX_SEQ if event.seq is None else event.seq
+    last = event_draft.MAX_SEQ if event.seq is None else event.seq
     return last, event.occurred_at or event.recorded_at, event.id
 
 

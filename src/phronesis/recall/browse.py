@@ -37,9 +37,9 @@ from phronesis.store.relations import read_edges
 from phronesis.store.usage import count_uses
 
 if TYPE_CHECKING:
-    from phronesis.experience.laws import feedback_weights
+    from phronesis.experience.laws import evidence_fold
 else:
-    feedback_weights = lazy_module("phronesis.experience.laws.feedback_weights")
+    evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
 
 # Cursors of listings: signed, and valid for one listing only.
 
@@ -373,9 +373,9 @@ def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, It
 def _use_of(item: Item, rows: Iterable[EvidenceRow], outcomes: Iterable[Edge], *, shown: int) -> ItemUse:
     """Return how an item was used, with its usefulness by feedback and by outcomes in contexts."""
     use = uses_of(outcomes).get(item.id, UNUSED)
-    voices = feedback_weights.heard(row for row in rows if not row.part)
+    voices = evidence_fold.heard(row for row in rows if not row.part)
     shown = max(shown, (item.data.get("use") or {}).get("count", 0))  # of the last `forget`
-    return replace(use, shown=shown, usefulness=round_stored(feedback_weights.usefulness(voices, use)))
+    return replace(use, shown=shown, usefulness=round_stored(evidence_fold.usefulness(voices, use)))
 
 
 def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
