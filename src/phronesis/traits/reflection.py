@@ -25,9 +25,16 @@ from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins
 from phronesis.traits.contradictions import CORRECTED
-from phronesis.traits.laws.records import COUNTED, CYCLE, ProposedOperations, RefusedOperation
+from phronesis.traits.laws.records import (
+    COUNTED,
+    CYCLE,
+    OPERATIONS,
+    ProposedOperations,
+    RefusedOperation,
+    TraitRevision,
+    TraitSide,
+)
 from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, ReflectionTrigger, Thresholds, due, stage_at
-from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
 from phronesis.traits.reflection_state import SIDES, ReflectionInput, ReflectionState, scan
 from phronesis.traits.strategies import (
     ReflectionStrategy,
@@ -94,6 +101,39 @@ def make_cycle(
         data={name: value for name, value in data.items() if value is not None},
         **scope,
     )
+
+
+# Operations and answers of special reflections as bodies of outcomes, under the source's keys.
+
+
+def as_body(wishes: ProposedOperations) -> dict[str, Any]:
+    """Return operations as the body of an outcome."""
+    return {name: [_fields(one) for one in getattr(wishes, name)] for name in OPERATIONS}
+
+
+def from_body(body: Mapping[str, Any]) -> ProposedOperations:
+    """Return the operations in a body made by ``as_body``."""
+    return ProposedOperations(**{name: [kind(**one) for one in body[name]] for name, kind in OPERATIONS.items()})
+
+
+def special_body(trait_id: str, said: TraitRevision) -> dict[str, Any]:
+    """Return the answer of a special reflection as the body of an outcome."""
+    words = {name: getattr(said, name) for name in _REVISION}
+    return {"trait_id": trait_id, **words, "split": [_fields(side) for side in said.sides]}
+
+
+def special_from(body: Mapping[str, Any]) -> TraitRevision:
+    """Return the answer in a body made by ``special_body``."""
+    return TraitRevision(
+        sides=[TraitSide(**side) for side in body["split"]], **{name: body[name] for name in _REVISION}
+    )
+
+
+_REVISION: Final = ("action", "new_content", "reasoning")
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(record).items()}
 
 
 # Usage credit: traits that contexts and searches showed gain usefulness (requirement NM-15).
