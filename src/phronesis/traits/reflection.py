@@ -22,9 +22,8 @@ from phronesis.engine.model_outcomes import ANSWERS, Decisions
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
-from phronesis.traits import behaviours, contradictions, upgrades
-from phronesis.traits.behaviours import without_twins
-from phronesis.traits.contradictions import CORRECTED
+from phronesis.traits import behaviours, trait_changes
+from phronesis.traits.behaviours import is_trend, without_twins
 from phronesis.traits.laws.records import (
     COUNTED,
     CYCLE,
@@ -44,7 +43,7 @@ from phronesis.traits.strategies import (
     sift,
     withheld,
 )
-from phronesis.traits.upgrades import is_trend
+from phronesis.traits.trait_changes import CORRECTED
 
 
 class ReflectPayload(TypedDict, total=False):
@@ -260,7 +259,7 @@ class ReflectionPreparer:
         """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
         found: list[Outcome] = []
         together = StrategyResult()
-        for trait_id in contradictions.doubtful(work):
+        for trait_id in trait_changes.doubtful(work):
             said, thought = self.mind.reconsider(bench, entry, work, trait_id)
             refusal = None if said is None else sensitive_words(guard, said)
             kept = withheld(self.guard, thought.said, refused=refusal is not None)
@@ -281,16 +280,16 @@ def _is_harmless(decided: Decisions, seed: str, text: str, topic: str) -> bool:
 
 def carry_out(work: ReflectionState, wishes: ProposedOperations) -> None:
     """Execute steps 2 to 7, except special reflections."""
-    standing = {trait_id for trait_id, trait in work.traits.items() if upgrades.is_trend(trait)}
-    upgrades.begin_trends(work, wishes.new_trends)
-    upgrades.confirm_trends(work, wishes.reinforcements)
-    upgrades.expire_trends(work)
+    standing = {trait_id for trait_id, trait in work.traits.items() if is_trend(trait)}
+    behaviours.begin_trends(work, wishes.new_trends)
+    behaviours.confirm_trends(work, wishes.reinforcements)
+    behaviours.expire_trends(work)
     behaviours.begin_behaviours(work, wishes.new_behaviors)
     behaviours.reinforce(work, wishes.reinforcements, trends=standing)
-    upgrades.upgrade(work, wishes.upgrades, subtype="preference")
-    upgrades.upgrade(work, wishes.upgrades, subtype="core")
-    upgrades.refuse_others(work, wishes.upgrades)
-    contradictions.contradict(work, wishes.contradictions)
+    trait_changes.upgrade(work, wishes.upgrades, subtype="preference")
+    trait_changes.upgrade(work, wishes.upgrades, subtype="core")
+    trait_changes.refuse_others(work, wishes.upgrades)
+    trait_changes.contradict(work, wishes.contradictions)
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -316,7 +315,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     carry_out(work, ProposedOperations() if said is None else from_body(said.body))
     behaviours.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
-        contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
+        trait_changes.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
     credit(work, payload_of(entry, ReflectPayload).get("recalled", {}))
     fade(work)
     rejoin(work)

@@ -22,9 +22,9 @@ from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import back, back_with_notice, json_lines_file, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.interfaces.web.words import Words
-from phronesis.traits.contradictions import FACETS
 from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
 from phronesis.traits.laws.strength import RANKS
+from phronesis.traits.trait_changes import FACETS
 
 # Users: the list, and one user's traits with when and why a reflection is due.
 
