@@ -38,9 +38,9 @@ from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 
 if TYPE_CHECKING:
-    from phronesis.conversation.extraction import message_extractor
+    from phronesis.conversation.extraction import extractor
 else:
-    message_extractor = lazy_module("phronesis.conversation.extraction.message_extractor")
+    extractor = lazy_module("phronesis.conversation.extraction.extractor")
 
 TYPES_VERSION: Final = "memory-types/1"
 INJECTED_VERSION: Final = "injected/1"
@@ -306,9 +306,9 @@ REREAD: Final = "reread"
 
 
 @load_once
-def _load_extractor() -> "message_extractor.MessageExtractor":
+def _load_extractor() -> "extractor.MessageExtractor":
     """Return the usual extractor. It ignores hedges, since a person wrote the text."""
-    return message_extractor.MessageExtractor(gate=Gate(user=0.0))
+    return extractor.MessageExtractor(gate=Gate(user=0.0))
 
 
 def reread(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from phronesis.config import ExtractRole
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
 from phronesis.conversation.entity_resolution import make_entity, make_mention
-from phronesis.conversation.extraction.extractor import MENTIONS, DecidingExtractor, LocalExtractor, extract_locally
+from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, MessageExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
@@ -377,7 +376,7 @@ def prepare_turns(platform: "Platform") -> Prepare:
     def find(bench: PrepareContext, text: str) -> Sequence[str]:
         return context.find_held(platform, bench, text)
 
-    prepare: Prepare = local if decider is None else DecidingExtractor(local, decider, find)
+    prepare: Prepare = local if decider is None else context.DecidingExtractor(local, decider, find)
     role = policy.roles.extract
     if names is not None and isinstance(role, ExtractRole):
         prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)

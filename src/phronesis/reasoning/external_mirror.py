@@ -26,15 +26,7 @@ from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.store.database import Database, Unit
-from phronesis.store.deltas import (
-    Mark,
-    changed_items,
-    drop_marks,
-    followed_spaces,
-    move_mark,
-    read_mark,
-    reset_marks,
-)
+from phronesis.store.deltas import Mark, changed_items, drop_marks, followed_spaces, move_mark, read_mark, reset_marks
 from phronesis.store.items import items_of_kind, read_items
 from phronesis.store.lanes import Lane, active_model, get_lane, list_lanes
 from phronesis.store.log import tenant_secret
@@ -363,13 +355,7 @@ def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
     )
     if found.behind:
         yield Check(
-            "index",
-            ok=False,
-            detail=detail,
-            remedy="call flush()",
-            level="warning",
-            code="index.behind",
-            command=WORK,
+            "index", ok=False, detail=detail, remedy="call flush()", level="warning", code="index.behind", command=WORK
         )
         return
     yield Check(
