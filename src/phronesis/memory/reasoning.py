@@ -13,13 +13,12 @@ from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
 
 if TYPE_CHECKING:
-    from phronesis.reasoning import documents, handlers
+    from phronesis.reasoning import handlers
     from phronesis.reasoning.laws import claim_status, item_records, records
     from phronesis.recall import search_options as searching
     from phronesis.store import usage
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    documents = lazy_module("phronesis.reasoning.documents")
     handlers = lazy_module("phronesis.reasoning.handlers")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     records = lazy_module("phronesis.reasoning.laws.records")
@@ -145,7 +144,7 @@ class Reasoning(Verbs):
         """
         components = self._runtime.components
         self._runtime.drain()
-        done = components.reindexer.run(self._runtime.tenant, records.REASONING, counted=documents.CLAIM)
+        done = components.reindexer.run(self._runtime.tenant, records.REASONING, counted=records.CLAIM)
         self._runtime.wake(pending=False)
         outside = components.mirror.repair(self._runtime.tenant) if components.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from phronesis.engine.edits import Call
     from phronesis.engine.writer import WriteResult
     from phronesis.log import reader
-    from phronesis.reasoning import documents
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.laws import claim_status
+    from phronesis.reasoning.laws import records as claim_records
     from phronesis.recall import browse
     from phronesis.recall.search_options import Query
     from phronesis.resources import ingestion
@@ -42,7 +42,7 @@ else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
     results = lazy_module("phronesis.core.results")
     browse = lazy_module("phronesis.recall.browse")
-    documents = lazy_module("phronesis.reasoning.documents")
+    claim_records = lazy_module("phronesis.reasoning.laws.records")
     edits = lazy_module("phronesis.engine.edits")
     reader = lazy_module("phronesis.log.reader")
     ingestion = lazy_module("phronesis.resources.ingestion")
@@ -139,7 +139,7 @@ class Runtime:
 
     def search_claims(self, asked: "Query") -> "SearchResult":
         """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
-        narrowed = replace(asked, wanted=replace(asked.wanted, parts=documents.CLAIM))
+        narrowed = replace(asked, wanted=replace(asked.wanted, parts=claim_records.CLAIM))
         found = self.components.searcher.search(self.tenant, narrowed)
         return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
 

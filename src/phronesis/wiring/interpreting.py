@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from phronesis.engine import doctor, erasure
     from phronesis.index import projections
     from phronesis.models.token_counter import TokenCounter
-    from phronesis.reasoning import external_mirror
+    from phronesis.reasoning import external_search
 else:
     doctor = lazy_module("phronesis.engine.doctor")
     erasure = lazy_module("phronesis.engine.erasure")
-    external_mirror = lazy_module("phronesis.reasoning.external_mirror")
+    external_search = lazy_module("phronesis.reasoning.external_search")
     projections = lazy_module("phronesis.index.projections")
 
 
@@ -52,7 +52,7 @@ def make_editor(components: Components, engines: EngineSet) -> ItemEditor:
 def make_eraser(platform: Platform, components: Components) -> "erasure.Eraser":
     """Return the eraser."""
     writer, database = components.writer, platform.database
-    outside = external_mirror.outside_eraser(components.mirror, database)
+    outside = external_search.outside_eraser(components.mirror, database)
     return erasure.Eraser(database, writer.recorder, writer.interpreter, platform.indexes, outside)
 
 
