@@ -119,8 +119,7 @@ def load_words() -> Words:
 
 def _whole_word(word: str) -> str:
     """Return an expression for a word: no Latin word ends or begins within another."""
-    last = r"(?![A-Za-z0-9_])" if word[-1].isascii() and word[-1].isalnum() else ""
-    return re.escape(word) + last
+    return re.escape(word) + (r"(?![A-Za-z0-9_])" if word[-1].isascii() and word[-1].isalnum() else "")
 
 
 def read_terms(text: str, *, alone: bool = False) -> list[Term] | None:

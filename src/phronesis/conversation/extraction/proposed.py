@@ -44,7 +44,7 @@ class ProposedTimes(_AnswerPart):
     recurs: Annotated[str, pydantic.Field(max_length=200)] | None = None
 
     def read(self, at: datetime, *, past: bool) -> tuple[dict[str, str | None], dict[str, str]]:
-        """Return those times that are dates as fields of a proposal, and how exact they are; ``at`` is the message's."""
+        """Return those times that are dates as fields of a proposal, and how exact they are; ``at`` is its time."""
         began = PartialDate.parse(self.starts or self.happened, at)
         ends, due = PartialDate.parse(self.ends, at), PartialDate.parse(self.due, at)
         over = None if ends is None else ends.first if ends.precision == "minute" else ends.after
