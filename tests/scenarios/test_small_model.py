@@ -17,7 +17,7 @@ from phronesis.models.structured_client import PLAIN, AnswerSchema, Completion, 
 from phronesis.models.transport import Gateway
 from phronesis.reasoning.learn_prompt import Lesson, RewriteAnswer
 from phronesis.recall.planning.planner import ProposedPlan
-from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
+from phronesis.traits.llm_reflection import Questions, ReflectionAnswer, RevisionAnswer
 from small_model import MODEL, small_model
 
 FORMS: tuple[type[pydantic.BaseModel], ...] = (

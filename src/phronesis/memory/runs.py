@@ -18,13 +18,12 @@ from phronesis.store.eligible import ReadConditions
 
 if TYPE_CHECKING:
     from phronesis.engine import edits, writer
-    from phronesis.reasoning import documents, handlers, learning
+    from phronesis.reasoning import handlers, learning
     from phronesis.reasoning.laws import claim_status, item_records, records
     from phronesis.recall import search_options as searching
     from phronesis.store import usage
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    documents = lazy_module("phronesis.reasoning.documents")
     edits = lazy_module("phronesis.engine.edits")
     handlers = lazy_module("phronesis.reasoning.handlers")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
@@ -357,7 +356,7 @@ class Reasoning(Verbs):
         """
         components = self._runtime.components
         self._runtime.drain()
-        done = components.reindexer.run(self._runtime.tenant, records.REASONING, counted=documents.CLAIM)
+        done = components.reindexer.run(self._runtime.tenant, records.REASONING, counted=records.CLAIM)
         self._runtime.wake(pending=False)
         outside = components.mirror.repair(self._runtime.tenant) if components.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
@@ -365,7 +364,7 @@ class Reasoning(Verbs):
 
 def search_claims(runtime: Runtime, asked: "searching.Query") -> SearchResult:
     """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
-    narrowed = replace(asked, wanted=replace(asked.wanted, parts=documents.CLAIM))
+    narrowed = replace(asked, wanted=replace(asked.wanted, parts=records.CLAIM))
     found = runtime.components.searcher.search(runtime.tenant, narrowed)
     return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
 

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from phronesis.log import reader
     from phronesis.memory.overview import OverviewBook
     from phronesis.models.model_registry import ModelRegistry
-    from phronesis.reasoning import documents
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.laws import claim_status
+    from phronesis.reasoning.laws import records as claim_records
     from phronesis.reasoning.migration import Migrator
     from phronesis.reasoning.run_reader import RunReader, RunReviews
     from phronesis.recall import browse
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 else:
     browse = lazy_module("phronesis.recall.browse")
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    documents = lazy_module("phronesis.reasoning.documents")
+    claim_records = lazy_module("phronesis.reasoning.laws.records")
     edits = lazy_module("phronesis.engine.edits")
     ingestion = lazy_module("phronesis.resources.ingestion")
     reader = lazy_module("phronesis.log.reader")

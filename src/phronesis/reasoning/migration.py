@@ -28,14 +28,7 @@ from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
-from phronesis.reasoning.migration_rewriting import (
-    PROMPT_VERSION,
-    RULES,
-    OldMemory,
-    Rewriting,
-    ask,
-    rewrite_by_rules,
-)
+from phronesis.reasoning.migration_rewriting import PROMPT_VERSION, RULES, OldMemory, Rewriting, ask, rewrite_by_rules
 from phronesis.reasoning.migration_sources import OldRow
 from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry

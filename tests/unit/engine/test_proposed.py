@@ -11,9 +11,9 @@ from phronesis.conversation.extraction.proposed import (
     ExtractionAnswer,
     GateInput,
     ModelGate,
+    PartialDate,
     ProposedMemory,
 )
-from phronesis.conversation.extraction.proposed_times import PartialDate
 from phronesis.core.items import Item
 from phronesis.core.proposals import Proposal
 

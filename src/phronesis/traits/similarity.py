@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 from phronesis.models.text_features import bucket, normalise_text, pieces
-from phronesis.traits.by_rules.memory_features import MAX_READ, STATED, MemoryFeatures
+from phronesis.traits.memory_features import MAX_READ, STATED, MemoryFeatures
 
 # How near memories are where no encoder looks: by the pieces of their words, the rarer the more.
 

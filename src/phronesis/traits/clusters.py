@@ -1,7 +1,7 @@
 """Groups into which memories fall by an encoder: which there are, and which of them show one behaviour."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil, log2
@@ -10,11 +10,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.traits.by_rules.memory_features import STATED, MemoryFeatures, opposites_of, read, the_tables
-from phronesis.traits.by_rules.similarity import MemorySimilarity
-from phronesis.traits.by_rules.statement import behaviours_of
+from phronesis.core.confidence import Grade
 from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.laws.strength import MIN_MEMORIES
+from phronesis.traits.memory_features import STATED, MemoryFeatures, behaviours_of, opposites_of, read, the_tables
+from phronesis.traits.similarity import MemorySimilarity
 
 # Which trait a memory belongs to: as the memories that show the trait, and its sentence, say.
 
@@ -54,10 +54,9 @@ class KnownTrait:
     denied: bool
 
 
-def known_traits(
-    traits: Sequence[TraitInput], readings: Sequence[MemoryFeatures], places: Mapping[str, int]
-) -> list[KnownTrait]:
+def known_traits(traits: Sequence[TraitInput], readings: Sequence[MemoryFeatures]) -> list[KnownTrait]:
     """Read the traits."""
+    places = {one.id: n for n, one in enumerate(readings)}
     found = []
     for trait in traits:
         said = read(MemoryInput(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME))
@@ -240,14 +239,14 @@ HABITUAL: Final = 0.05
 """How much more alike a memory counts that says that it recurs ("again", "as usual")."""
 
 
-def recurs(members: Sequence[MemoryFeatures], least: int) -> bool:
-    """Return whether memories show something often enough: ``least`` of what was done, or of what is said to be so.
+def recurs(members: Sequence[MemoryFeatures]) -> bool:
+    """Return whether memories show something often enough: `MIN_MEMORIES` of what was done, or is said to be so.
 
     What is so ("the salsa is too sweet") does not make what was done twice ("salsa last night") a habit, unless it
     says that it is one. What is so has to name one behaviour. They are of `MIN_PLACES` sessions.
     """
     done = sum(one.kind not in STATED or one.habit for one in members)
-    enough = done >= least or (len(members) - done >= least and bool(behaviours_of(members)))
+    enough = done >= MIN_MEMORIES or (len(members) - done >= MIN_MEMORIES and bool(behaviours_of(members)))
     return enough and len({one.place for one in members}) >= MIN_PLACES
 
 
@@ -267,7 +266,6 @@ def grown(
     free: Sequence[bool],
     near: float,
     close: float,
-    least: int,
 ) -> list[list[int]]:
     """Return clusters around seeds, the densest first: of memories alike on average to those that are in already.
 
@@ -289,7 +287,7 @@ def grown(
         if not left[seed]:
             continue
         members = _around(seed, likeness, left=left, lift=lift, near=near, close=close)
-        if recurs([readings[n] for n in members], least):
+        if recurs([readings[n] for n in members]):
             found.append(sorted(members, key=lambda n: _key(readings[n])))
             left[members] = False
     return found
@@ -318,3 +316,68 @@ def _around(
 
 def _key(one: MemoryFeatures) -> tuple[object, ...]:
     return (one.at, one.id)
+
+
+# How good new evidence of a trait is (NM-06).
+
+
+def sides_of(one: MemoryFeatures) -> frozenset[str]:
+    """Return the sides of life that a memory shows: work, friends, family, study, home and so on."""
+    situations = the_tables().situations
+    return frozenset(name for name in one.situations if situations[name].side)
+
+
+def grade_of(new: Sequence[MemoryFeatures], before: Sequence[MemoryFeatures]) -> Grade:
+    """Return the grade: A where another side of life shows the same, B where the user says that it is a habit.
+
+    C is what another session shows, D what one shows that showed it before.
+    """
+    old = {side for one in before for side in sides_of(one)}
+    if old and any(sides_of(one) - old and not sides_of(one) & old for one in new):
+        return "A"
+    if any(one.habit for one in new):
+        return "B"
+    places = {one.place for one in before}
+    return "C" if any(one.place not in places for one in new) else "D"
+
+
+# Memories that say the opposite of a trait: it has ended, it is denied, or the opposite behaviour shows.
+
+ABOUT: Final = 0.5
+"""How alike on average to what shows a trait an ending is, to be about it where it names no behaviour of it."""
+
+FEW_WORDS: Final = 6
+"""A trait that so few words tell of is named by each of them."""
+
+
+def contradictions_of(
+    traits: Sequence[KnownTrait], readings: Sequence[MemoryFeatures], likeness: MemorySimilarity, fresh: Sequence[int]
+) -> dict[str, list[int]]:
+    """Return the new memories that contradict each trait, by the trait's id."""
+    found: dict[str, list[int]] = {}
+    for n in fresh:
+        one = readings[n]
+        if one.barred or one.apart:
+            continue
+        for known in traits:
+            if n not in known.evidence and opposes(n, known, readings, likeness):
+                found.setdefault(known.trait.id, []).append(n)
+    return found
+
+
+def opposes(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness: MemorySimilarity) -> bool:
+    """Return whether a memory says the opposite of a trait."""
+    one = readings[n]
+    shared = bool(one.behaviours & known.behaviours)
+    words = len(one.stems & known.stems)
+    about = (
+        shared
+        or words > 1
+        or (words and len(known.stems) <= FEW_WORDS)
+        or (bool(known.members) and likeness.mean(n, known.members) >= ABOUT)
+    )
+    if "ended" in one.marks and about:
+        return True
+    if known.opposites & one.behaviours and not shared:
+        return "negated" not in one.marks
+    return shared and "negated" in one.marks and not known.denied

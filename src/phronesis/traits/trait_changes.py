@@ -1,8 +1,13 @@
-"""Reflection step 7 (NM-10): count contradictions, revise contradicted traits, withdraw evidence, apply corrections.
+"""Reflection steps 5 to 7: upgrades of traits (NM-07), contradictions and revisions (NM-10); corrections by people.
 
 The first contradiction is only counted. When more than 0.3 of the evidence found since then contradicts a trait, a
 special reflection modifies it, dissolves it, or splits it into two sides that hold in different situations. If that
 reflection fails, the trait stays as it is and the next reflection tries again.
+
+A model or rules name the traits that point to one tendency; code checks the conditions. Behaviours become a preference,
+preferences a core trait. The original traits stay, joined to the new one, which has all their evidence, for and
+against: it begins 0.1 above the best confidence among them, and at stage emerging at most until memories of its own
+reinforce it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,14 +17,15 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
+from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.text import check_text
 from phronesis.core.timestamps import isoformat
 from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
 from phronesis.store.lane_view import LaneView
-from phronesis.traits.laws.records import CONTEXTS, TraitContradiction, TraitRevision, TraitSide
+from phronesis.traits.behaviours import KNOWN, is_trend
+from phronesis.traits.laws.records import CONTEXTS, TraitContradiction, TraitRevision, TraitSide, Upgrade
 from phronesis.traits.laws.strength import MEMORY_KINDS, SIDE_OF, TRAIT, confidence_at
 from phronesis.traits.reflection_state import (
     MAX_CONTENT,
@@ -27,11 +33,121 @@ from phronesis.traits.reflection_state import (
     NO_SUCH_TRAIT,
     NO_WORDS,
     SIDES,
+    TAKEN_BACK,
     ReflectionState,
     context_of,
     form_of,
 )
-from phronesis.traits.upgrades import is_trend
+
+# Steps 5 and 6: upgrades.
+
+PARENT: Final = "parent_of"
+"""Type of the edge from an upgrade to its source traits."""
+
+SOURCES: Final = {"preference": ("behavior", 0.5), "core": ("preference", 0.6)}
+"""Subtype of an upgrade, mapped to that of its sources and their minimum confidence (NM-07)."""
+
+MIN_TRAITS: Final = 2
+UPGRADE_RISE: Final = 0.1
+"""Confidence by which an upgrade begins above the best of its two or more sources (NM-07)."""
+
+TOO_FEW: Final = "too_few_traits"
+TOO_UNSURE: Final = "too_unsure"
+WRONG_SUBTYPE: Final = "wrong_subtype"
+
+
+def upgrade(work: ReflectionState, wishes: Iterable[Upgrade], *, subtype: str) -> None:
+    """Apply the upgrades to one subtype."""
+    for wish in wishes:
+        if wish.new_subtype == subtype:
+            refusal = _upgrade_refusal(work, wish)
+            if refusal is None:
+                _make_upgrade(work, wish)
+            else:
+                work.refuse("upgrades", *refusal, wish.new_content)
+
+
+def refuse_others(work: ReflectionState, wishes: Iterable[Upgrade]) -> None:
+    """Refuse upgrades to unknown subtypes."""
+    for wish in wishes:
+        if wish.new_subtype not in SOURCES:
+            reason = f"a trait becomes a preference or core, not {wish.new_subtype}"
+            work.refuse("upgrades", WRONG_SUBTYPE, reason, wish.new_content)
+
+
+def _upgrade_refusal(work: ReflectionState, wish: Upgrade) -> tuple[str, str] | None:
+    """Return the rule that an upgrade breaks, and how; None if it is valid."""
+    wanted, least = SOURCES[wish.new_subtype]
+    members = _sources(work, wish)
+    if not wish.new_content.strip():
+        return NO_WORDS, "an upgrade says nothing"
+    if len(members) < len(set(wish.from_trait_ids)):
+        return NO_SUCH_TRAIT, "some of its traits are not there, or live no more"
+    if len(members) < MIN_TRAITS:
+        return TOO_FEW, f"it is made of {len(members)} traits, and needs {MIN_TRAITS}"
+    if any(trait.data["subtype"] != wanted or is_trend(trait) for trait in members):
+        return WRONG_SUBTYPE, f"a {wish.new_subtype} is made of traits of subtype {wanted}"
+    low = [trait for trait in members if _confidence(work, trait) < least]
+    if low:
+        return TOO_UNSURE, f"{len(low)} of its traits are below {least}"
+    if work.same_words(wish.new_content) is not None or _was_made(work, wish):
+        return KNOWN, "the same traits, or the same words, made one already"
+    ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
+    if work.taken_back(wish.new_content, ids, subtype=wish.new_subtype):
+        return TAKEN_BACK, "a person took it back"
+    return None
+
+
+def _make_upgrade(work: ReflectionState, wish: Upgrade) -> None:
+    members = _sources(work, wish)
+    best = max(_confidence(work, trait) for trait in members)
+    rows = [row for trait in members for row in work.rows.get(trait.id, ()) if row.polarity in ("support", "contra")]
+    memories = work.evidence(row.source_key for row in rows if row.polarity == "support")
+    contexts = {trait.data["context"] for trait in members}
+    made = work.begin(
+        wish.new_content.strip(),
+        memories,
+        subtype=wish.new_subtype,
+        of=members,
+        context=context_of(wish.context or (contexts.pop() if len(contexts) == 1 else None)),
+        begun={"confidence": round(min(1.0, best + UPGRADE_RISE), 6), "cap": "emerging"},
+        children=sorted(trait.id for trait in members),
+        reasoning=wish.reasoning.strip() or None,
+        facet=(wish.facet or "personality") if wish.new_subtype == "core" else None,
+    )
+    work.inherit(made, rows)
+    work.edges += [
+        Edge(
+            type=PARENT,
+            from_kind="item",
+            from_id=made,
+            to_kind="item",
+            to_id=trait.id,
+            entry_id=work.entry.id,
+            origin=work.origin,
+        )
+        for trait in members
+    ]
+    work.counts["traits_promoted"] += len(members)
+
+
+def _sources(work: ReflectionState, wish: Upgrade) -> Sequence[Item]:
+    """Return the live source traits of an upgrade.
+
+    Subtypes only rise, so an upgrade cannot contain itself.
+    """
+    listed = [work.traits[one] for one in dict.fromkeys(wish.from_trait_ids) if one in work.traits]
+    return [trait for trait in listed if not trait.data.get(SIDES)]
+
+
+def _was_made(work: ReflectionState, wish: Upgrade) -> bool:
+    wanted = set(wish.from_trait_ids)
+    return any(wanted <= set(trait.data.get("children", ())) for trait in work.traits.values())
+
+
+def _confidence(work: ReflectionState, trait: Item) -> float:
+    return confidence_at(trait, work.entry.recorded_at) or 0.0
+
 
 # Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.
 
@@ -79,7 +195,6 @@ def _unsupported_traits(view: LaneView, traits: Mapping[str, Item], going: Itera
     ]
 
 
-OPERATION: Final = "contradictions"
 SPECIAL: Final = "special_reflection"
 """Name of the operation of a special reflection in a refusal."""
 
@@ -102,12 +217,12 @@ def contradict(work: ReflectionState, wishes: Iterable[TraitContradiction]) -> N
     for wish in wishes:
         trait = work.traits.get(wish.trait_id)
         if trait is None:
-            work.refuse(OPERATION, NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            work.refuse("contradictions", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
             continue
         memories = work.evidence(wish.contradicting_evidence_ids, but=work.known(wish.trait_id))
         if not memories:
             reason = "none of its evidence is a memory that does not count for or against the trait already"
-            work.refuse(OPERATION, NO_NEW_EVIDENCE, reason, trait.content)
+            work.refuse("contradictions", NO_NEW_EVIDENCE, reason, trait.content)
             continue
         work.count(wish.trait_id, memories, "contra", None)
         work.tally("traits_contradicted", wish.trait_id)

@@ -1,4 +1,4 @@
-"""What the rules see in a memory: its plain words (``words.toml``), when and where it shows, how likely a behaviour.
+"""What the rules see in a memory: plain words (``behaviour_words.toml``), where it shows, its odds; how a trait is put.
 
 What is known of people besides (a birthday, a new floor of the office, what a sister does) is most of what is told, and
 near to what they do in words and meaning: grouped with it, it makes traits that are none. The classifier
@@ -9,6 +9,7 @@ reader is installed, every memory may show a behaviour but those that the plain 
 import math
 import re
 import tomllib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,7 +24,7 @@ from phronesis.errors import PhronesisError
 from phronesis.index.tokens import tokenize
 from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import has_han, normalise_text
-from phronesis.traits.laws.records import Facet, MemoryInput
+from phronesis.traits.laws.records import GENERAL, Facet, MemoryInput
 
 Code = Literal["en", "zh"]
 Say = Mapping[Code, str]
@@ -40,10 +41,6 @@ class Words:
 
     say: Say
     words: Sequence[str]
-
-    def stand_in(self, text: str) -> bool:
-        """Return whether any of the words stands in a `searchable` text."""
-        return any(word in text for word in self.words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,17 +101,17 @@ def _stem(word: str) -> str:
 @load_once
 def the_tables() -> Tables:
     """Return the tables that are installed with the package."""
-    return parse_tables((files(__package__) / "words.toml").read_text("utf-8"))
+    return parse_tables((files(__package__) / "behaviour_words.toml").read_text("utf-8"))
 
 
 def parse_tables(source: str) -> Tables:
     """Read the tables; PhronesisError when one names what is not there."""
     given = tomllib.loads(source)
-    opposites: dict[str, set[str]] = {}
+    opposites = defaultdict[str, set[str]](set)
     for one, others in given["opposite"].items():
         for other in others:
-            opposites.setdefault(one, set()).add(other)
-            opposites.setdefault(other, set()).add(one)
+            opposites[one].add(other)
+            opposites[other].add(one)
     tables = Tables(
         behaviours={
             name: Behaviour(field=field, opposites=frozenset(opposites.get(name, ())), **_parse_words(rest))
@@ -143,17 +140,17 @@ def _check(tables: Tables, opposites: Mapping[str, set[str]]) -> None:
     ]
     for name, other, there in named:
         if other not in there:
-            raise PhronesisError(f"words.toml: {name} names {other!r}, which is not there")
+            raise PhronesisError(f"behaviour_words.toml: {name} names {other!r}, which is not there")
+
+
+def _parse_say(pair: Sequence[str]) -> Say:
+    return {"en": pair[0], "zh": pair[1]}
 
 
 def _parse_words(row: Sequence[str]) -> dict[str, Any]:
     *say, english, chinese = row
     stemmed = [searchable(one).partition("\n")[0] for one in english.split(",") if one.strip()]
     return {"say": _parse_say(say), "words": [*stemmed, *(one.strip() for one in chinese.split(",") if one.strip())]}
-
-
-def _parse_say(pair: Sequence[str]) -> Say:
-    return {"en": pair[0], "zh": pair[1]}
 
 
 def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:
@@ -181,7 +178,8 @@ class MemoryFeatures:
 
     ``barred``: it is of a kind that shows no behaviour, or about somebody else, as whoever wrote it says. ``marks`` are
     those of the table. ``odds``: the log odds that it shows a behaviour of the user's (`with_odds`); ``apart``: what it
-    tells the user did not do; ``private``: it seems sensitive, so it shows nothing together with what does not.
+    tells the user did not do; ``private``: it seems sensitive, so it shows nothing together with what does not;
+    ``place``: what counts as a session of its own, that in which it was said, else its day.
     """
 
     id: str
@@ -212,7 +210,7 @@ def read(memory: MemoryInput) -> MemoryFeatures:
     return MemoryFeatures(
         id=memory.id,
         at=memory.at,
-        place=_name_session(memory),
+        place=f"d:{memory.at.date().isoformat()}" if memory.session_id is None else f"s:{memory.session_id}",
         text=memory.content,
         code="zh" if has_han(memory.content) else "en",
         kind=memory.kind,
@@ -230,18 +228,14 @@ def read_all(memories: Sequence[MemoryInput]) -> list[MemoryFeatures]:
 
 
 def _find_named(table: Mapping[str, Words], text: str) -> frozenset[str]:
-    return frozenset(name for name, one in table.items() if one.stand_in(text))
-
-
-def _name_session(memory: MemoryInput) -> str:
-    """Return what counts as a session of its own: that in which it was said, else its day."""
-    return f"s:{memory.session_id}" if memory.session_id is not None else f"d:{memory.at.date().isoformat()}"
+    """Return what of a table a `searchable` text names."""
+    return frozenset(name for name, one in table.items() if any(word in text for word in one.words))
 
 
 def _is_barred(memory: MemoryInput) -> bool:
-    if memory.kind not in BEHAVIOUR_KINDS or (memory.kind == "profile" and memory.key not in PERSONAL_KEYS):
-        return True
-    return memory.subject is not None and memory.subject.strip().casefold() not in USERS_NAMES
+    impersonal = memory.kind == "profile" and memory.key not in PERSONAL_KEYS
+    about_others = memory.subject is not None and memory.subject.strip().casefold() not in USERS_NAMES
+    return memory.kind not in BEHAVIOUR_KINDS or impersonal or about_others
 
 
 CLASSES: Final = ("shown", "apart", "private")
@@ -265,7 +259,6 @@ HINTED: Final = 0.3
 """The least chances at which a memory is taken to be apart, and private."""
 
 _LEAST: Final = 1e-4
-_REMEMBERED: Final = 1 << 14
 
 Chances = Mapping[str, float]
 """How likely a text is of each class."""
@@ -281,7 +274,8 @@ def shows(one: MemoryFeatures) -> bool:
 
 def with_odds(readings: Sequence[MemoryFeatures], judge: Judge | None = None) -> list[MemoryFeatures]:
     """Return the readings of a user's memories with their odds. ``judge`` stands in for the installed classifier."""
-    told = [_judge_features(one, (judge or chances_of)(one.text)) for one in readings]
+    judge = judge or chances_of
+    told = [_judge_features(one, judge(one.text)) for one in readings]
     if len(told) < MANY:
         return [replace(one, odds=2 * SHOWN if one.apart or "ended" in one.marks else 0.0) for one in told]
     own = RELATIVE_TO_USER * (sum(one.odds for one in told) / len(told) - USUAL)
@@ -290,8 +284,9 @@ def with_odds(readings: Sequence[MemoryFeatures], judge: Judge | None = None) ->
 
 def _judge_features(one: MemoryFeatures, chances: Chances | None) -> MemoryFeatures:
     if chances is None:
-        apart = "apart" in one.marks
-        return replace(one, odds=2 * SHOWN if apart or "ended" in one.marks else 0.0, apart=apart)
+        return replace(
+            one, odds=0.0 if {"apart", "ended"}.isdisjoint(one.marks) else 2 * SHOWN, apart="apart" in one.marks
+        )
     chance = min(max(chances["shown"], _LEAST), 1 - _LEAST)
     return replace(
         one,
@@ -301,18 +296,105 @@ def _judge_features(one: MemoryFeatures, chances: Chances | None) -> MemoryFeatu
     )
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=1 << 14)
 def chances_of(text: str) -> Chances | None:
     """Return how likely a memory is of each class; None where no reader is installed."""
     reader = load_reader()
-    seen = normalise_text(text[:MAX_READ])
-    states = reader.states(seen) if reader is not None else []
-    if not states:
-        return None
-    return load_showing()(states[0])
+    states = [] if reader is None else reader.states(normalise_text(text[:MAX_READ]))
+    return load_showing()(states[0]) if states else None
 
 
 @load_once
 def load_showing() -> TextClassifier:
     """Return the classifier that is installed with the package."""
     return load_text_classifier((files(__package__) / "showing.npz").read_bytes())
+
+
+MAX_LENGTH: Final = {"en": 80, "zh": 30}
+"""Characters of a memory that a sentence about a trait repeats at most."""
+
+LEAST_LENGTH: Final = {"en": 12, "zh": 4}
+"""Characters of a clause that says something: a verb and an object."""
+
+SHARED: Final = 0.5
+"""Share of the members that must hold what a sentence says of them all."""
+
+SITUATED: Final = 0.6
+"""Share of the members that must show a situation for the sentence to name it."""
+
+_CLAUSE: Final = re.compile(r"[,;:.!?]\s|[，。；：！？、!?]|\.$")
+_SUBJECTS: Final = ("the user ", "user ", "i ", "用户", "我")
+_OFTEN: Final = {"en": ("now often ", "often: ", "often ", "always "), "zh": ("现在经常", "经常：", "经常", "总是")}
+_SOMETIMES: Final = {"en": "Sometimes ", "zh": "有时"}
+
+
+def clause_of(text: str) -> str:
+    """Return the first telling clause of a memory, without the user as its subject."""
+    code: Code = "en" if text.isascii() else "zh"
+    bare = " ".join(text.split())
+    subject = next((one for one in _SUBJECTS if bare.lower().startswith(one)), "")
+    parts = [part.strip() for part in _CLAUSE.split(bare[len(subject) :])]
+    best = next((part for part in parts if len(part) >= LEAST_LENGTH[code]), max(parts, key=len))
+    return best[: MAX_LENGTH[code]].strip() or text.strip()[: MAX_LENGTH[code]]
+
+
+def soften(content: str, code: Code) -> str | None:
+    """Return a trait in a lower degree ("Sometimes goes running"); None where it is in one already."""
+    if content.startswith(_SOMETIMES[code]):
+        return None
+    lead = next((one for one in _OFTEN[code] if content.lower().startswith(one)), "")
+    bare = content[len(lead) :]
+    return f"{_SOMETIMES[code]}{bare[:1].lower()}{bare[1:]}"
+
+
+def language_of(members: Sequence[MemoryFeatures]) -> Code:
+    """Return the language that most members are in; Chinese where they are as many."""
+    return "zh" if 2 * sum(one.code == "zh" for one in members) >= len(members) else "en"
+
+
+def behaviours_of(members: Sequence[MemoryFeatures]) -> list[str]:
+    """Return the behaviours that at least half of the members show, the commonest first."""
+    counts = Counter(name for one in members for name in one.behaviours)
+    least = max(2, SHARED * len(members))
+    return sorted((name for name in counts if counts[name] >= least), key=lambda name: (-counts[name], name))
+
+
+def context_of(members: Sequence[MemoryFeatures]) -> str:
+    """Return where something shows: what its behaviours and its words say most often, general where they disagree."""
+    tables = the_tables()
+    votes: Counter[str] = Counter()
+    for one in members:
+        votes.update({tables.situations[name].context for name in one.situations} - {GENERAL})
+    for name in behaviours_of(members)[:1]:
+        votes[tables.fields[tables.behaviours[name].field].context] += len(members)
+    ranked = sorted(votes.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ranked[0][0] if ranked and ranked[0][1] * 2 >= len(members) else GENERAL
+
+
+def statement_of(members: Sequence[MemoryFeatures]) -> str:
+    """Return the sentence: the behaviour that they share, else the clause of the member that shares most words."""
+    code = language_of(members)
+    for name in behaviours_of(members)[:1]:
+        named = Counter(place for one in members for place in one.situations)
+        least = max(2, SITUATED * len(members))
+        situation = next((place for place in the_tables().situations if named[place] >= least), None)
+        return trait_sentence(the_tables().behaviours[name].say[code], situation, code)
+    counts = Counter(stem for one in members for stem in one.stems)
+    clear = [one for one in members if one.code == code]
+    best = min(clear, key=lambda one: (-sum(counts[stem] > 1 for stem in one.stems), len(one.text), one.at, one.id))
+    clause = clause_of(best.text)
+    return f"经常：{clause}" if code == "zh" else f"Often: {clause[:1].lower()}{clause[1:]}"
+
+
+def trait_sentence(say: str, situation: str | None, code: Code) -> str:
+    """Return a behaviour as a sentence, with when it shows."""
+    when = "" if situation is None else the_tables().situations[situation].say[code]
+    when = "" if shares_words(say, when, code) else when
+    return f"Often {say} {when}".strip() if code == "en" else f"经常{when}{say}"
+
+
+def shares_words(say: str, when: str, code: Code) -> bool:
+    """Return whether a sentence would name one time twice: "goes to bed early before bed"."""
+    if code == "zh":
+        return not set(say).isdisjoint(set(when) - set("的时在上前"))
+    return not set(say.lower().split()).isdisjoint(when.split())
