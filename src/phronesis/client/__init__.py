@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from phronesis.async_verbs import AsyncMemoryVerbs, AsyncServedAdmin
+from phronesis.async_memory import AsyncMemoryVerbs, AsyncServedAdmin
 from phronesis.client.exchange import Delivery, Outbox, RefusedWrite
 from phronesis.client.requests import prepare_call, prepare_erasure
 from phronesis.client.transport import AsyncTransport, Transport

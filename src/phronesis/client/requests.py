@@ -20,12 +20,10 @@ from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
-from phronesis.memory.items import Items
-from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.items import Items, Quarantine
 from phronesis.memory.reading import Sessions
-from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
-from phronesis.memory.runs import Runs
+from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.traits import Traits
 from phronesis.wire import as_json, decode_record, decoded_item
 

@@ -24,10 +24,9 @@ from phronesis.core.changes import Changes, Patch
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import EditPayload, Entry, ItemPayload, Outcome, is_erased, payload_of
 from phronesis.core.ids import item_id
-from phronesis.core.items import CORRECTED, DEFAULT_IMPORTANCE, MEMBER_PREFIX, UTC_OFFSET, Item, Trust
+from phronesis.core.items import CORRECTED, DEFAULT_IMPORTANCE, DUE, MEMBER_PREFIX, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module, load_once
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
-from phronesis.core.prospective import DUE
 from phronesis.core.relations import NAME, PERSON, Entity, normal_name
 from phronesis.core.statements import COMPARED, OCCASIONS, STATED, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment

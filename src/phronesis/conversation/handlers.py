@@ -17,7 +17,6 @@ from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
 from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
-from phronesis.core.context_outcomes import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES
 from phronesis.core.entries import (
     ConversationRows,
     Entry,
@@ -35,7 +34,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import PROPOSALS
-from phronesis.core.relations import Edge, Entity, Mention
+from phronesis.core.relations import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge, Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
 from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from phronesis.engine.replay import Replayer
     from phronesis.engine.writer import Writer, WriteResult
     from phronesis.experience.maintenance_schedule import MaintenanceScheduler
+    from phronesis.experience.provenance import ExperienceBook
     from phronesis.experience.query import ExperienceSearch
-    from phronesis.experience.query_answer import ExperienceBook
     from phronesis.experience.sources.port import Sources
     from phronesis.forgetting.handler import Forgetter
     from phronesis.index.projections import Reindexer

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from phronesis.models.embedder import Embedder
     from phronesis.models.rerankers import Judge
     from phronesis.models.token_counter import TokenCounter
-    from phronesis.reasoning import external_mirror, external_search
+    from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.recall import retrieval, retrievers, search
     from phronesis.recall.planning import planner, wordings
@@ -44,7 +44,6 @@ else:
     erasure = lazy_module("phronesis.engine.erasure")
     erasure_effect = lazy_module("phronesis.engine.erasure_effect")
     evidence_selection = lazy_module("phronesis.compose.evidence_selection")
-    external_mirror = lazy_module("phronesis.reasoning.external_mirror")
     external_search = lazy_module("phronesis.reasoning.external_search")
     interpreter = lazy_module("phronesis.engine.interpreter")
     memory_types = lazy_module("phronesis.conversation.extraction.memory_types")
@@ -172,7 +171,7 @@ def make_editor(components: Components, engines: EngineSet) -> "edits.ItemEditor
 def make_eraser(platform: Platform, components: Components) -> "erasure.Eraser":
     """Return the eraser."""
     written, database = components.writer, platform.database
-    outside = external_mirror.outside_eraser(components.mirror, database)
+    outside = external_search.outside_eraser(components.mirror, database)
     return erasure.Eraser(database, written.recorder, written.interpreter, platform.indexes, outside)
 
 

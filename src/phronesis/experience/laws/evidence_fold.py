@@ -13,9 +13,8 @@ from math import sqrt
 from typing import Any, Final
 
 from phronesis.core.changes import Fold
-from phronesis.core.context_outcomes import UNUSED, ItemUse
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow, Origin, Polarity
+from phronesis.core.relations import UNUSED, EvidenceRow, ItemUse, Origin, Polarity
 from phronesis.core.serialization import round_stored
 from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
 

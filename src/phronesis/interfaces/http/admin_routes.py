@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from phronesis import __version__
-from phronesis.core.activity import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
 from phronesis.core.api_keys import Role
+from phronesis.core.context import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
 from phronesis.core.items import Item
 from phronesis.core.reports import Jobs, Overview, Page, UserInfo
 from phronesis.core.results import EditResult

@@ -47,8 +47,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp
 
-from phronesis.config.oauth import MCP_PATH
-from phronesis.config.server import READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
+from phronesis.config.server import MCP_PATH, READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.text import check_id
 from phronesis.errors import InputError, Unauthenticated
