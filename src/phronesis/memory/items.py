@@ -20,11 +20,11 @@ from phronesis.recall.as_of import visible_lanes
 if TYPE_CHECKING:
     from phronesis.core import previews
     from phronesis.memory import preview
-    from phronesis.recall import user_items
+    from phronesis.recall import entities
 else:
     preview = lazy_module("phronesis.memory.preview")
     previews = lazy_module("phronesis.core.previews")
-    user_items = lazy_module("phronesis.recall.user_items")
+    entities = lazy_module("phronesis.recall.entities")
 
 
 class Items(Verbs):
@@ -165,9 +165,9 @@ class Items(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
-        now = user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        now = entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with components.database.transaction(self._runtime.tenant, "read") as unit:
-            return Records(user_items.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
+            return Records(entities.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
 
     def delete_all(
         self,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from phronesis.log import reader
     from phronesis.memory import activity, external_ids
     from phronesis.reasoning.laws import item_records, records
-    from phronesis.recall import hits, user_items
+    from phronesis.recall import entities, hits
     from phronesis.recall import search_options as searching
 else:
     activity = lazy_module("phronesis.memory.activity")
@@ -35,7 +35,7 @@ else:
     external_ids = lazy_module("phronesis.memory.external_ids")
     hits = lazy_module("phronesis.recall.hits")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
-    user_items = lazy_module("phronesis.recall.user_items")
+    entities = lazy_module("phronesis.recall.entities")
     reader = lazy_module("phronesis.log.reader")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
@@ -165,7 +165,7 @@ class ReadVerbs(Verbs):
             budget=budget,
             agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)

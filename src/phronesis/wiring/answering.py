@@ -13,8 +13,8 @@ from phronesis.engine.model_outcomes import decider_of
 from phronesis.engine.plugin import Platform
 from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter
-from phronesis.recall.planning.planner import Planner
-from phronesis.recall.planning.wordings import StoredNames
+from phronesis.recall.plan_queries import StoredNames
+from phronesis.recall.planner import Planner
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever
 from phronesis.resources.policy_section import ResourcePolicy

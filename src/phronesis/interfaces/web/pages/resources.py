@@ -19,7 +19,7 @@ from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.section_text import section_html
 from phronesis.interfaces.web.session import Visiting, Visitor
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.documents import IngestedResource, Resource
 
 PAGE: Final = 30
 """Documents per page."""
