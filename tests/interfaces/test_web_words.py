@@ -15,7 +15,7 @@ from phronesis.interfaces.cli.commands import find_command
 from phronesis.interfaces.web.words import LANGUAGES, words_of
 from phronesis.recall.deduplication import JUDGED
 from phronesis.recall.hits import CROWDED
-from phronesis.recall.scoring.packed_features import BONUSES
+from phronesis.recall.scoring.lane_arrays import BONUSES
 from phronesis.recall.scoring.ranking import FEATURES, FURTHER
 
 PACKAGE = Path(str(files(phronesis)))

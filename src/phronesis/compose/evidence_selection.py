@@ -27,7 +27,7 @@ from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
 from phronesis.recall.fusion import RELEVANCE
 from phronesis.recall.hits import CROWDED
 from phronesis.recall.retrieval import shown_text
-from phronesis.recall.scoring.packed_features import BONUSES
+from phronesis.recall.scoring.lane_arrays import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of
 from phronesis.recall.scoring.weights import FEATURE_NAMES, FEW, FLOOR

@@ -20,8 +20,7 @@ from phronesis.core.values import FAMILY, KEYS, plain_relative
 from phronesis.recall.browse import items_of
 from phronesis.recall.entities import is_about, told_names
 from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
-from phronesis.recall.scoring.lane_arrays import Floats, Mask
-from phronesis.recall.scoring.packed_features import FROM_ASSISTANT, FROM_USER, SAID
+from phronesis.recall.scoring.lane_arrays import FROM_ASSISTANT, FROM_USER, SAID, Floats, Mask
 from phronesis.recall.scoring.signals import Voice
 from phronesis.recall.word_lists import Cue, KeyWords, UnitText, is_chinese, load_words
 from phronesis.store.database import Unit

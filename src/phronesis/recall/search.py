@@ -33,8 +33,7 @@ from phronesis.recall.hits import (
 )
 from phronesis.recall.question_signals import held_under, key_asked, mentioned_items, named_in, speaker_of
 from phronesis.recall.scope_index import NO_PART, LaneIndex, LaneLayout, ScopeIndexes
-from phronesis.recall.scoring import packed_features
-from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of, bonus_constants
 from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
 from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, voice_of
 from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
@@ -307,7 +306,7 @@ def _explain(
 ) -> dict[str, Any]:
     return {
         "channels": list(_channels(signals)),
-        "formula": {**formula.to_dict(), "bonuses": packed_features.to_dict()},
+        "formula": {**formula.to_dict(), "bonuses": bonus_constants()},
         "embedder": encoder.name if encoder is not None else None,
         "lanes": [
             {
