@@ -21,7 +21,7 @@ from phronesis.recall.as_of import drawn_by, live_at
 from phronesis.recall.browse import items_by_id, items_of
 from phronesis.recall.entities import due_items, is_about, names_of_user, near_user, told_names
 from phronesis.recall.evidence import live_beside, sources_of
-from phronesis.recall.search_options import Query, Search
+from phronesis.recall.query import Query, Search
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items

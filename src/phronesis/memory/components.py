@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from phronesis.recall.browse import Browser
     from phronesis.recall.entities import EntityBook
     from phronesis.recall.planner import Planner
+    from phronesis.recall.query import Search
     from phronesis.recall.retrieval import PlanExecutor
-    from phronesis.recall.search_options import Search
     from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn
     from phronesis.store.activity_log import ActivityLog

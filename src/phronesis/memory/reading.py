@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from phronesis.memory import activity, external_ids
     from phronesis.reasoning.laws import item_records, records
     from phronesis.recall import entities, hits
-    from phronesis.recall import search_options as searching
+    from phronesis.recall import query as searching
 else:
     activity = lazy_module("phronesis.memory.activity")
     assembly = lazy_module("phronesis.compose.assembly")
@@ -39,7 +39,7 @@ else:
     reader = lazy_module("phronesis.log.reader")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
-    searching = lazy_module("phronesis.recall.search_options")
+    searching = lazy_module("phronesis.recall.query")
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""

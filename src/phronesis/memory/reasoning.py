@@ -15,7 +15,7 @@ from phronesis.store.eligible import ReadConditions
 if TYPE_CHECKING:
     from phronesis.reasoning import documents, handlers
     from phronesis.reasoning.laws import claim_status, item_records, records
-    from phronesis.recall import search_options as searching
+    from phronesis.recall import query as searching
     from phronesis.store import usage
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
@@ -23,7 +23,7 @@ else:
     handlers = lazy_module("phronesis.reasoning.handlers")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     records = lazy_module("phronesis.reasoning.laws.records")
-    searching = lazy_module("phronesis.recall.search_options")
+    searching = lazy_module("phronesis.recall.query")
     usage = lazy_module("phronesis.store.usage")
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.laws import claim_status
     from phronesis.recall import browse
-    from phronesis.recall.search_options import Query
+    from phronesis.recall.query import Query
     from phronesis.resources import ingestion
     from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.lanes import Lane

@@ -19,7 +19,7 @@ from phronesis.reasoning.handlers import RUN, feedback_of, run_of
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.facts import NAMED, TOP_PRODUCTS, FactsBuilder, FactsView, excerpt, top_products
 from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
-from phronesis.recall.search_options import Query, Search
+from phronesis.recall.query import Query, Search
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane

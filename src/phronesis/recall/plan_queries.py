@@ -26,7 +26,7 @@ from phronesis.recall.intent import (
     identifiers,
     judge,
 )
-from phronesis.recall.question_signals import names_in
+from phronesis.recall.query import names_in
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import find_entities

@@ -26,7 +26,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
 from phronesis.recall.deduplication import COVERED, OUTLYING, Part
-from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
+from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 

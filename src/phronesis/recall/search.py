@@ -31,13 +31,23 @@ from phronesis.recall.hits import (
     stores_of,
     without_why,
 )
-from phronesis.recall.question_signals import held_under, key_asked, mentioned_items, named_in, speaker_of
+from phronesis.recall.query import (
+    Asking,
+    Query,
+    Vector,
+    held_under,
+    mentioned_items,
+    named_in,
+    read_question,
+    speaker_of,
+    spoken_names,
+)
 from phronesis.recall.scope_index import NO_PART, LaneIndex, LaneLayout, ScopeIndexes
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of, bonus_constants
 from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
 from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, voice_of
 from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
-from phronesis.recall.search_options import Asking, Query, Vector, read_question, spoken_names
+from phronesis.recall.word_lists import key_asked
 from phronesis.store.database import Database, Unit
 from phronesis.store.document_tables import MEMORY, RESOURCES, Home, home_named
 from phronesis.store.documents import document_texts, read_vectors, stack_embeddings

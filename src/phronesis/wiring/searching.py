@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.recall import retrieval, search
-    from phronesis.recall.search_options import Search
+    from phronesis.recall.query import Search
 else:
     retrieval = lazy_module("phronesis.recall.retrieval")
     search = lazy_module("phronesis.recall.search")

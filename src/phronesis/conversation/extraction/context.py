@@ -21,7 +21,7 @@ from phronesis.core.scope import make_scope
 from phronesis.core.statements import STATED
 from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
-from phronesis.recall.search_options import Query
+from phronesis.recall.query import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 
