@@ -15,8 +15,7 @@ from datetime import UTC, tzinfo
 from sys import maxsize
 from typing import Any, Final
 
-from phronesis.compose.item_wording import days_of_items, said_at, told_days, words_of
-from phronesis.compose.snippets import first_sentence
+from phronesis.compose.item_wording import days_of_items, first_sentence, said_at, told_days, words_of
 from phronesis.core.context import Block
 from phronesis.core.data_delimiters import own_text
 from phronesis.core.entries import Entry, SummaryRow, TurnPayload, is_erased, payload_of
