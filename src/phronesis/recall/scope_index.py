@@ -228,8 +228,9 @@ class LaneIndex:
         properties = Properties(flags, days, importance, stages, dated[there], begins, ends)
         days = days[days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
-        codes = (self._column(name)[layout.rows] for name in ("items", "speakers", "kinds", "parts"))
-        return LaneLayout(layout, properties, *codes, bounds)
+        codes = ("items", "speakers", "kinds", "parts")
+        items, speakers, kinds, parts = (self._column(name)[layout.rows] for name in codes)
+        return LaneLayout(layout, properties, items, speakers, kinds, parts, bounds)
 
     def _column(self, name: str) -> Rows:
         """Copy a column: a view would prevent it from growing."""
