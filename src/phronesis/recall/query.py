@@ -206,7 +206,7 @@ class SearchOptions:
     """Search options. The default is an ordinary search.
 
     ``wordings`` are matched by their words alone, each with its weight. ``names`` are looked up in addition to those in
-    the question. ``signals`` adds the inputs of relevance to ``why`` (``recall.deduplication``).
+    the question. ``signals`` adds the inputs of relevance to ``why`` (``scoring.weights``).
     """
 
     wordings: Sequence[SubQuery] = ()
