@@ -17,8 +17,7 @@ from phronesis.core.results import Evidence
 from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import NotFound
-from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.browse import items_of
+from phronesis.recall.as_of import items_of, visible_lanes
 from phronesis.recall.evidence import sources_of
 from phronesis.recall.word_lists import UnitText, is_chinese, load_words
 from phronesis.store.database import Database, Unit

@@ -23,7 +23,7 @@ from phronesis.errors import ModelError
 from phronesis.index.tokens import question_terms, search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.browse import items_of
+from phronesis.recall.as_of import items_of
 from phronesis.recall.entities import is_about, told_names
 from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
 from phronesis.recall.scoring.lane_arrays import FROM_ASSISTANT, FROM_USER, SAID, Floats, Mask
