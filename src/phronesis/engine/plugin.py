@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from phronesis.log.redaction import Redactor
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
+    from phronesis.recall.query import Search
     from phronesis.recall.scope_index import ScopeIndexes
-    from phronesis.recall.search_options import Search
     from phronesis.store.database import Database
     from phronesis.store.usage import Usage
 else:

@@ -1,11 +1,11 @@
-"""Text features that ranking uses besides the words, packed into an integer (``recall.scoring.packed_features``)."""
+"""Text features that ranking uses besides the words, packed into an integer (``recall.scoring.lane_arrays``)."""
 
 import re
 from typing import Final
 
 from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
-from phronesis.recall.scoring.packed_features import (
+from phronesis.recall.scoring.lane_arrays import (
     ASKS,
     FROM_ASSISTANT,
     FROM_TOOL,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from phronesis.core import context as records
     from phronesis.core import relations
     from phronesis.core.items import Item
-    from phronesis.recall import refusals
+    from phronesis.recall import browse
     from phronesis.store import activity_log, api_keys, context_impressions
     from phronesis.store.database import Unit
 else:
@@ -30,7 +30,7 @@ else:
     activity_log = lazy_module("phronesis.store.activity_log")
     api_keys = lazy_module("phronesis.store.api_keys")
     context_impressions = lazy_module("phronesis.store.context_impressions")
-    refusals = lazy_module("phronesis.recall.refusals")
+    browse = lazy_module("phronesis.recall.browse")
 
 MAX_ROWS: Final = 1_000
 """Maximum rows of one page."""
@@ -162,13 +162,11 @@ class ActivityVerbs(Verbs):
         number of entries.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        wanted = refusals.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
+        wanted = browse.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
         count, after = inputs.limit(limit, most=MAX_ROWS), inputs.cursor(cursor)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             lanes = visible_lanes(unit, scope)
-            return refusals.unlearned_page(
-                unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after
-            )
+            return browse.unlearned_page(unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after)
 
     def _settle_activity(self) -> None:
         """Write what this process has queued, so that a reader sees it."""

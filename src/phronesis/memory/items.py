@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from phronesis.core import statements
     from phronesis.engine import edits, writer
     from phronesis.log import chain
-    from phronesis.recall import user_items
+    from phronesis.recall import entities
 else:
     edits = lazy_module("phronesis.engine.edits")
     chain = lazy_module("phronesis.log.chain")
     statements = lazy_module("phronesis.core.statements")
-    user_items = lazy_module("phronesis.recall.user_items")
+    entities = lazy_module("phronesis.recall.entities")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -178,9 +178,9 @@ class Items(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
-        now = user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        now = entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with components.database.transaction(self._runtime.tenant, "read") as unit:
-            return Records(user_items.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
+            return Records(entities.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
 
     def delete_all(
         self,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from phronesis.log import reader
     from phronesis.memory import activity, external_ids, runs
     from phronesis.reasoning.laws import item_records, records
-    from phronesis.recall import hits, user_items
-    from phronesis.recall import search_options as searching
+    from phronesis.recall import entities, hits
+    from phronesis.recall import query as searching
 else:
     activity = lazy_module("phronesis.memory.activity")
     assembly = lazy_module("phronesis.compose.assembly")
@@ -35,12 +35,12 @@ else:
     external_ids = lazy_module("phronesis.memory.external_ids")
     hits = lazy_module("phronesis.recall.hits")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
-    user_items = lazy_module("phronesis.recall.user_items")
+    entities = lazy_module("phronesis.recall.entities")
     reader = lazy_module("phronesis.log.reader")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     runs = lazy_module("phronesis.memory.runs")
-    searching = lazy_module("phronesis.recall.search_options")
+    searching = lazy_module("phronesis.recall.query")
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
@@ -166,7 +166,7 @@ class ReadVerbs(Verbs):
             budget=budget,
             agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)

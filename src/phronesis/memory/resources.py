@@ -23,13 +23,12 @@ if TYPE_CHECKING:
     from phronesis.experience.laws import event_draft, records
     from phronesis.experience.sources import port as source_port
     from phronesis.memory import experience
-    from phronesis.resources import handlers, ingestion
-    from phronesis.resources.laws import records as documents
+    from phronesis.resources import documents, handlers, ingestion
     from phronesis.resources.readers import decoding
     from phronesis.resources.readers import port as reader_port
 else:
     decoding = lazy_module("phronesis.resources.readers.decoding")
-    documents = lazy_module("phronesis.resources.laws.records")
+    documents = lazy_module("phronesis.resources.documents")
     experience = lazy_module("phronesis.memory.experience")
     event_draft = lazy_module("phronesis.experience.laws.event_draft")
     handlers = lazy_module("phronesis.resources.handlers")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from phronesis.engine import edits, writer
     from phronesis.reasoning import handlers, learning
     from phronesis.reasoning.laws import claim_status, item_records, records
-    from phronesis.recall import search_options as searching
+    from phronesis.recall import query as searching
     from phronesis.store import usage
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
@@ -29,7 +29,7 @@ else:
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     learning = lazy_module("phronesis.reasoning.learning")
     records = lazy_module("phronesis.reasoning.laws.records")
-    searching = lazy_module("phronesis.recall.search_options")
+    searching = lazy_module("phronesis.recall.query")
     usage = lazy_module("phronesis.store.usage")
     writer = lazy_module("phronesis.engine.writer")
 

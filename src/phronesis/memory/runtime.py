@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from phronesis.recall import browse
     from phronesis.recall.browse import Browser
     from phronesis.recall.entities import EntityBook
-    from phronesis.recall.planning.planner import Planner
+    from phronesis.recall.planner import Planner
+    from phronesis.recall.query import Search
     from phronesis.recall.retrieval import PlanExecutor
-    from phronesis.recall.search_options import Search
     from phronesis.resources import ingestion
+    from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn
-    from phronesis.resources.search import ResourceBook
     from phronesis.store.activity_log import ActivityLog
     from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.database import Database

@@ -29,7 +29,7 @@ from phronesis.reasoning.laws.facts import (
     top_products,
 )
 from phronesis.reasoning.laws.records import CLAIM, REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
-from phronesis.recall.search_options import Query, Search
+from phronesis.recall.query import Query, Search
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane

@@ -39,8 +39,8 @@ from phronesis.reasoning.learn_candidates import Candidates, RunFacts, find_buil
 from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
 from phronesis.reasoning.llm_verdicts import ASKED
 from phronesis.reasoning.policy_section import ReasoningPolicy
-from phronesis.recall.as_of import known_at
-from phronesis.recall.browse import PageRequest, find_item, page_of
+from phronesis.recall.as_of import PageRequest, known_at, page_of
+from phronesis.recall.browse import find_item
 from phronesis.recall.evidence import snippet
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry

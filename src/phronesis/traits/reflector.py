@@ -19,7 +19,7 @@ from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.writer import Writer
 from phronesis.log.reader import load_entry
-from phronesis.recall.search_options import Query
+from phronesis.recall.query import Query
 from phronesis.store.context_impressions import shown_since
 from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from phronesis.models.token_counter import TokenCounter
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import retrieval, retrievers, search
-    from phronesis.recall.planning import planner, wordings
-    from phronesis.recall.search_options import Search
+    from phronesis.recall import plan_queries, planner, retrieval, retrievers, search
+    from phronesis.recall.query import Search
     from phronesis.resources import policy_section as resource_policy
 else:
     assembly = lazy_module("phronesis.compose.assembly")
@@ -48,7 +47,7 @@ else:
     interpreter = lazy_module("phronesis.engine.interpreter")
     memory_types = lazy_module("phronesis.conversation.extraction.memory_types")
     model_outcomes = lazy_module("phronesis.engine.model_outcomes")
-    planner = lazy_module("phronesis.recall.planning.planner")
+    planner = lazy_module("phronesis.recall.planner")
     recorder = lazy_module("phronesis.log.recorder")
     replay = lazy_module("phronesis.engine.replay")
     resource_policy = lazy_module("phronesis.resources.policy_section")
@@ -56,7 +55,7 @@ else:
     retrievers = lazy_module("phronesis.recall.retrievers")
     search = lazy_module("phronesis.recall.search")
     session_history = lazy_module("phronesis.compose.session_history")
-    wordings = lazy_module("phronesis.recall.planning.wordings")
+    plan_queries = lazy_module("phronesis.recall.plan_queries")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -116,7 +115,7 @@ def make_planner(platform: Platform) -> "planner.Planner":
     return planner.Planner(
         platform.clock,
         platform.models.asker("plan") if policy.gateways else None,
-        wordings.StoredNames(platform.database),
+        plan_queries.StoredNames(platform.database),
         limit=policy.budget.evidence_count,
         share=policy.fusion.memory_share,
     )

@@ -30,7 +30,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.log.reader import texts_of
 from phronesis.models.decision import REPEATS, REPLACES, Decider, ask_gate, ask_supersede
 from phronesis.models.decision import STATED as IS_STATED
-from phronesis.recall.search_options import Query
+from phronesis.recall.query import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 

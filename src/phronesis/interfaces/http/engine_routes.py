@@ -60,7 +60,7 @@ from phronesis.interfaces.http.queries import (
 from phronesis.interfaces.uploads import stored_name
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.documents import IngestedResource, Resource
 
 experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
 

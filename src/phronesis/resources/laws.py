@@ -1,4 +1,6 @@
-"""Split a text into overlapping chunks and into sections by its headings, and quote a summary. Pure and linear.
+"""Chunks and sections of a text, its summary, and what differs from another version.
+
+Pure, and linear in the length of the text.
 
 A chunk ends at the best border in the second half of its allowed size: a paragraph's, then a list entry's or a
 sentence's, then a line's, then a word's. Fenced code and table rows are cut only if there is no other border, and then
@@ -7,17 +9,16 @@ at a line's end if possible.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from phronesis.core.entries import ReadDocument, Section
 from phronesis.core.text import UNSPACED
 from phronesis.errors import InputError
-
-# Line numbers of a span of a text.
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,7 @@ class Lines:
     @classmethod
     def of(cls, text: str) -> "Lines":
         """Return the lines of a text."""
-        starts, at = [0], text.find("\n")
-        while at >= 0:
-            starts.append(at + 1)
-            at = text.find("\n", at + 1)
-        return cls(text, tuple(starts))
+        return cls(text, (0, *(match.end() for match in re.finditer("\n", text))))
 
     def between(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and the last line of [start, end), without blank lines at its ends."""
@@ -50,7 +47,7 @@ LIMIT: Final = 1_200
 390 tokens, which leaves room for the headings in front of them."""
 OVERLAP: Final = 150
 """Columns that a chunk repeats of the one before, at most: a sentence or two of prose."""
-LEAST_LIMIT: Final = 16
+_LEAST_LIMIT: Final = 16
 """Minimum of the limit in columns; no border could be chosen below it."""
 _WIDE: Final = re.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60\u2018-\u201d\u2026]")
 _FENCE: Final = re.compile(r"^[ \t]{0,12}(`{3,}|~{3,})", re.MULTILINE)
@@ -81,26 +78,23 @@ def chunks_of(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[
     ``limit`` and ``overlap`` are columns; InputError for a limit below 16 or an overlap above a quarter of it. No chunk
     has more characters than ``limit``. A chunk after a paragraph border repeats nothing.
     """
-    if limit < LEAST_LIMIT:
-        raise InputError(f"limit: {limit} columns hold no sentence; give {LEAST_LIMIT} or more", field="limit")
+    if limit < _LEAST_LIMIT:
+        raise InputError(f"limit: {limit} columns hold no sentence; give {_LEAST_LIMIT} or more", field="limit")
     if not 0 <= overlap <= limit // 4:
         raise InputError(f"overlap must be between 0 and a quarter of the limit, not {overlap}", field="overlap")
-    return list(_cut_chunks(text, _Borders(text), limit, overlap))
-
-
-def _cut_chunks(text: str, borders: "_Borders", limit: int, overlap: int) -> Iterator[Chunk]:
-    last = len(text.rstrip())
-    start = _after_space(text, 0)
+    borders, out = _Borders(text), list[Chunk]()
+    last, start = len(text.rstrip()), _after_space(text, 0)
     while start < last:
         reach = _reach(text, start, limit)
         if reach >= last:
-            yield Chunk(start, last)
-            return
+            return [*out, Chunk(start, last)]
         end, rank = borders.last_best(start + (reach - start + 1) // 2, reach)
-        yield Chunk(start, start + len(text[start:end].rstrip()))
+        out.append(Chunk(start, start + len(text[start:end].rstrip())))
         if rank < _RANKS["paragraph"] and overlap:
-            end = borders.first_good(_overlap_start(text, end, overlap), end)
+            window = text[max(0, end - overlap) : end]
+            end = borders.first_good(end - _reach(window[::-1], 0, overlap), end)
         start = _after_space(text, end)
+    return out
 
 
 class _Borders:
@@ -178,12 +172,6 @@ def _reach(text: str, start: int, limit: int) -> int:
     return start + min(len(window), limit - wide)
 
 
-def _overlap_start(text: str, end: int, limit: int) -> int:
-    """Return the start of ``limit`` columns before ``end``."""
-    window = text[max(0, end - limit) : end]
-    return end - _reach(window[::-1], 0, limit)
-
-
 # Sections of a text by its headings, and lines by offset.
 
 MAX_SECTIONS: Final = 10_000
@@ -227,7 +215,10 @@ def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
     Text before the first heading has the path (). Sections without a letter or digit are left out; if all are and the
     text has any, it is one section.
     """
-    kept = _limit_headings(headings)
+    kept = headings
+    while len(kept) > MAX_SECTIONS and len(levels := {heading.level for heading in kept}) > 1:
+        kept = [heading for heading in kept if heading.level < max(levels)]
+    kept = kept[:MAX_SECTIONS]
     out = list(_pieces(text, 0, kept[0].start if kept else len(text), ()))
     above: list[Heading] = []
     for n, heading in enumerate(kept):
@@ -267,7 +258,7 @@ def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[
     own = text[start:end]
     if not has_words(own):
         return
-    begin = start + _first_line(own)
+    begin = start + own.rfind("\n", 0, len(own) - len(own.lstrip())) + 1  # the first line that is not blank
     if 2 * len(own) <= MAX_SECTION:  # however wide its characters are
         yield Section(path, begin, start + len(own.rstrip()))
         return
@@ -277,19 +268,6 @@ def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[
             place = begin + chunk.start
             line = max(begin, text.rfind("\n", begin, place) + 1)
             yield Section(path, place if text[line:place].strip() else line, begin + chunk.end)
-
-
-def _first_line(own: str) -> int:
-    """Return the start of the first line that is not blank."""
-    return own.rfind("\n", 0, len(own) - len(own.lstrip())) + 1
-
-
-def _limit_headings(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """Return the headings without the deepest levels, then without the last ones, if there are too many."""
-    kept = headings
-    while len(kept) > MAX_SECTIONS and len(levels := {heading.level for heading in kept}) > 1:
-        kept = [heading for heading in kept if heading.level < max(levels)]
-    return kept[:MAX_SECTIONS]
 
 
 MAX_SUMMARY: Final = 1_500
@@ -317,7 +295,11 @@ def summary_of(document: ReadDocument, *, limit: int = MAX_SUMMARY) -> str:
     Parts that do not fit are left out; only the title is cut.
     """
     lines = [document.title[:limit]] if document.title else []
-    begun = list(_beginnings(document))
+    beginnings = (
+        (section, _prose(document.text[section.start : min(section.end, section.start + _LOOKED_AT)]))
+        for section in document.sections
+    )
+    begun = [(section, words) for section, words in beginnings if words]
     if begun:
         lines.append(_first_words(begun[0][1], _LEAD))
     headings = _headings(document)
@@ -332,14 +314,6 @@ def summary_of(document: ReadDocument, *, limit: int = MAX_SUMMARY) -> str:
         if len(out) + bool(out) + len(line) <= limit:
             out += ("\n" if out else "") + line
     return out
-
-
-def _beginnings(document: ReadDocument) -> Iterator[tuple[Section, str]]:
-    """Yield the sections that contain prose, with their first paragraph."""
-    for section in document.sections:
-        words = _prose(document.text[section.start : min(section.end, section.start + _LOOKED_AT)])
-        if words:
-            yield section, words
 
 
 def _prose(text: str) -> str:
@@ -376,3 +350,47 @@ def _headings(document: ReadDocument) -> str:
             break
         out += (" · " if out else "") + title
     return out
+
+
+# How the sections of a version follow from those held.
+
+
+@dataclass(frozen=True, slots=True)
+class SectionText:
+    """A section as it is compared: its headings and its own text."""
+
+    path: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the sections of a new version, by place, follow from those held.
+
+    ``kept``: the same text, under any headings; ``replaced``: another text under the same headings; both name the held
+    section. Other sections are new. ``gone`` are the held sections that the new version does not have.
+    """
+
+    kept: Mapping[int, str]
+    replaced: Mapping[int, str]
+    gone: tuple[str, ...] = ()
+
+
+def difference(held: Mapping[str, SectionText], new: Sequence[SectionText]) -> Difference:
+    """Return how the held sections (by id, in reading order) correspond to those of a new version.
+
+    Sections are matched by headings and text, then by text alone (moved), then by headings alone (rewritten), each in
+    reading order. Every section is matched at most once.
+    """
+    left = dict(held)
+    kept: dict[int, str] = {}
+    replaced: dict[int, str] = {}
+    for form, found in ((attrgetter("path", "text"), kept), (attrgetter("text"), kept), (attrgetter("path"), replaced)):
+        waiting: dict[object, deque[str]] = defaultdict(deque)
+        for one, words in left.items():
+            waiting[form(words)].append(one)
+        for n, words in enumerate(new):
+            if n not in kept and n not in replaced and waiting.get(form(words)):
+                found[n] = waiting[form(words)].popleft()
+                del left[found[n]]
+    return Difference(kept, replaced, tuple(left))

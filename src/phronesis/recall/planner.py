@@ -19,9 +19,16 @@ from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
 from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
-from phronesis.recall.planning.intent import decide, excerpt, language_of, read_message
-from phronesis.recall.planning.time_range import window_of
-from phronesis.recall.planning.wordings import KnownNames, candidates, distinct, entities_in, sub_plan, word_queries
+from phronesis.recall.intent import decide, excerpt, language_of, read_message
+from phronesis.recall.plan_queries import (
+    KnownNames,
+    candidates,
+    distinct,
+    entities_in,
+    sub_plan,
+    window_of,
+    word_queries,
+)
 
 ROLE: Final = "plan"
 PROMPT_VERSION: Final = "plan/2"

@@ -1,9 +1,9 @@
-"""One version of a document, read from its entry and outcome, with the sections and rows made from it."""
+"""Records of documents: results of the verbs, one version with its items and rows, held ones as read and searched."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from phronesis.core.entries import (
     DOCUMENT,
@@ -19,10 +19,72 @@ from phronesis.core.entries import (
 )
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.proposals import Gated
 from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.serialization import EntryResult, Record
 from phronesis.core.timestamps import parse_moment
-from phronesis.resources.laws.outline import Lines
-from phronesis.resources.laws.records import ResourcePayload, SectionText
+from phronesis.errors import NotFound
+from phronesis.index.projections import CHUNK, Part
+from phronesis.recall.as_of import known_at
+from phronesis.recall.browse import find_item
+from phronesis.resources.laws import Chunk, Lines, SectionText, chunks_of
+from phronesis.store.database import Database, Unit
+from phronesis.store.document_tables import versions_of
+from phronesis.store.eligible import ReadConditions
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane
+
+# What the verbs take and return.
+
+
+class ResourcePayload(TypedDict, total=False):
+    """The verb ``resource``: a document by its text, its bytes, or its address and how to read it."""
+
+    uri: str
+    title: str
+    text: str
+    data: str
+    name: str
+    media_type: str
+    mode: str
+    type: str
+    made_by: str
+    agent_id: str
+    occurred_at: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedResource(EntryResult):
+    """The result of ``resources.ingest``.
+
+    ``document`` is the item of the document, ``number`` that of its present version; an ingested version that is older
+    is another one, and its sections are ended. ``sections`` are those that this version added, ``superseded`` those
+    that it replaced or removed, ``unchanged`` the number of unchanged sections. ``gated`` names the sections in
+    quarantine, and the secrets and personal data that were removed before storing. ``pending``: recorded, not parsed
+    yet.
+    """
+
+    entry_id: str
+    document: Item | None = None
+    number: int = 0
+    sections: Sequence[Item] = ()
+    superseded: Sequence[Item] = ()
+    unchanged: int = 0
+    gated: Sequence[Gated] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Record):
+    """A document with its versions in order of arrival, and the sections of the present one in reading order."""
+
+    document: Item
+    versions: Sequence[DocumentRow] = ()
+    sections: Sequence[Item] = ()
+
+
+# One version, from its entry and outcome.
 
 LISTED: Final = "metadata"
 """The mode in which a reference is only listed: its text is not read, and nothing is said about it."""
@@ -197,3 +259,64 @@ def _source(item: Item, named: str, entry: Entry, at: datetime | None) -> Eviden
         source_ref=item.source_ref,
         occurred_at=at,
     )
+
+
+# Sections as search documents: chunks of their text, each under its headings (SB-08).
+
+UNDER: Final = " › "
+"""Separator of a document's title and its headings; it is no word, and no index term."""
+
+MAX_HEADING: Final = 300
+"""Characters of titles and headings before each chunk, limited so that they do not outweigh it."""
+
+
+def project_section(item: Item) -> list[Part]:
+    """Project a section as the chunks of its text, ``chunk:<start>``, under the document's title and headings.
+
+    A chunk seldom names its topic; its headings do. A section without text is searched by its headings. Relative dates
+    are not resolved: "yesterday" in a document is not relative to when it was stored.
+    """
+    heading, text = heading_of(item), item.content
+    return [
+        Part(f"{CHUNK}{one.start}", f"{heading}\n{text[one.start : one.end]}", dated=False)
+        for one in chunks_of(text) or [Chunk(0, len(text))]
+    ]
+
+
+def heading_of(item: Item) -> str:
+    """Return a section's headings in one line, the document's title first.
+
+    A title that is also the first heading is not repeated.
+    """
+    named = [item.data.get("title") or "", *(item.data.get("path") or ())]
+    told = dict.fromkeys(" ".join(str(one).split()) for one in named)
+    return UNDER.join(one for one in told if one)[:MAX_HEADING]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceBook:
+    """Reads documents. Read-only."""
+
+    database: Database
+
+    def resource(self, tenant: str, document_id: str, wanted: ReadConditions) -> Resource:
+        """Return a document as it was ``as_of`` a time; NotFound if it did not exist then or does not exist."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane, item = find_item(unit, document_id)
+            found = _items_as_of(unit, lane, [item], wanted)
+            if not found or found[0].kind != DOCUMENT:
+                raise NotFound(f"there is no document {document_id}; 'get' gives items of other kinds", field="id")
+            document = found[0]
+            listed = document.data.get("sections", ())
+            held = read_items(unit, lane, listed)
+            sections = {one.id: one for one in _items_as_of(unit, lane, list(held.values()), wanted)}
+            versions = versions_of(unit, lane.lane_id, document.id, as_of=wanted.as_of)
+        return Resource(
+            document,
+            tuple(versions),
+            tuple(sections[one] for one in listed if one in sections and sections[one].quarantine is None),
+        )
+
+
+def _items_as_of(unit: Unit, lane: Lane, items: list[Item], wanted: ReadConditions) -> list[Item]:
+    return items if wanted.as_of is None else known_at(unit, lane.lane_id, items, wanted.as_of)
