@@ -19,7 +19,7 @@ from phronesis.engine import erasure_effect
 from phronesis.engine.erasure import Eraser
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import EntryFailed, Erased, InputError, NotFound
-from phronesis.log.reader import check_chain, load_entry
+from phronesis.log.payloads import check_chain, load_entry
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes

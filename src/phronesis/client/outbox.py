@@ -9,7 +9,7 @@ from typing import Any, Final
 from phronesis.client.requests import Call, Request
 from phronesis.core.serialization import Record
 from phronesis.errors import NotFound, PhronesisError
-from phronesis.store.outbox_file import OutboxFile, OutboxRow
+from phronesis.store.sqlite_files import OutboxFile, OutboxRow
 
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0

@@ -45,7 +45,7 @@ from phronesis.engine.rollback import taken_back
 from phronesis.engine.untrusted_content import guard_prepare, suspected_texts, unlearned_messages
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
-from phronesis.log.reader import message_text
+from phronesis.log.payloads import message_text
 from phronesis.store.lane_view import LaneView
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from phronesis.errors import (
     SchemaTooNew,
     StorageError,
 )
-from phronesis.log.chain import Break
-from phronesis.log.reader import check_chain, iterate, load_entries, load_entry
-from phronesis.log.redaction import Redactor
+from phronesis.log.erasure import Redactor
+from phronesis.log.payloads import Break, check_chain, iterate, load_entries, load_entry
 from phronesis.models.embedder import missing_package
 from phronesis.models.embedders import Embedders
 from phronesis.models.model_registry import EffectiveRole, ModelRegistry, try_role
@@ -37,8 +36,8 @@ from phronesis.store.database import Database, Mode, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.lanes import Lane, active_model, list_behind, list_lanes
 from phronesis.store.log import last_seq
-from phronesis.store.migrate import HEAD, read_version
-from phronesis.store.migrate import REMEDY as UPGRADE
+from phronesis.store.migrations import HEAD, read_version
+from phronesis.store.migrations import REMEDY as UPGRADE
 
 ENOUGH_BYTES: Final = 100_000_000
 """Free space in bytes below which a check warns."""

@@ -9,9 +9,8 @@ from typing import Any, Final
 from phronesis.core.items import Item
 from phronesis.core.serialization import decode
 from phronesis.engine.handler import Registry
-from phronesis.log.chain import ENVELOPE
 from phronesis.log.erasure import LoggedEntry, read_logged
-from phronesis.log.reader import body_of
+from phronesis.log.payloads import ENVELOPE, body_of
 from phronesis.store.database import Unit
 from phronesis.store.erasure_queries import (
     OutcomeRow,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from phronesis.index.external_index import OutsideIndex
     from phronesis.index.projections import Projection, Projector
     from phronesis.index.vectorizer import Vectorizer
-    from phronesis.log.redaction import Redactor
+    from phronesis.log.erasure import Redactor
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.recall.scope_index import ScopeIndexes

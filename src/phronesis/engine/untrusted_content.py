@@ -24,7 +24,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.shingles import ComparedTexts, echoes
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, load_rules
-from phronesis.log.reader import texts_of
+from phronesis.log.payloads import texts_of
 from phronesis.store.context_impressions import shown_before, texts_of_items
 
 SUSPECTED: Final = "suspected"

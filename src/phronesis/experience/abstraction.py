@@ -16,8 +16,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import match_by_overlap
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes
+from phronesis.engine.handler import PrepareContext, answer_outcomes
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.event_views import readable

@@ -26,7 +26,7 @@ from phronesis.experience.laws.records import (
     principle_of,
 )
 from phronesis.experience.query_graph import LaneGraph
-from phronesis.log.reader import fit, load_entry
+from phronesis.log.payloads import fit, load_entry
 from phronesis.recall.as_of import evidence_at, visible_lanes
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ItemPosition, ReadConditions, items_before

@@ -6,7 +6,7 @@ from phronesis.core.changes import Patch
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
-from phronesis.log.reader import load_listed
+from phronesis.log.payloads import load_listed
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 

@@ -9,8 +9,7 @@ from phronesis.core.changes import Delta, ResolvedChanges, as_of
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
-from phronesis.index.packed_features import lifted_by, marks_of
-from phronesis.index.tokens import pack_terms, search_terms, tokenize
+from phronesis.index.tokens import lifted_by, marks_of, pack_terms, search_terms, tokenize
 from phronesis.recall.scoring.packed_features import WHOLE_TERMS, Marks
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items

@@ -19,8 +19,7 @@ from phronesis.core.scope import LaneKind, LaneName
 from phronesis.core.serialization import encode
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, IntegrityError, SchemaTooNew, StorageFull
-from phronesis.log.chain import problems
-from phronesis.log.reader import body_of
+from phronesis.log.payloads import body_of, problems
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import GENESIS, Lane, list_lanes
 from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret

@@ -11,8 +11,7 @@ from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Erased, IdempotencyConflict, InputError
-from phronesis.log.chain import SALT_BYTES, Part, as_read, commitment, facts_of, keyed_hash, link, split
-from phronesis.log.reader import body_of
+from phronesis.log.payloads import SALT_BYTES, Part, as_read, body_of, commitment, facts_of, keyed_hash, link, split
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import (
     Lane,

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from phronesis.core import activity, context_outcomes
     from phronesis.core.items import Item
     from phronesis.recall import refusals
-    from phronesis.store import activity_log, api_keys, context_impressions
+    from phronesis.store import activity_log, context_impressions, credentials
     from phronesis.store.database import Unit
 else:
     activity = lazy_module("phronesis.core.activity")
     context_outcomes = lazy_module("phronesis.core.context_outcomes")
     activity_log = lazy_module("phronesis.store.activity_log")
-    api_keys = lazy_module("phronesis.store.api_keys")
+    credentials = lazy_module("phronesis.store.credentials")
     context_impressions = lazy_module("phronesis.store.context_impressions")
     refusals = lazy_module("phronesis.recall.refusals")
 
@@ -243,7 +243,7 @@ def _context_record(
 def _request_records(unit: "Unit", rows: "Sequence[activity_log.RequestRow]") -> "list[activity.RequestRecord]":
     """Return rows with the names of their users and the labels of their keys."""
     lanes = activity_log.lanes_by_number(unit, {row.owner for row in rows if row.owner is not None})
-    labels = {key.id: key.label for key in api_keys.list_keys(unit)} if any(row.key_id for row in rows) else {}
+    labels = {key.id: key.label for key in credentials.list_keys(unit)} if any(row.key_id for row in rows) else {}
     return [
         activity.RequestRecord(
             **{name: value for name, value in asdict(row).items() if name not in {"owner", "at"}},

@@ -7,7 +7,7 @@ from typing import Any, Final
 from phronesis.core.context_outcomes import BY_CALLER, BY_CITATION, IGNORED, OUTCOMES, USED, citations_in
 from phronesis.core.scope import LaneName
 from phronesis.errors import InputError, NotFound
-from phronesis.log.reader import message_text
+from phronesis.log.payloads import message_text
 from phronesis.memory.components import Components
 from phronesis.store.context_impressions import KEPT, ShownContext, find_shown
 

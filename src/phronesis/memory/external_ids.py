@@ -9,7 +9,7 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.scope import LaneName
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.log.reader import message_text
+from phronesis.log.payloads import message_text
 from phronesis.memory.components import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.eligible import ReadConditions

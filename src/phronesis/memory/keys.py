@@ -11,7 +11,7 @@ from phronesis.core.ids import parse_id
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.store import api_keys
+from phronesis.store import credentials
 from phronesis.store.database import Database
 from phronesis.uuid7 import new_id
 
@@ -57,13 +57,13 @@ class KeyRing:
             user_id=user,
         )
         with self.database.transaction(self.tenant, "append") as unit:
-            api_keys.keep_key(unit, api_keys.StoredKey(key, hash_secret(secret)))
+            credentials.keep_key(unit, credentials.StoredKey(key, hash_secret(secret)))
         return str(Token(self.tenant, key.id, secret)), key
 
     def list(self) -> list[ApiKey]:
         """Return every key of the tenant, or of the user, oldest first: revoked ones and grants of OAuth too."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return api_keys.list_keys(unit, user_id=self.user_id)
+            return credentials.list_keys(unit, user_id=self.user_id)
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key, and what OAuth clients were granted with it, on every server; return it as listed now.
@@ -73,10 +73,10 @@ class KeyRing:
         """
         identity, now = parse_id(key_id, field="id"), self.clock()
         with self.database.transaction(self.tenant, "append") as unit:
-            kept = api_keys.find_key(unit, identity)
+            kept = credentials.find_key(unit, identity)
             if kept is not None and self.user_id in (None, kept.key.user_id):
-                api_keys.revoke_key(unit, identity, at=to_micros(now))
-                kept = api_keys.find_key(unit, identity)
+                credentials.revoke_key(unit, identity, at=to_micros(now))
+                kept = credentials.find_key(unit, identity)
         if kept is None or self.user_id not in (None, kept.key.user_id):
             raise NotFound(f"there is no key {identity}; `phronesis serve keys list` shows those there are", field="id")
         return kept.key
@@ -92,7 +92,7 @@ class KeyRing:
         except InputError:
             return None
         with self.database.transaction(tenant, "read") as unit:
-            kept = api_keys.find_key(unit, given.key_id)
+            kept = credentials.find_key(unit, given.key_id)
         if kept is None or not opens(kept.hash, given.secret) or not kept.key.active:
             return None
         return kept.key
@@ -100,17 +100,17 @@ class KeyRing:
     def forget_user(self, user_id: str) -> None:
         """Revoke the keys of a user who was erased, and remove their name from them."""
         with self.database.transaction(self.tenant, "append") as unit:
-            api_keys.forget_user(unit, user_id, label=ERASED, at=to_micros(self.clock()))
+            credentials.forget_user(unit, user_id, label=ERASED, at=to_micros(self.clock()))
 
     def any_active(self) -> bool:
         """Return whether the tenant has an active key."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return api_keys.has_active_key(unit)
+            return credentials.has_active_key(unit)
 
     def any_made(self) -> bool:
         """Return whether the tenant ever had a key, revoked or not: if so, every request needs one."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return api_keys.has_key(unit)
+            return credentials.has_key(unit)
 
     def _check_tenant(self, tenant: str) -> str:
         from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before

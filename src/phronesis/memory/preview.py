@@ -13,7 +13,7 @@ from phronesis.core.proposals import PROPOSALS, Decision, Proposal
 from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.engine.writer import WriteResult
-from phronesis.log.chain import as_read
+from phronesis.log.payloads import as_read
 from phronesis.memory.runtime import Runtime
 from phronesis.store.lanes import GENESIS, Lane, find_lane
 from phronesis.uuid7 import new_id

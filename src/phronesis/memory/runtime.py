@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from phronesis.engine import edits
     from phronesis.engine.edits import Call
     from phronesis.engine.writer import WriteResult
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.reasoning import documents
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.laws import claim_status
@@ -44,7 +44,7 @@ else:
     browse = lazy_module("phronesis.recall.browse")
     documents = lazy_module("phronesis.reasoning.documents")
     edits = lazy_module("phronesis.engine.edits")
-    reader = lazy_module("phronesis.log.reader")
+    payloads = lazy_module("phronesis.log.payloads")
     ingestion = lazy_module("phronesis.resources.ingestion")
 
 
@@ -300,7 +300,7 @@ class Runtime:
         if known is None:
             return None
         with self.components.database.transaction(self.tenant, "read") as unit:
-            return reader.load_entry(unit, known).payload
+            return payloads.load_entry(unit, known).payload
 
     def _work(self, stopped: Callable[[], bool]) -> None:
         try:

@@ -17,7 +17,7 @@ from phronesis.core.serialization import dumps
 from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import ClaimsRefused, InputError, Violation
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import block_of
 from phronesis.reasoning.laws.block_rules import read_draft

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from phronesis.config.plugins import FACTS, find_plugins, load_plugin
 from phronesis.core.lazy_loading import load_once
-from phronesis.engine.model_outcomes import decider_of
+from phronesis.engine.handler import decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.reasoning import handlers, learning, migration
 from phronesis.reasoning.laws.facts import Facts, FactsBuilder, FactsView, GenericFacts

@@ -14,7 +14,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import Violation
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.claim_repair import repair
 from phronesis.reasoning.comparisons import read_comparison

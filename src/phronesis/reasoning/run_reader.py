@@ -16,7 +16,7 @@ from phronesis.core.timestamps import to_micros
 from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.handler import DEGRADED_ROLE
 from phronesis.errors import NotFound
-from phronesis.log.reader import load_entry
+from phronesis.log.payloads import load_entry
 from phronesis.reasoning.handlers import RUN, find_run, run_of
 from phronesis.reasoning.laws.block_format import claim_text
 from phronesis.reasoning.laws.claim_status import status_of, written_block

@@ -22,8 +22,7 @@ from phronesis.core.scope import Scope
 from phronesis.core.serialization import as_json, decode, encode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.log.chain import keyed_hash
-from phronesis.log.reader import load_listed
+from phronesis.log.payloads import keyed_hash, load_listed
 from phronesis.recall.as_of import edges_at, held_at, history_at, known_at, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations

@@ -14,7 +14,7 @@ from phronesis.core.proposals import DUPLICATE, GATED, Refusal, proposals_in, re
 from phronesis.core.reports import Page
 from phronesis.core.serialization import decode
 from phronesis.errors import InputError
-from phronesis.log.reader import entry_of, fit, texts_of
+from phronesis.log.payloads import entry_of, fit, texts_of
 from phronesis.store import conversations
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane

@@ -14,8 +14,8 @@ import numpy as np
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
-from phronesis.index.packed_features import ROLE_FLAGS
 from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, part_name, terms_of
+from phronesis.index.tokens import ROLE_FLAGS
 from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout
 from phronesis.recall.scoring.packed_features import NO_DAY, SAID, WHOLE_TERMS, read_marks
 from phronesis.recall.scoring.signals import Properties

@@ -21,7 +21,7 @@ from phronesis.core.items import TIME_FIELDS, Trust
 from phronesis.core.text import storable
 from phronesis.core.timestamps import parse_moment, to_micros
 from phronesis.errors import InputError
-from phronesis.store.expressions import contains, has_member, key, lowered, member_boolean, member_number, member_text
+from phronesis.store.dialects import contains, has_member, key, lowered, member_boolean, member_number, member_text
 from phronesis.store.schema import items
 
 FILTERABLE: Final = frozenset(

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
 from phronesis.store.database import Unit
-from phronesis.store.expressions import bound_key, contains, has_member, member_number, member_text, parsed
+from phronesis.store.dialects import bound_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import items
 

@@ -14,7 +14,7 @@ from phronesis.core.timestamps import from_micros, optional_moment
 from phronesis.forgetting.laws import FORGETTING, RetentionFields
 from phronesis.store.compiled_statements import batches, fetch
 from phronesis.store.database import Unit
-from phronesis.store.expressions import has_member, key
+from phronesis.store.dialects import has_member, key
 from phronesis.store.items import read_heads
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import evidence, items

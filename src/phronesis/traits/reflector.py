@@ -13,12 +13,11 @@ from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import decode
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import decider_of
+from phronesis.engine.handler import PrepareContext, decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.writer import Writer
-from phronesis.log.reader import load_entry
+from phronesis.log.payloads import load_entry
 from phronesis.recall.search_options import Query
 from phronesis.store.context_impressions import shown_since
 from phronesis.store.database import Database

@@ -20,14 +20,14 @@ from phronesis.memory import Memory
 from phronesis.memory.components import Components
 from phronesis.memory.runtime import Runtime
 from phronesis.store.database import connect
-from phronesis.store.migrate import open_schema
+from phronesis.store.migrations import open_schema
 from phronesis.store.model_calls import StoredLedger
 from phronesis.wiring.engines import find_engines, read_settings
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor
     from phronesis.index.external_index import OutsideIndex
-    from phronesis.log import redaction
+    from phronesis.log import erasure
     from phronesis.memory import overview
     from phronesis.models import model_registry, token_counter
     from phronesis.models.embedder import Embedder
@@ -50,7 +50,7 @@ else:
     _interpreting = lazy_module("phronesis.wiring.interpreting")
     model_registry = lazy_module("phronesis.models.model_registry")
     overview = lazy_module("phronesis.memory.overview")
-    redaction = lazy_module("phronesis.log.redaction")
+    erasure = lazy_module("phronesis.log.erasure")
     scope_index = lazy_module("phronesis.recall.scope_index")
     _searching = lazy_module("phronesis.wiring.searching")
     token_counter = lazy_module("phronesis.models.token_counter")
@@ -82,7 +82,7 @@ def open_memory(
             "models": lambda: _make_models(settings, ledger, time, counter),
             "search": lambda: _searching.make_search(platform, components.mirror),
             "indexes": _make_indexes,
-            "redactor": lambda: redaction.Redactor(settings.policy.privacy.actions),
+            "redactor": lambda: erasure.Redactor(settings.policy.privacy.actions),
             "usage": lambda: usage.Usage(database),
             "vectorizer": lambda: _interpreting.make_vectorizer(platform),
         },

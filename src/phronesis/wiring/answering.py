@@ -9,7 +9,7 @@ from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy, read_key
 from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.conversation.policy_section import ConversationPolicy
-from phronesis.engine.model_outcomes import decider_of
+from phronesis.engine.handler import decider_of
 from phronesis.engine.plugin import Platform
 from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter

@@ -18,9 +18,8 @@ from phronesis.core.lazy_loading import load_once
 from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, Relation
 from phronesis.core.text import UNSPACED
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import Decisions
-from phronesis.log.reader import fit, texts_of
+from phronesis.engine.handler import Decisions, PrepareContext
+from phronesis.log.payloads import fit, texts_of
 from phronesis.models.decision import REPEATS, REPLACES, STATED, Decider, ask_gate, ask_supersede
 
 if TYPE_CHECKING:

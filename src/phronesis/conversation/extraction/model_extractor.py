@@ -43,10 +43,9 @@ from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.name_detection import RULES_VERSION
 from phronesis.core.proposals import Proposal, Refusal
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
+from phronesis.engine.handler import PrepareContext, answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import speaker_name
-from phronesis.log.reader import fit, texts_of
+from phronesis.log.payloads import fit, texts_of
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 
 ROLE: Final = "extract"

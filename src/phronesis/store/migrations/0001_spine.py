@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql
 
 from phronesis.store.columns import HalfVector, Json
 from phronesis.store.database import APPLICATION_ROLE
-from phronesis.store.migrations.access import keep_no_tenant_statistics, make_role, make_schema, secure_table
+from phronesis.store.migrations import keep_no_tenant_statistics, make_role, make_schema, secure_table
 
 revision: Final = "0001"
 down_revision: Final = None

@@ -7,7 +7,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 from phronesis.store.columns import Json
-from phronesis.store.migrations.access import keep_no_tenant_statistics, secure_table
+from phronesis.store.migrations import keep_no_tenant_statistics, secure_table
 
 revision: Final = "0005"
 down_revision: Final = "0004"
