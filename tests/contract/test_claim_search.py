@@ -12,7 +12,7 @@ from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma
 from phronesis.index.external_index import OutsideIndex
 from phronesis.models.embedder import HashingEmbedder
-from phronesis.store.document_tables import search_documents
+from phronesis.store.side_tables import search_documents
 from phronesis.wiring import open_memory
 
 pytestmark = pytest.mark.parametrize("index", ["native", "chroma"], indirect=True)

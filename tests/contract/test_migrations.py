@@ -19,8 +19,8 @@ from phronesis import Memory
 from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store import migrations, schema
 from phronesis.store.database import Database, connect
-from phronesis.store.document_tables import RESOURCE_TABLES
 from phronesis.store.migrations import HEAD, check, open_schema, read_version, upgrade
+from phronesis.store.side_tables import RESOURCE_TABLES
 from postgres_databases import Databases, _url
 
 TABLES = sorted(schema.metadata.tables)

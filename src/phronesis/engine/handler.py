@@ -30,6 +30,11 @@ DEGRADED_ROLE: Final = "degraded"
 """The role of the outcome that records a model's replacement by rules: ``{role, reason, by, instead_of}``."""
 
 
+ERASE: Final = "erase"
+PREPARE_AGAIN: Final = "prepare_again"
+"""Verbs that have an effect on the log. Their payloads hold only ids."""
+
+
 class TooEarly(Exception):
     """A preparation looked at the lane, which has not reached the entry yet."""
 

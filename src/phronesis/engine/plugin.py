@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from phronesis.core.changes import Changes, Fold
     from phronesis.core.items import Item
     from phronesis.core.results import Check
-    from phronesis.engine import edits, entry_applier, erasure_effect, handler, replay, rollback
+    from phronesis.engine import edits, entry_applier, erasure_plan, handler, replay, rollback
     from phronesis.engine.edits import Form
     from phronesis.engine.handler import Consequence, Handler, Registry
     from phronesis.index import projections
@@ -38,7 +38,7 @@ else:
     edits = lazy_module("phronesis.engine.edits")
     policy = lazy_module("phronesis.config.policy")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
-    erasure_effect = lazy_module("phronesis.engine.erasure_effect")
+    erasure_plan = lazy_module("phronesis.engine.erasure_plan")
     handler = lazy_module("phronesis.engine.handler")
     projections = lazy_module("phronesis.index.projections")
     replay = lazy_module("phronesis.engine.replay")
@@ -239,7 +239,7 @@ class EngineSet:
 
     def handlers(self, opened: Iterable[OpenPart]) -> "Mapping[str, Handler]":
         """Return the handlers of all verbs, except those that are made of others."""
-        own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_effect.HANDLERS)
+        own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_plan.HANDLERS)
         parts = list(opened)
         found = merge_parts(
             [

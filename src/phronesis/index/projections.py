@@ -13,7 +13,6 @@ from phronesis.index.tokens import lifted_by, marks_of, pack_terms, search_terms
 from phronesis.recall.scoring.packed_features import WHOLE_TERMS, Marks
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
-from phronesis.store.document_tables import home_of
 from phronesis.store.documents import (
     DocumentRow,
     delete_documents,
@@ -24,6 +23,7 @@ from phronesis.store.documents import (
 from phronesis.store.items import each_item, ids_of_kind
 from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.store.log import seqs_of_entries
+from phronesis.store.side_tables import home_of
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"

@@ -93,10 +93,7 @@ _ROWS: Final = (
     .limit(COMPARED)
 )
 
-_OF_SESSION: Final = (
-    shown_contexts.c.tenant_id == sa.bindparam("t"),
-    shown_contexts.c.session == sa.bindparam("s"),
-)
+_OF_SESSION: Final = (shown_contexts.c.tenant_id == sa.bindparam("t"), shown_contexts.c.session == sa.bindparam("s"))
 _OLDEST_KEPT: Final = (
     sa.select(shown_contexts.c.context_id)
     .where(*_OF_SESSION)

@@ -16,9 +16,8 @@ from phronesis.core.changes import RECORDED, Delta
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store.compiled_statements import batches, fetch, in_list, insert, insert_ignore, list_value
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import home_of
 from phronesis.store.schema import creations, deltas, index_marks, items
-from phronesis.store.side_tables import entries
+from phronesis.store.side_tables import entries, home_of
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]

@@ -13,8 +13,8 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.store.columns import Vector, half_bytes
 from phronesis.store.compiled_statements import batches, fetch, in_list, insert, list_value, run_one, upsert
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, MEMORY, Home, by_home, home_of
 from phronesis.store.schema import items
+from phronesis.store.side_tables import HOMES, MEMORY, Home, by_home, home_of
 
 if TYPE_CHECKING:
     import numpy as np

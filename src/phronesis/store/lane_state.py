@@ -19,13 +19,12 @@ from phronesis.store.compiled_statements import batches, insert
 from phronesis.store.conversations import write_conversation
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
-from phronesis.store.document_tables import HOMES, by_home, write_resources
 from phronesis.store.documents import DocumentRow, delete_vectors
 from phronesis.store.items import insert_items, update_items
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import drop_entities, write_edges, write_entities, write_evidence
 from phronesis.store.schema import DERIVED, metadata
-from phronesis.store.side_tables import lanes
+from phronesis.store.side_tables import HOMES, by_home, lanes, write_resources
 
 # Write the changes of one entry, and discard a lane's derived state.
 

@@ -10,9 +10,8 @@ from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.store.compiled_statements import fetch, fetch_together, insert_ignore, run_one, upsert
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES
 from phronesis.store.schema import embedding_models
-from phronesis.store.side_tables import lanes, tenants
+from phronesis.store.side_tables import HOMES, lanes, tenants
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""

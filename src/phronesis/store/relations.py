@@ -217,9 +217,7 @@ def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
 def _ids_named(dialect: str) -> sa.Select[Any]:
     named = entities.alias("named")
     return sa.select(named.c.id).where(
-        named.c.tenant_id == sa.bindparam("t"),
-        named.c.lane_id == sa.bindparam("l"),
-        in_list(named.c.normal, dialect),
+        named.c.tenant_id == sa.bindparam("t"), named.c.lane_id == sa.bindparam("l"), in_list(named.c.normal, dialect)
     )
 
 

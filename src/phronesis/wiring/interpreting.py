@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from phronesis.config import effective_policy
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.engine import erasure_effect
+from phronesis.engine import erasure_plan
 from phronesis.engine.edits import ItemEditor
 from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.interpreter import Interpreter
@@ -38,7 +38,7 @@ def make_writer(platform: Platform, components: Components) -> Writer:
     """Return the writer of entries, with its recorder and interpreter."""
     database, replayer = platform.database, components.replayer
     recorder = Recorder(database, platform.clock)
-    effects = erasure_effect.effects(replayer)
+    effects = erasure_plan.effects(replayer)
     interpreter = Interpreter(database, recorder, replayer.stepper, platform.clock, effects)
     return Writer(recorder, interpreter, components.vectorizer.written, platform.redactor)
 

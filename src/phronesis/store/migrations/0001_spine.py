@@ -167,16 +167,8 @@ def _truth() -> None:
     _partial("entries", "idempotency", "idempotency", where="idempotency IS NOT NULL", unique=True)
     _table("payload_parts", "entry_id:text! n:int! salt:bytes! body:bytes blob_id:text", key="entry_id n")
     _table("blobs", "blob_id:text! body:bytes!", key="blob_id", rowid=True)
-    _table(
-        "outcomes",
-        "entry_id:text! role:text! n:int! lane_id:big! made_by:text! body:bytes!",
-        key="entry_id role n",
-    )
-    _table(
-        "failures",
-        "entry_id:text! lane_id:big! attempts:int! code:text! message:text! at:big!",
-        key="entry_id",
-    )
+    _table("outcomes", "entry_id:text! role:text! n:int! lane_id:big! made_by:text! body:bytes!", key="entry_id role n")
+    _table("failures", "entry_id:text! lane_id:big! attempts:int! code:text! message:text! at:big!", key="entry_id")
 
 
 def _items() -> None:
@@ -216,9 +208,7 @@ def _items() -> None:
     _index("deltas", "item_id version")
     _index("deltas", "lane_id entry_id")
     _table(
-        "creations",
-        "entry_id:text! lane_id:big! seq:big! actor:text! recorded_at:big! item_ids:json",
-        key="entry_id",
+        "creations", "entry_id:text! lane_id:big! seq:big! actor:text! recorded_at:big! item_ids:json", key="entry_id"
     )
 
 
@@ -279,11 +269,7 @@ def _conversations() -> None:
         key="entry_id n",
     )
     _index("tool_calls", "lane_id session_id")
-    _table(
-        "refs",
-        "entry_id:text! n:int! lane_id:big! session_id:text! ref_type:text! uri:text!",
-        key="entry_id n",
-    )
+    _table("refs", "entry_id:text! n:int! lane_id:big! session_id:text! ref_type:text! uri:text!", key="entry_id n")
     _index("refs", "lane_id session_id")
     _table(
         "summaries",
@@ -295,11 +281,7 @@ def _conversations() -> None:
 
 def _index_tables() -> None:
     _searched("search_documents")
-    _table(
-        "embedding_models",
-        "model_id:text! dimension:int! prefix_scheme:text! active:bool!",
-        key="model_id",
-    )
+    _table("embedding_models", "model_id:text! dimension:int! prefix_scheme:text! active:bool!", key="model_id")
     _embedded("vectors")
     _table("index_marks", "space:text! lane_id:big! epoch:big! seq:big! stamp:big!", key="space lane_id")
 

@@ -1,7 +1,7 @@
 """The guard that keeps traits on sensitive matters from being inferred (requirement NM-15).
 
-A classifier over the reader's token states tells which topics a text speaks of (``topics.npz``, fitted by
-``phronesis bench sensitive``). Where no encoder is installed, only the plain words of ``words.toml`` are known. What a
+A classifier over the reader's token states tells which topics a text speaks of (``sensitive_topics.npz``, fitted by
+``phronesis bench sensitive``). Where no encoder is installed, only the plain words of ``sensitive_words.toml`` are known. What a
 team forbids or allows (``also``, ``allow``) holds in both cases.
 """
 
@@ -178,12 +178,12 @@ def topic_chances(text: str) -> Chances | None:
 @load_once
 def load_topics() -> TextClassifier:
     """Return the classifier of topics that is installed with the package."""
-    return load_text_classifier((files(__package__) / "topics.npz").read_bytes())
+    return load_text_classifier((files(__package__) / "sensitive_topics.npz").read_bytes())
 
 
 @load_once
 def _load_words() -> Mapping[str, Sequence[str]]:
-    given = tomllib.loads((files(__package__) / "words.toml").read_text("utf-8"))
+    given = tomllib.loads((files(__package__) / "sensitive_words.toml").read_text("utf-8"))
     return {
         topic: [word.strip() for part in rows.values() for word in part.split(",") if word.strip()]
         for topic, rows in given.items()
