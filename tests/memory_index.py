@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phronesis.index.external_index import OutsideDocument, Where
+from phronesis.index.projections import OutsideDocument, Where
 from phronesis.store.columns import Vector
 
 

@@ -10,7 +10,7 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma
-from phronesis.index.external_index import OutsideIndex
+from phronesis.index.projections import OutsideIndex
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.side_tables import search_documents
 from phronesis.wiring import open_memory

@@ -17,8 +17,7 @@ from phronesis.errors import PhronesisError
 from phronesis.store.database import Unit
 from phronesis.store.documents import count_without_vector
 from phronesis.store.lanes import Lane, active_model, get_lane, list_behind
-from phronesis.store.log import find_failure, read_entries
-from phronesis.store.overview import entries_with_outcome
+from phronesis.store.log import entries_with_outcome, find_failure, read_entries
 
 if TYPE_CHECKING:
     from concurrent import futures

@@ -35,13 +35,13 @@ from phronesis.log.recorder import Recorder
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.store.activity_log import forget_activity
-from phronesis.store.context_impressions import forget_shown
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import Probes, count_items, is_named
+from phronesis.store.impressions import forget_shown, forget_used
 from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.store.log import EntryRow, find_entry
+from phronesis.store.retention import forget_usage
 from phronesis.store.trace_search import scan
-from phronesis.store.usage import forget_usage, forget_used
 
 logger = logging.getLogger(__name__)
 

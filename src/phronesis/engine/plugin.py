@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from phronesis.engine.edits import Form
     from phronesis.engine.handler import Consequence, Handler, Registry
     from phronesis.index import projections
-    from phronesis.index.external_index import OutsideIndex
-    from phronesis.index.projections import Projection, Projector
+    from phronesis.index.projections import OutsideIndex, Projection, Projector
     from phronesis.index.vectorizer import Vectorizer
     from phronesis.log.erasure import Redactor
     from phronesis.models.embedders import Embedders
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from phronesis.recall.scope_index import ScopeIndexes
     from phronesis.recall.search_options import Search
     from phronesis.store.database import Database
-    from phronesis.store.usage import Usage
+    from phronesis.store.retention import Usage
 else:
     edits = lazy_module("phronesis.engine.edits")
     policy = lazy_module("phronesis.config.policy")

@@ -9,7 +9,6 @@ sentence. ``folds`` are characters treated as others; a mark of a chat format co
 """
 
 import base64
-import binascii
 import bisect
 import codecs
 import html
@@ -17,6 +16,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -53,8 +53,7 @@ def decode_parts(text: str) -> Iterator[str]:
     shown = text[:MAX_DECODED]
     for pattern, decode in _RUNS:
         for run in pattern.finditer(shown):
-            said = decode(run[0])
-            if said is not None and len(said) >= _LEAST:
+            if len(said := decode(run[0]) or "") >= _LEAST:
                 yield said
     for pattern, read in _WHOLE:
         if len(pattern.findall(shown[:_SAMPLE])) >= _OFTEN:
@@ -99,26 +98,16 @@ def _text_of(raw: bytes) -> str | None:
 def _of_base64(run: str) -> str | None:
     body = "".join(run.split()).rstrip("=").replace("-", "+").replace("_", "/")
     body = body[: len(body) - (len(body) % 4 == 1)]
-    try:
+    with suppress(ValueError):
         return _text_of(base64.b64decode(body + "=" * (-len(body) % 4), validate=True))
-    except (binascii.Error, ValueError):
-        return None
+    return None
 
 
 def _of_base32(run: str) -> str | None:
     body = run.rstrip("=")
-    try:
+    with suppress(ValueError):
         return _text_of(base64.b32decode(body + "=" * (-len(body) % 8)))
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _of_hex(run: str) -> str | None:
-    return _text_of(bytes.fromhex("".join(re.findall(r"[0-9A-Fa-f]{2}", re.sub(r"0x|\\x", "", run)))))
-
-
-def _of_binary(run: str) -> str | None:
-    return _text_of(bytes(int(one, 2) for one in re.findall("[01]{8}", run)))
+    return None
 
 
 def _of_codes(run: str) -> str | None:
@@ -126,19 +115,15 @@ def _of_codes(run: str) -> str | None:
     return _text_of(bytes(codes)) if max(codes) < 256 else None  # noqa: PLR2004 - a byte
 
 
-def _unescape(text: str) -> str:
-    return _ESCAPES.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), text)
-
-
 _RUNS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str | None]], ...]] = (
     (_BASE64, _of_base64),
     (_BASE32, _of_base32),
-    (_HEX, _of_hex),
-    (_BINARY, _of_binary),
+    (_HEX, lambda run: _text_of(bytes.fromhex("".join(re.findall(r"[0-9A-Fa-f]{2}", re.sub(r"0x|\\x", "", run)))))),
+    (_BINARY, lambda run: _text_of(bytes(int(one, 2) for one in re.findall("[01]{8}", run)))),
     (_CODES, _of_codes),
 )
 _WHOLE: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
-    (_ESCAPES, _unescape),
+    (_ESCAPES, lambda text: _ESCAPES.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), text)),
     (_PERCENT, unquote),
     (_ENTITY, html.unescape),
 )
@@ -216,13 +201,7 @@ class Rule:
 
     def may_hold(self, text: str) -> bool:
         """Return whether a text holds a word of each group, in any order: most texts hold none."""
-        for group in self.groups:
-            for word in group:
-                if word in text:
-                    break
-            else:
-                return False
-        return True
+        return all(any(word in text for word in group) for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,8 +304,8 @@ def load_rules() -> Rules:
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
-    marks = [_mark(name, split_words(given)) for name, given in table["marks"].items()]
-    rules = (*marks, *map(_rule, table["rule"]))
+    marks = [(name, split_words(given)) for name, given in table["marks"].items()]
+    rules = (*(_mark(name, words) for name, words in marks), *map(_rule, table["rule"]))
     return Rules(
         version=table["version"],
         folding=_Folding(pairs),
@@ -347,8 +326,8 @@ def _rule(row: Mapping[str, Any]) -> Rule:
     return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any_of(split_words(unless))))
 
 
-def _mark(name: str, marks: Sequence[str]) -> Rule:
-    return Rule(name, [marks], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, marks))})"), None)
+def _mark(name: str, words: Sequence[str]) -> Rule:
+    return Rule(name, [words], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, words))})"), None)
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -382,7 +361,7 @@ def _fold_text(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[i
     """Return the folded text, and for each removed part its position there and the total length removed so far."""
     if text.isascii():
         same_length = text.lower()
-        if "*" not in text and text.isprintable():  # as most are: nothing of it is left out
+        if "*" not in text and text.isprintable():
             return same_length, []
     else:
         same_length = text.translate(folding)

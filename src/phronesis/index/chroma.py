@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from phronesis.errors import IndexUnavailable, MissingExtra
-from phronesis.index.external_index import OutsideDocument, Where
+from phronesis.index.projections import OutsideDocument, Where
 from phronesis.store.columns import Vector
 
 BATCH: Final = 500

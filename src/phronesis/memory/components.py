@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from phronesis.resources.ingestion import TakingIn
     from phronesis.resources.search import ResourceBook
     from phronesis.store.activity_log import ActivityLog
-    from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.database import Database
+    from phronesis.store.impressions import ShownContexts, UsedMemories
     from phronesis.store.model_calls import StoredLedger
-    from phronesis.store.usage import Usage, UsedMemories
+    from phronesis.store.retention import Usage
     from phronesis.traits.reflector import Reflector
     from phronesis.traits.search import TraitBook
 

@@ -9,7 +9,7 @@ from phronesis.core.scope import LaneName
 from phronesis.errors import InputError, NotFound
 from phronesis.log.payloads import message_text
 from phronesis.memory.components import Components
-from phronesis.store.context_impressions import KEPT, ShownContext, find_shown
+from phronesis.store.impressions import KEPT, ShownContext, find_shown
 
 FIELD: Final = "outcomes"
 EVIDENCE: Final = "evidence"

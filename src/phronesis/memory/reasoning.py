@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from phronesis.reasoning import documents, handlers
     from phronesis.reasoning.laws import claim_status, item_records, records
     from phronesis.recall import search_options as searching
-    from phronesis.store import usage
+    from phronesis.store import impressions
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
     documents = lazy_module("phronesis.reasoning.documents")
@@ -24,7 +24,7 @@ else:
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     records = lazy_module("phronesis.reasoning.laws.records")
     searching = lazy_module("phronesis.recall.search_options")
-    usage = lazy_module("phronesis.store.usage")
+    impressions = lazy_module("phronesis.store.impressions")
 
 
 class ReasoningVerbs(Verbs):
@@ -59,7 +59,7 @@ class ReasoningVerbs(Verbs):
         result = self._runtime.search_claims(asked)
         if run_id is not None:
             uses = [
-                usage.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
+                impressions.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
                 for one in result
                 for match in one.matched_claims
             ]
@@ -133,7 +133,7 @@ class Reasoning(Verbs):
                 self._runtime.tenant,
                 lane,
                 check_id(run_id, field="run_id"),
-                [usage.Use(item.id, usage.WHOLE_ITEM, "mem_get")],
+                [impressions.Use(item.id, impressions.WHOLE_ITEM, "mem_get")],
             )
         return item_records.reasoning_item(item)
 

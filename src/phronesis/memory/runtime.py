@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from phronesis.recall import browse
     from phronesis.recall.search_options import Query
     from phronesis.resources import ingestion
-    from phronesis.store.context_impressions import ShownContexts
+    from phronesis.store.impressions import ShownContexts
     from phronesis.store.lanes import Lane
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")

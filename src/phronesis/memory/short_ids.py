@@ -6,7 +6,7 @@ from typing import Final
 from phronesis.core.ids import id_part
 from phronesis.errors import InputError, NotFound
 from phronesis.store.database import Database
-from phronesis.store.overview import find_ids
+from phronesis.store.named_items import find_ids
 
 MAX_CANDIDATES: Final = 10
 """Ids of an ambiguous part that the error names."""

@@ -7,8 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.core.items import Item
-from phronesis.index.external_index import OutsideDocument
-from phronesis.index.projections import PROSE, Part, in_words, match_id, part_name
+from phronesis.index.projections import PROSE, OutsideDocument, Part, in_words, match_id, part_name
 from phronesis.reasoning.laws.block_format import claim_text, prose_of
 from phronesis.reasoning.laws.claim_status import status_of, written_block
 from phronesis.store.columns import Vector

@@ -20,7 +20,7 @@ from phronesis.engine.doctor import WORK, check_of
 from phronesis.engine.erasure import OutsideErasure
 from phronesis.engine.plugin import Platform
 from phronesis.errors import IndexUnavailable, StorageError
-from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space, Where
+from phronesis.index.projections import OutsideDocument, OutsideIndex, Space, Where
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
 from phronesis.reasoning.laws.records import REASONING

@@ -40,12 +40,12 @@ from phronesis.recall.evidence import snippet
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions
+from phronesis.store.impressions import WHOLE_ITEM, Use, used_by
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.log import find_entry, read_outcomes, seqs_of_entries
 from phronesis.store.relations import read_edges
-from phronesis.store.usage import WHOLE_ITEM, Use, used_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_secret, get_lane
 from phronesis.store.log import find_entry, read_outcomes
 from phronesis.store.relations import read_edges
-from phronesis.store.usage import count_uses
+from phronesis.store.retention import count_uses
 
 if TYPE_CHECKING:
     from phronesis.experience.laws import feedback_weights

@@ -24,8 +24,8 @@ from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, paylo
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode
+from phronesis.engine.content_guards import suspicions
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
-from phronesis.engine.untrusted_content import suspicions
 from phronesis.errors import InputError, PhronesisError
 from phronesis.resources.handlers import READ, RESOURCE
 from phronesis.resources.laws.records import ResourcePayload

@@ -1,5 +1,7 @@
 """The database: connections, transactions with the required durability, and translation of driver errors."""
 
+import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -7,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import sqlalchemy as sa
@@ -366,3 +369,22 @@ def _postgres(url: sa.URL) -> Database:
             driver.execute("BEGIN")
 
     return Database(engine)
+
+
+def sqlite_settings(database: Database, tenant: str, mode: Mode) -> dict[str, str]:
+    """Return the pragmas that durability and erasure depend on, in a transaction of that mode."""
+    names = ("journal_mode", "synchronous", "secure_delete")
+    with database.transaction(tenant, mode) as unit:
+        return {name: str(unit.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()).lower() for name in names}
+
+
+def free_bytes(database: Database) -> int | None:
+    """Return the free bytes on a SQLite file's disk; None for a server or a database in memory."""
+    if database.path is None:
+        return None
+    return shutil.disk_usage(Path(database.path).absolute().parent).free
+
+
+def may_write(path: str) -> bool:
+    """Return whether this process may write to a SQLite file."""
+    return os.access(path, os.W_OK)

@@ -1,6 +1,6 @@
 """Statements on items: read by id, lane or key; write versions."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple, cast
@@ -320,3 +320,59 @@ def _row(item: Item) -> dict[str, Any]:
     row["metadata"] = dict(row["metadata"]) or None
     row["data"] = dict(row["data"]) or None
     return row
+
+
+_COUNTS: Final = (
+    sa.select(items.c.lane_id, items.c.kind, sa.func.count())
+    .where(
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.status == "active",
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+    )
+    .group_by(items.c.lane_id, items.c.kind)
+    .order_by(items.c.lane_id, items.c.kind)
+)
+
+
+_COUNTS_IN_LANE: Final = _COUNTS.where(items.c.lane_id == sa.bindparam("l"))
+
+
+_HELD: Final = sa.select(sa.func.count()).where(
+    items.c.tenant_id == sa.bindparam("t"),
+    items.c.quarantine.is_not(None),
+    items.c.status == "active",
+    items.c.ended.is_(None),
+)
+
+
+_HELD_IN_LANE: Final = _HELD.where(items.c.lane_id == sa.bindparam("l"))
+
+
+def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[str, int]]:
+    """Return the number of live items of each kind for each lane of the tenant, or one lane alone."""
+    bound = {"t": unit.tenant}
+    query = _COUNTS if lane_id is None else _COUNTS_IN_LANE
+    out: dict[int, dict[str, int]] = {}
+    rows = unit.run(query, bound if lane_id is None else {**bound, "l": lane_id})
+    for number, kind, count in map(tuple, rows):
+        out.setdefault(number, {})[kind] = count
+    return dict(out)
+
+
+def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
+    """Return the number of quarantined items of the tenant, or of one lane."""
+    bound = {"t": unit.tenant}
+    if lane_id is None:
+        return int(unit.run(_HELD, bound).scalar_one())
+    return int(unit.run(_HELD_IN_LANE, {**bound, "l": lane_id}).scalar_one())
+
+
+def count_by_kind(unit: Unit, *, since: int = 0) -> dict[str, int]:
+    """Return the number of a tenant's items of each kind recorded since a moment, ended ones included."""
+    query = (
+        sa.select(items.c.kind, sa.func.count().label("number"))
+        .where(items.c.tenant_id == unit.tenant, items.c.recorded_at >= since)
+        .group_by(items.c.kind)
+    )
+    return {str(row.kind): int(row.number) for row in unit.run(query)}

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.store.compiled_statements import fetch, fetch_together, insert_ignore, run_one, upsert
-from phronesis.store.database import Unit
+from phronesis.store.database import Database, Unit
 from phronesis.store.schema import embedding_models
 from phronesis.store.side_tables import HOMES, lanes, tenants
 
@@ -297,3 +297,12 @@ def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
             embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id.not_in(kept)
         )
     )
+
+
+def try_writing(database: Database, tenant: str) -> None:
+    """Write a row and delete it in the same transaction; StorageError when the database cannot be written."""
+    numbers = dict.fromkeys(("lane_id", "head_seq", "applied_seq", "documents_seq", "epoch", "last_recorded_at"), 0)
+    row = {"tenant_id": tenant, "kind": "shared", "name": None, **numbers, "head_hash": ""}
+    with database.transaction(tenant, "append") as unit:
+        unit.run(sa.insert(lanes), row)
+        unit.run(sa.delete(lanes).where(lanes.c.tenant_id == tenant, lanes.c.lane_id == 0))

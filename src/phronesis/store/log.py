@@ -356,3 +356,14 @@ def publish_lane(
     """Publish the staged entries of a locked lane."""
     values = {"name": name, "head_seq": head_seq, "head_hash": head_hash, "last_recorded_at": last_recorded_at}
     unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(values))
+
+
+def entries_with_outcome(unit: Unit, role: str) -> list[str]:
+    """Return the ids of entries that have an outcome of this role, by lane and in order."""
+    query = (
+        sa.select(entries.c.entry_id)
+        .join(outcomes, sa.and_(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entries.c.entry_id))
+        .where(entries.c.tenant_id == unit.tenant, outcomes.c.role == role)
+        .order_by(entries.c.lane_id, entries.c.seq)
+    )
+    return list(unit.run(query).scalars())

@@ -10,7 +10,8 @@ from phronesis.store.compiled_statements import batches, fetch, in_list, list_va
 from phronesis.store.database import Unit
 from phronesis.store.dialects import bound_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import items
+from phronesis.store.schema import deltas, entities, items
+from phronesis.store.side_tables import api_keys, entries
 
 Order = Literal["eq", "lt", "gt"]
 
@@ -203,3 +204,37 @@ def _name_prefix(name: Any, until: Any, dialect: str) -> Any:
 
 def _bound(unit: Unit, lane: Lane, low: str, high: str) -> dict[str, Any]:
     return {"t": unit.tenant, "l": lane.lane_id, "low": low, "high": high}
+
+
+_IDS: Final = (
+    (items, items.c.id, items.c.kind, items.c.content),
+    (entries, entries.c.entry_id, sa.literal("entry"), entries.c.verb),
+    (deltas, deltas.c.id, sa.literal("change"), deltas.c.reason),
+    (entities, entities.c.id, sa.literal("entity"), entities.c.name),
+    (api_keys, api_keys.c.key_id, sa.literal("key"), api_keys.c.label),
+)
+"""Of each table: the id, what it is the id of, and words by which a person knows it."""
+
+
+class FoundId(NamedTuple):
+    """An id, what it is the id of, and words by which a person knows it."""
+
+    id: str
+    kind: str
+    words: str
+
+
+def find_ids(unit: Unit, *, beginning: str, end: str, limit: int) -> list[FoundId]:
+    """Return at most ``limit`` ids of the tenant that have this beginning or this end.
+
+    No index helps to find an end: the ids of each table are scanned, in an index that holds nothing else.
+    """
+    found: dict[str, FoundId] = {}
+    for table, identity, kind, words in _IDS:
+        mine = table.c.tenant_id == unit.tenant
+        like = sa.or_(identity.like(f"{beginning}%"), identity.like(f"%{end}"))
+        ids = sa.select(identity).where(mine, like).order_by(identity).limit(limit)
+        query = sa.select(identity.label("id"), kind.label("kind"), words.label("words")).where(mine, identity.in_(ids))
+        for row in unit.run(query.order_by(identity)):
+            found.setdefault(row.id, FoundId(row.id, row.kind, row.words))
+    return list(found.values())[:limit]

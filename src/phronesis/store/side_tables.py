@@ -1,8 +1,12 @@
-"""Tables that are not derived from the log: the log itself, and records beside it (rules as in ``store/schema``)."""
+"""Tables beside those of ``store/schema``, by its rules.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+The log and the records beside it, which are not derived from it; and search documents, vectors, and the resources'
+documents and sections, with the choice of tables by kind and the statements on versions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -323,46 +327,38 @@ class Home:
 MEMORY: Final = Home("memory", search_documents, vectors)
 RESOURCES: Final = Home("resources", chunks, chunk_vectors)
 HOMES: Final = (MEMORY, RESOURCES)
-_BY_KIND: Final[Mapping[str, Home]] = {SECTION: RESOURCES}
-_BY_STORE: Final = {home.store: home for home in HOMES}
 
 
 def home_of(kind: str) -> Home:
     """Return the tables that hold the search documents of a kind."""
-    return _BY_KIND.get(kind, MEMORY)
+    return RESOURCES if kind == SECTION else MEMORY
 
 
 def home_named(store: Store) -> Home:
     """Return the tables of a store's name."""
-    return _BY_STORE[store]
+    return next(home for home in HOMES if home.store == store)
 
 
 def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
     """Group values by the tables of their kind, leaving out empty groups."""
     found: dict[Home, list[_T]] = {}
     for kind, one in kinds:
-        found.setdefault(_BY_KIND.get(kind, MEMORY), []).append(one)
+        found.setdefault(home_of(kind), []).append(one)
     yield from found.items()
 
 
-_DOCUMENT: Final = tuple(DocumentRow.__dataclass_fields__)
-_SECTION: Final = tuple(SectionRow.__dataclass_fields__)
-_ANY_DOCUMENT: Final = (
-    sa.select(documents.c.document_id)
-    .where(documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"))
-    .limit(sa.literal_column("1"))
-)
+_VERSION: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
+_SECTION: Final = [sections.c[name] for name in SectionRow.__dataclass_fields__]
+_OF_LANE: Final = (documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"))
+_ANY_DOCUMENT: Final = sa.select(documents.c.document_id).where(*_OF_LANE).limit(sa.literal_column("1"))
 
 
 def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
     """Store the rows of one entry."""
     own = {"tenant_id": unit.tenant, "lane_id": lane_id}
-    insert(
-        unit,
-        documents,
-        [{**own, **_plain(row, _DOCUMENT), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents],
-    )
-    insert(unit, sections, [{**own, **_plain(row, _SECTION), "path": list(row.path)} for row in rows.sections])
+    versions = [{**own, **asdict(row), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents]
+    insert(unit, documents, versions)
+    insert(unit, sections, [{**own, **asdict(row)} for row in rows.sections])
 
 
 def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
@@ -383,30 +379,21 @@ def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None
 def _versions(
     unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
 ) -> list[DocumentRow]:
-    query = sa.select(*(documents.c[name] for name in _DOCUMENT)).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, condition
-    )
+    query = sa.select(*_VERSION).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, condition)
     if as_of is not None:
         query = query.where(documents.c.recorded_at <= as_of)
     order = (documents.c.recorded_at, documents.c.document_id, documents.c.number)
-    return [
-        DocumentRow(**{**row, "recorded_at": from_micros(row["recorded_at"])})
-        for row in unit.run(query.order_by(*order)).mappings()
-    ]
+    rows = unit.run(query.order_by(*order)).mappings()
+    return [DocumentRow(**{**row, "recorded_at": from_micros(row["recorded_at"])}) for row in rows]
 
 
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
     """Return the sections of a version of a document, in reading order."""
-    query = sa.select(*(sections.c[name] for name in _SECTION)).where(
+    query = sa.select(*_SECTION).where(
         sections.c.tenant_id == unit.tenant,
         sections.c.lane_id == lane_id,
         sections.c.document_id == document_id,
         sections.c.number == number,
     )
-    return [
-        SectionRow(**{**row, "path": tuple(row["path"])}) for row in unit.run(query.order_by(sections.c.n)).mappings()
-    ]
-
-
-def _plain(record: Any, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
+    rows = unit.run(query.order_by(sections.c.n)).mappings()
+    return [SectionRow(**{**row, "path": tuple(row["path"])}) for row in rows]

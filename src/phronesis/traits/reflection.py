@@ -17,8 +17,8 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
+from phronesis.engine.content_guards import Guard
 from phronesis.engine.handler import ANSWERS, Decisions, Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.sensitive_topics import Guard
 from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades

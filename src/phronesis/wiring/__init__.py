@@ -26,7 +26,7 @@ from phronesis.wiring.engines import find_engines, read_settings
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor
-    from phronesis.index.external_index import OutsideIndex
+    from phronesis.index.projections import OutsideIndex
     from phronesis.log import erasure
     from phronesis.memory import overview
     from phronesis.models import model_registry, token_counter
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from phronesis.models.token_counter import TokenCounter
     from phronesis.recall import browse, entities, scope_index
     from phronesis.recall.scope_index import ScopeIndexes
-    from phronesis.store import activity_log, context_impressions, usage
+    from phronesis.store import activity_log, impressions, retention
     from phronesis.wiring import answering as _answering
     from phronesis.wiring import interpreting as _interpreting
     from phronesis.wiring import searching as _searching
@@ -44,7 +44,7 @@ else:
     _answering = lazy_module("phronesis.wiring.answering")
     activity_log = lazy_module("phronesis.store.activity_log")
     browse = lazy_module("phronesis.recall.browse")
-    context_impressions = lazy_module("phronesis.store.context_impressions")
+    impressions = lazy_module("phronesis.store.impressions")
     doctor = lazy_module("phronesis.engine.doctor")
     entities = lazy_module("phronesis.recall.entities")
     _interpreting = lazy_module("phronesis.wiring.interpreting")
@@ -54,7 +54,7 @@ else:
     scope_index = lazy_module("phronesis.recall.scope_index")
     _searching = lazy_module("phronesis.wiring.searching")
     token_counter = lazy_module("phronesis.models.token_counter")
-    usage = lazy_module("phronesis.store.usage")
+    retention = lazy_module("phronesis.store.retention")
 
 
 def open_memory(
@@ -83,7 +83,7 @@ def open_memory(
             "search": lambda: _searching.make_search(platform, components.mirror),
             "indexes": _make_indexes,
             "redactor": lambda: erasure.Redactor(settings.policy.privacy.actions),
-            "usage": lambda: usage.Usage(database),
+            "usage": lambda: retention.Usage(database),
             "vectorizer": lambda: _interpreting.make_vectorizer(platform),
         },
     )
@@ -138,8 +138,8 @@ def _reader_makers(
         "browser": lambda: browse.Browser(database),
         "entities": lambda: entities.EntityBook(database),
         "overviews": lambda: overview.OverviewBook(database),
-        "shown": lambda: context_impressions.ShownContexts.over(database),
-        "used": lambda: usage.UsedMemories.over(database),
+        "shown": lambda: impressions.ShownContexts.over(database),
+        "used": lambda: impressions.UsedMemories.over(database),
         "usage": lambda: platform.usage,
         "roster": lambda: platform.models,
         "searcher": lambda: _searching.make_searcher(platform),

@@ -5,7 +5,7 @@ makes a table secures it with ``secure_table``; tests/contract holds it to that.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, TENANT_SETTING, Database
 from phronesis.store.dialects import sqlstate_of, translate_error
+from phronesis.store.schema import metadata
 
 HEAD: Final = "0006"
 """The newest migration: the schema that this version works with."""
@@ -285,3 +286,33 @@ def keep_no_tenant_statistics(connection: sa.Connection, name: str) -> None:
 def _has_set_option(connection: sa.Connection) -> bool:
     version = connection.dialect.server_version_info
     return version is not None and tuple(version) >= _SET_OPTION_SINCE
+
+
+def bypassing_role(database: Database, tenant: str) -> str | None:
+    """Return the name of the transactions' PostgreSQL role if it bypasses row-level security."""
+    with database.transaction(tenant, "read") as unit:
+        return unit.run(
+            sa.text("SELECT rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)")
+        ).scalar_one_or_none()
+
+
+def unprotected_tables(database: Database, tenant: str) -> list[str]:
+    """Return the PostgreSQL tables without forced row-level security, with their schema."""
+    with database.transaction(tenant, "read") as unit:
+        query = sa.text(
+            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname IN ('phronesis', 'phronesis_resources') AND c.relkind IN ('r', 'p')"
+            " AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY c.relname"
+        )
+        ours = {table.name for table in metadata.tables.values()}
+        return [f"{row.nspname}.{row.relname}" for row in unit.run(query) if row.relname in ours]
+
+
+def bind_role_sql(role: str) -> str:
+    """Return the SQL that makes row-level security apply to a role."""
+    return f'ALTER ROLE "{role}" NOSUPERUSER NOBYPASSRLS'
+
+
+def force_policies_sql(tables: Sequence[str]) -> str:
+    """Return the SQL that forces row-level security on tables."""
+    return "; ".join(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY" for table in tables)
