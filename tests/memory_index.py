@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from phronesis.index.projections import OutsideDocument, Where
-from phronesis.store.columns import Vector
+from phronesis.store.dialects import Vector
 
 
 @dataclass(slots=True)

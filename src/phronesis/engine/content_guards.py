@@ -1,6 +1,7 @@
 """Guards on content: on text that is not the user's own, and on sensitive matters.
 
-Text is checked for prompt injection, repetition and unknown languages (laws 7 and 8). The check runs after the extractors, keeps all their outcomes, and adds outcomes of its own:
+Text is checked for prompt injection, repetition and unknown languages (laws 7 and 8). The check runs after the
+extractors, keeps all their outcomes, and adds outcomes of its own:
 
 - ``suspected``: messages that contain orders to a model. ``apply`` quarantines their items, and nothing is learned from
   them.

@@ -10,8 +10,8 @@ from phronesis.core.items import Item
 from phronesis.index.projections import PROSE, OutsideDocument, Part, in_words, match_id, part_name
 from phronesis.reasoning.laws.block_format import claim_text, prose_of
 from phronesis.reasoning.laws.claim_status import status_of, written_block
-from phronesis.store.columns import Vector
 from phronesis.store.database import Unit
+from phronesis.store.dialects import Vector
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.lanes import Lane
 

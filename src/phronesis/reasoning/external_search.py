@@ -21,8 +21,8 @@ from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.evidence import EvidenceQuery, snippet, sources_of, with_related
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search_options import Query, Search
-from phronesis.store.columns import Vector
 from phronesis.store.database import Database, Unit
+from phronesis.store.dialects import Vector
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.eligible import eligible_items
 from phronesis.store.lanes import Lane, active_model

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import sqlalchemy as sa
 
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.store.columns import SELDOM
 from phronesis.store.database import Unit
+from phronesis.store.dialects import SELDOM
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 
 from phronesis.core.serialization import dumps
 from phronesis.errors import InputError, MissingExtra, StorageBusy
-from phronesis.store.columns import loads
-from phronesis.store.dialects import LOWER, translate_error
+from phronesis.store.dialects import LOWER, loads, translate_error
 
 BUSY_TIMEOUT_MS: Final = 60_000
 """Milliseconds that a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erasure,

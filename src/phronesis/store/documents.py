@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.store.columns import Vector, half_bytes
 from phronesis.store.compiled_statements import batches, fetch, in_list, insert, list_value, run_one, upsert
 from phronesis.store.database import Unit
+from phronesis.store.dialects import Vector, halves, sent_bytes
 from phronesis.store.schema import items
 from phronesis.store.side_tables import HOMES, MEMORY, Home, by_home, home_of
 
@@ -290,20 +290,8 @@ def put_vectors(
     unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
 ) -> None:
     """Store vectors, replacing existing ones."""
-    upsert(
-        unit,
-        home.vectors,
-        [
-            {
-                "tenant_id": unit.tenant,
-                "lane_id": lane_id,
-                "model_id": model_id,
-                "document_id": document_id,
-                "embedding": vector,
-            }
-            for document_id, vector in rows
-        ],
-    )
+    known = {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id}
+    upsert(unit, home.vectors, [{**known, "document_id": one, "embedding": vector} for one, vector in rows])
 
 
 class StoredVector(NamedTuple):
@@ -319,18 +307,19 @@ def read_vectors(
     """Return the vectors of a lane, or of some of its documents."""
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
     if document_ids is None:
-        return [StoredVector(*row) for row in fetch(unit, _all_vectors(home), bound)]
-    out: list[StoredVector] = []
-    for batch in batches(document_ids):
-        named = {**bound, "ids": list_value(unit.dialect, batch)}
-        out += [StoredVector(*row) for row in fetch(unit, _named_vectors(home, unit.dialect), named)]
-    return out
+        rows = fetch(unit, _all_vectors(home), bound)
+    else:
+        query = _named_vectors(home, unit.dialect)
+        lists = (list_value(unit.dialect, batch) for batch in batches(document_ids))
+        rows = [row for ids in lists for row in fetch(unit, query, {**bound, "ids": ids})]
+    embeddings = halves([sent for _, sent in rows], unit.dialect).astype(np.float32)
+    return [StoredVector(row[0], embedding) for row, embedding in zip(rows, embeddings, strict=True)]
 
 
 @cache
 def _all_vectors(home: Home) -> sa.Select[Any]:
     vectors = home.vectors
-    return sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
+    return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
         vectors.c.tenant_id == sa.bindparam("t"),
         vectors.c.lane_id == sa.bindparam("l"),
         vectors.c.model_id == sa.bindparam("m"),

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.experience.laws.records import L1
-from phronesis.store.columns import Halves, halves, sent_bytes
 from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
 from phronesis.store.database import Unit
+from phronesis.store.dialects import Halves, halves, sent_bytes
 from phronesis.store.documents import ASIDE
 from phronesis.store.schema import edges, items
 from phronesis.store.side_tables import Home, home_of

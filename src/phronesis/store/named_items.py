@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
 from phronesis.store.database import Unit
-from phronesis.store.dialects import bound_key, contains, has_member, member_number, member_text, parsed
+from phronesis.store.dialects import bound_json_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import deltas, entities, items
 from phronesis.store.side_tables import api_keys, entries
@@ -150,9 +150,9 @@ def _ids(dialect: str, kinds: tuple[tuple[Order, bool], ...], ends: bool) -> sa.
 
 def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
     """Yield the conditions. SQLite orders texts after all numbers, and true is 1."""
-    text = sa.func.json_extract(items.c.metadata, bound_key("key"))
+    text = sa.func.json_extract(items.c.metadata, bound_json_key("key"))
     for n, (order, words) in enumerate(kinds):
-        member = sa.func.json_extract(text, bound_key(f"member{n}"))
+        member = sa.func.json_extract(text, bound_json_key(f"member{n}"))
         value = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
         if order == "lt":
             yield sa.not_(sa.between(member, value, sa.literal_column("9e999")))
@@ -162,10 +162,10 @@ def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
 
 def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
     # It may look at a row's JSON before its name, and fails on a text that is none.
-    text = sa.case((sa.and_(*_BETWEEN), member_text(items.c.metadata, bound_key("key"))))
+    text = sa.case((sa.and_(*_BETWEEN), member_text(items.c.metadata, bound_json_key("key"))))
     found: list[Any] = []
     for n, (order, words) in enumerate(kinds):
-        json, name = parsed(text), bound_key(f"member{n}")
+        json, name = parsed(text), bound_json_key(f"member{n}")
         value: Any = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
         member: Any = member_text(json, name) if words else member_number(json, name)
         holds = member == value if order == "eq" else member < value if order == "lt" else member > value

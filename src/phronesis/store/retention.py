@@ -23,7 +23,7 @@ from phronesis.errors import StorageBusy, StorageError
 from phronesis.forgetting.laws import FORGETTING, USE, RetentionFields
 from phronesis.store.compiled_statements import batches, each, fetch, in_list, list_value, run_each, run_one
 from phronesis.store.database import Database, Unit
-from phronesis.store.dialects import has_member, key
+from phronesis.store.dialects import has_member, json_key
 from phronesis.store.items import read_heads
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import evidence, items
@@ -266,7 +266,7 @@ def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[Reten
         *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
         items.c.status == "archived",
         items.c.valid_to <= wanted.over,
-        has_member(items.c.data, key(FORGETTING)),
+        has_member(items.c.data, json_key(FORGETTING)),
     )
     query = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), due)
     seen = set[str]() if wanted.also else None

@@ -15,7 +15,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.store.columns import big, json_text, key, number, table, text
+from phronesis.store.dialects import big, json_text, key, number, table, text
 from phronesis.store.side_tables import SIDE, TRUTH, chunks, documents, search_documents, sections
 
 metadata: Final = (*TRUTH, *SIDE)[0].metadata

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from phronesis.core.documents import SECTION, DocumentRow, ResourceRows, SectionRow
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store.columns import HalfVector, big, blob, json_text, key, number, table, text
 from phronesis.store.compiled_statements import fetch, insert
 from phronesis.store.database import Unit
+from phronesis.store.dialects import HalfVector, big, blob, json_text, key, number, table, text
 
 tenants = table("tenants", big("created_at", required=True), blob("secret", required=True))
 

@@ -1,7 +1,7 @@
-"""Migrate a database to this version's schema, or say why that is impossible. The migrations are modules beside this.
+"""Migrate a database to this version's schema, or say why that is impossible.
 
 Opening reads one row. Alembic takes a tenth of a second to import and is loaded only for a migration. A migration that
-makes a table secures it with ``secure_table``; tests/contract holds it to that.
+makes a table closes it with ``secure_tables``; tests/contract holds it to that.
 """
 
 import threading
@@ -13,7 +13,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
-from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, TENANT_SETTING, Database
+from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, Database
 from phronesis.store.dialects import sqlstate_of, translate_error
 from phronesis.store.schema import metadata
 
@@ -24,22 +24,18 @@ REMEDY: Final = "run `phronesis store upgrade` as the role that owns the databas
 
 _LOCK: Final = 0x7068726F6E65  # "phrone" in ASCII: migrations of one database go one at a time
 _IN_PROCESS: Final = threading.Lock()
-"""Alembic keeps the migration at hand in a module: in one process, even those of different databases take turns."""
+"""Alembic keeps the connection at hand in a module: in one process, even those of different databases take turns."""
+
+_VERSIONS: Final = """
+CREATE TABLE IF NOT EXISTS alembic_version (
+  version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+)
+"""
+"""As Alembic made the table when it ran the migrations itself."""
 
 _REFUSED: Final = "42501"
 _NO_EXTENSION: Final = frozenset({"0A000", "58P01"})
 """SQLSTATEs of an extension that is not installed on the server: feature_not_supported, before 17 undefined_file."""
-
-_SET_OPTION_SINCE: Final = (16,)
-"""PostgreSQL's version from which a role's creator is not its member, and membership says whether it may SET ROLE."""
-
-_MAKE_ROLE: Final = f"""
-DO $$ BEGIN
-  CREATE ROLE {APPLICATION_ROLE} NOLOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS;
-EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-END $$
-"""
-"""Roles belong to the server: another database's migration may make it between a look and a CREATE."""
 
 
 def open_schema(database: Database) -> None:
@@ -96,16 +92,17 @@ def upgrade(database: Database) -> None:
 
 def _run_migrations(connection: sa.Connection, version: str | None) -> None:
     from alembic.operations import Operations  # noqa: PLC0415 - see the module's docstring
-    from alembic.runtime.migration import MigrationContext, MigrationStep  # noqa: PLC0415
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
 
-    folder = str(Path(__file__).parent)
-    scripts = ScriptDirectory(folder, version_locations=[folder])
-    missing = reversed([*scripts.iterate_revisions(HEAD, version or "base")])
-    steps = [MigrationStep.upgrade_from_script(scripts.revision_map, script) for script in missing]
-    context = MigrationContext.configure(connection, opts={"fn": lambda _version, _context: steps})
-    with Operations.context(context):
-        context.run_migrations()
+    from phronesis.store.migrations.revisions import REVISIONS  # noqa: PLC0415
+
+    connection.exec_driver_sql(_VERSIONS)
+    with Operations.context(MigrationContext.configure(connection)):
+        for number, migrate in REVISIONS.items():
+            if (version or "") < number <= HEAD:
+                migrate()
+    connection.exec_driver_sql("DELETE FROM alembic_version")
+    connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{HEAD}')")
 
 
 def read_version(database: Database) -> str | None:
@@ -213,79 +210,7 @@ def _check_path(database: Database) -> None:
         raise InputError(f"the folder {path.parent} of url does not exist; make it first", field="url")
 
 
-# Who may do what on PostgreSQL: the application's role, its privileges, and row-level security by tenant.
-
-
-def make_role(connection: sa.Connection) -> None:
-    """Make the application's role when the server lacks it, and let the migrating role switch to it.
-
-    StorageError when the role is another owner's and this one may not grant it to itself.
-    """
-    found = connection.exec_driver_sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{APPLICATION_ROLE}'").scalar()
-    if found is None:
-        connection.exec_driver_sql(_MAKE_ROLE)
-    if may_become_application(connection):
-        return
-    option = " WITH SET TRUE" if _has_set_option(connection) else ""
-    try:
-        with connection.begin_nested():
-            connection.exec_driver_sql(f"GRANT {APPLICATION_ROLE} TO CURRENT_USER{option}")
-    except sa.exc.ProgrammingError as error:
-        name = connection.exec_driver_sql("SELECT current_user").scalar_one()
-        raise StorageError(
-            f"the role {APPLICATION_ROLE} belongs to another owner on this server; let that one or a superuser run:"
-            f' GRANT {APPLICATION_ROLE} TO "{name}"{option}'
-        ) from error
-
-
-def may_become_application(connection: sa.Connection) -> bool:
-    """Return whether this login may SET ROLE to the application's role, which must exist."""
-    kind = "SET" if _has_set_option(connection) else "MEMBER"
-    return bool(
-        connection.exec_driver_sql(f"SELECT pg_has_role(current_user, '{APPLICATION_ROLE}', '{kind}')").scalar()
-    )
-
-
-def make_schema(connection: sa.Connection, name: str) -> None:
-    """Make a schema whose tables, present and future, the application may read and write but not alter."""
-    default = f"ALTER DEFAULT PRIVILEGES IN SCHEMA {name}"
-    for statement in (
-        f"CREATE SCHEMA IF NOT EXISTS {name}",
-        f"GRANT USAGE ON SCHEMA {name} TO {APPLICATION_ROLE}",
-        f"{default} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {APPLICATION_ROLE}",
-        f"{default} GRANT USAGE, SELECT ON SEQUENCES TO {APPLICATION_ROLE}",
-    ):
-        connection.exec_driver_sql(statement)
-
-
-def secure_table(connection: sa.Connection, name: str) -> None:
-    """Show and take only rows of the session's tenant, to and from everybody, the table's owner included.
-
-    No setting, no rows. The condition holds no sub-query, so that it distributes (Citus).
-    """
-    rule = f"tenant_id = current_setting('{TENANT_SETTING}', true)"
-    for statement in (
-        f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY tenant ON {name} USING ({rule}) WITH CHECK ({rule})",
-    ):
-        connection.exec_driver_sql(statement)
-
-
-def keep_no_tenant_statistics(connection: sa.Connection, name: str) -> None:
-    """Let PostgreSQL plan for every tenant alike: it keeps no statistics of whose rows a table holds.
-
-    They are made now and then, and hold the largest tenants by name. Whoever is not among them is taken for a row or
-    two, so that any index that begins with the tenant seems as good as that of the ids which a statement names, and all
-    that a new tenant of 100,000 memories has is walked to find ten. Without statistics it is taken for a two-hundredth
-    of the table (``DEFAULT_NUM_DISTINCT`` in PostgreSQL's ``selfuncs.h``), and ids are looked up.
-    """
-    connection.exec_driver_sql(f"ALTER TABLE {name} ALTER COLUMN tenant_id SET STATISTICS 0")
-
-
-def _has_set_option(connection: sa.Connection) -> bool:
-    version = connection.dialect.server_version_info
-    return version is not None and tuple(version) >= _SET_OPTION_SINCE
+# Row-level security on PostgreSQL, for ``doctor``.
 
 
 def bypassing_role(database: Database, tenant: str) -> str | None:
