@@ -1,4 +1,4 @@
-"""Payload parts under salted commitments, and the hash chain of entries.
+"""Payload parts under salted commitments, the hash chain of entries, and their reading, verbatim or made storable.
 
 Each part has its own commitment, so that one message can be erased while the chain still verifies.
 """
@@ -33,8 +33,6 @@ ENVELOPE: Final = 0
 METADATA: Final = "metadata"
 """The path of metadata that applies to all messages of a payload; it is erased with the last message."""
 
-_ENVELOPE_PATH: Final = ""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -52,7 +50,7 @@ def split(payload: Mapping[str, Any]) -> list[Part]:
     lists = [name for name in SPLIT if _is_cut(payload.get(name))]
     apart = {*lists, METADATA} if "messages" in lists and payload.get(METADATA) else set(lists)
     envelope = {name: value for name, value in payload.items() if name not in apart}
-    parts = [Part(_ENVELOPE_PATH, encode(envelope))]
+    parts = [Part("", encode(envelope))]
     for name in lists:
         parts += [Part(f"{name}/{n}", encode(member)) for n, member in enumerate(payload[name])]
     if METADATA in apart:
@@ -70,7 +68,7 @@ def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
     for n, path in enumerate(paths):
         if path == METADATA:
             payload |= {METADATA: decode(bodies[n])} if n in bodies else {}
-        elif path != _ENVELOPE_PATH:
+        elif path:
             member = decode(bodies[n]) if n in bodies else dict(ERASED)
             payload.setdefault(path.partition("/")[0], []).append(member)
     return payload
@@ -148,9 +146,7 @@ def problems(row: EntryRow, parts: Sequence[tuple[PartRow, bytes]], *, previous:
     Finds gaps in ``seq``, altered columns, altered or foreign parts. For erased parts, only the commitments are
     checked.
     """
-    found: list[str] = []
-    if row.seq != expected:
-        found.append(f"seq {expected} is missing")
+    found = [] if row.seq == expected else [f"seq {expected} is missing"]
     if link(previous, facts_of(row), row.commitments) != row.hash:
         found.append("the entry was altered, or the one before it")
     for part, body in parts:
@@ -190,16 +186,21 @@ def body_of(unit: Unit, part: PartRow) -> bytes:
         ) from error
 
 
-def _remaining_body(unit: Unit, part: PartRow) -> bytes:
+def remaining_body(unit: Unit, part: PartRow) -> bytes | None:
+    """Return a part's body; None when it is gone or damaged."""
     try:
         return body_of(unit, part)
     except IntegrityError:
-        return b""  # which no commitment is for: even an empty payload has its brackets
+        return None
 
 
 def entry_of(unit: Unit, row: EntryRow, parts: list[PartRow], lane: Lane) -> Entry:
     """Return an entry with its original payload."""
-    payload = join(row.paths, {part.n: body_of(unit, part) for part in parts})
+    return make_entry(row, lane, join(row.paths, {part.n: body_of(unit, part) for part in parts}))
+
+
+def make_entry(row: EntryRow, lane: Lane, payload: Mapping[str, Any]) -> Entry:
+    """Return the entry of a row."""
     return Entry(
         id=row.entry_id,
         lane_id=row.lane_id,
@@ -236,26 +237,28 @@ def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, E
     return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
 
 
-def iterate(unit: Unit, lane: Lane) -> Iterator[Entry]:
-    """Return all of a lane's entries in order, a page at a time."""
+def each_row(unit: Unit, lane: Lane, *, until: int) -> Iterator[tuple[EntryRow, list[PartRow]]]:
+    """Yield a lane's entries with their remaining parts in order, read a page at a time."""
     after = 0
-    while page := load_entries(unit, lane, after=after, until=lane.head_seq):
-        yield from page
+    while page := read_entries(unit, lane.lane_id, after=after, until=until, limit=200):
+        parts = read_parts(unit, [row.entry_id for row in page])
+        yield from ((row, parts[row.entry_id]) for row in page)
         after = page[-1].seq
+
+
+def iterate(unit: Unit, lane: Lane) -> Iterator[Entry]:
+    """Yield all of a lane's entries in order."""
+    return (entry_of(unit, row, parts, lane) for row, parts in each_row(unit, lane, until=lane.head_seq))
 
 
 def check_chain(unit: Unit, lane: Lane) -> list[Break]:
     """Verify a lane's chain and every remaining part; return an empty list when all verify."""
-
-    def rows() -> Iterator[tuple[EntryRow, list[tuple[PartRow, bytes]]]]:
-        after = 0
-        while page := read_entries(unit, lane.lane_id, after=after, until=1 << 62, limit=200):
-            parts = read_parts(unit, [row.entry_id for row in page])
-            for row in page:
-                yield row, [(part, _remaining_body(unit, part)) for part in parts[row.entry_id]]
-            after = page[-1].seq
-
-    return verify(lane, rows())
+    # No commitment is for no bytes: even an empty payload has its brackets.
+    rows = (
+        (row, [(part, remaining_body(unit, part) or b"") for part in parts])
+        for row, parts in each_row(unit, lane, until=1 << 62)
+    )
+    return verify(lane, rows)
 
 
 def fit(value: Any) -> Any:

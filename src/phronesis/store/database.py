@@ -115,7 +115,7 @@ class Database:
                     raise
                 _transaction_end(connection, driver).commit()
         except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
-            # A driver's own error comes from the statements that go past SQLAlchemy (`compiled_statements`); a text that is
+            # A driver's own error comes from statements that go past SQLAlchemy (`compiled_statements`); a text that is
             # no text in UTF-8 is an error of Python's before it is one of the driver's.
             raise translate_error(error, is_live=is_live) from error
 
