@@ -14,7 +14,7 @@ from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.errors import InputError
 from phronesis.store.compiled_statements import batches, fetch
 from phronesis.store.database import Unit
-from phronesis.store.dialects import key, member_text
+from phronesis.store.dialects import json_key, member_text
 from phronesis.store.filters import compile_filters, mentions_ended
 from phronesis.store.items import COLUMNS, as_item, of_kinds, read_where
 from phronesis.store.lanes import Lane
@@ -232,7 +232,7 @@ def _order(*, weightiest: bool) -> Sequence[Any]:
 
 
 def _due_before(bound: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-    return member_text(items.c.data, key(DUE)) < bound
+    return member_text(items.c.data, json_key(DUE)) < bound
 
 
 def _bound(due_by: int) -> str | None:
