@@ -15,13 +15,7 @@ from phronesis.core.documents import SECTION
 from phronesis.core.ids import CITATION_PREFIX, derived_id
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import (
-    batches,
-    fetch,
-    insert_ignore,
-    run_one,
-    upsert,
-)
+from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
 from phronesis.store.schema import items

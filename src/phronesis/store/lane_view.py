@@ -21,7 +21,7 @@ from phronesis.store.database import Unit
 from phronesis.store.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
 from phronesis.store.lanes import Lane
 from phronesis.store.log import entries_of_verb, find_entry, read_outcomes
-from phronesis.store.schema import items
+from phronesis.store.schema import VISIBLE, items
 
 if TYPE_CHECKING:
     from phronesis.store import erasure_queries
@@ -97,12 +97,12 @@ class LaneView:
             if value is not None:
                 wanted.append(column == value)
         if live:
-            wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+            wanted += [*VISIBLE]
         return read_where(self.unit, self.lane, *wanted, limit=limit)
 
     def newest(self, kinds: Sequence[str], *, limit: int, session_id: str | None = None) -> list[Item]:
         """Return the newest live items of ``kinds``, of a session if one is named, oldest first."""
-        wanted = [*of_kinds(kinds), items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+        wanted = [*of_kinds(kinds), *VISIBLE]
         if session_id is not None:
             wanted.append(items.c.session_id == session_id)
         order = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id.desc())
@@ -114,8 +114,7 @@ class LaneView:
         lower |= {"".join(one.lower() if one.isascii() else one for one in text) for text in texts}
         out: list[Item] = []
         for batch in batches(sorted(lower)):
-            live = (items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None))
-            out += read_where(self.unit, self.lane, sa.func.lower(items.c.content).in_(batch), *live)
+            out += read_where(self.unit, self.lane, sa.func.lower(items.c.content).in_(batch), *VISIBLE)
         return out
 
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
-from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
+from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_list, list_value
 from phronesis.store.database import Unit
 from phronesis.store.dialects import bound_json_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
@@ -19,7 +19,7 @@ HEADS: Final = 500
 """Maximum number of heads looked up one by one; beyond that, reading every name is cheaper."""
 
 _LIVE: Final = (items.c.status == sa.literal_column("'active'"), items.c.ended.is_(None), items.c.quarantine.is_(None))
-_IN_LANE: Final = (items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *_LIVE)
+_IN_LANE: Final = (*bound_lane(items), *_LIVE)
 _BETWEEN: Final = (items.c.external_id >= sa.bindparam("low"), items.c.external_id < sa.bindparam("high"))
 _SHOWN: Final = (*_IN_LANE, *_BETWEEN)
 _NEWEST: Final = (items.c.updated_at.desc(), items.c.id.desc())

@@ -21,7 +21,17 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.timestamps import from_micros, optional_moment, to_micros
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.forgetting.laws import FORGETTING, USE, RetentionFields
-from phronesis.store.compiled_statements import batches, each, fetch, in_list, list_value, run_each, run_one
+from phronesis.store.compiled_statements import (
+    batches,
+    bound_lane,
+    each,
+    fetch,
+    in_list,
+    list_value,
+    own_lane,
+    run_each,
+    run_one,
+)
 from phronesis.store.database import Database, Unit
 from phronesis.store.dialects import has_member, json_key
 from phronesis.store.items import read_heads
@@ -95,8 +105,7 @@ _USED: Final = (
     .join(items, items.c.id == usage.c.item_id)
     .where(
         items.c.tenant_id == sa.bindparam("t"),
-        usage.c.tenant_id == sa.bindparam("t"),
-        usage.c.lane_id == sa.bindparam("l"),
+        *bound_lane(usage),
         items.c.ended.is_(None),
     )
     .order_by(usage.c.item_id)
@@ -207,15 +216,13 @@ def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
 
 def count_uses(unit: Unit, lane_id: int, item_id: str) -> int:
     """Return how often reads showed an item since counting began here."""
-    query = sa.select(usage.c.count).where(
-        usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id, usage.c.item_id == item_id
-    )
+    query = sa.select(usage.c.count).where(*own_lane(unit, usage, lane_id), usage.c.item_id == item_id)
     return unit.run(query).scalar_one_or_none() or 0
 
 
 def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
     """Delete the counts of some items of a lane, or of all."""
-    own = (usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id)
+    own = own_lane(unit, usage, lane_id)
     if item_ids is None:
         unit.run(sa.delete(usage).where(*own))
         return
@@ -283,8 +290,7 @@ def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[Reten
 def _lane_conditions(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
     named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
     return [
-        items.c.tenant_id == unit.tenant,
-        items.c.lane_id == lane.lane_id,
+        *own_lane(unit, items, lane.lane_id),
         items.c.ended.is_(None),
         items.c.quarantine.is_(None),
         items.c.kind.in_(sorted(wanted.learned_by)),
@@ -315,8 +321,7 @@ def _retention_fields(row: Any) -> RetentionFields:
 _SPOKEN: Final = (
     sa.select(evidence.c.item_id, evidence.c.polarity)
     .where(
-        evidence.c.tenant_id == sa.bindparam("t"),
-        evidence.c.lane_id == sa.bindparam("l"),
+        *bound_lane(evidence),
         evidence.c.polarity != sa.bindparam("p"),
     )
     .distinct()
@@ -339,8 +344,7 @@ def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, li
     One pass over the lane's evidence: an index by source would cost every write.
     """
     query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
-        evidence.c.tenant_id == unit.tenant,
-        evidence.c.lane_id == lane_id,
+        *own_lane(unit, evidence, lane_id),
         evidence.c.polarity.in_(("source", "support")),
         evidence.c.source_item_id.is_not(None),
     )

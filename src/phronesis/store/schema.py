@@ -116,6 +116,8 @@ items = table(
         sqlite_where=sa.text("external_id IS NOT NULL"),
     ),
 )
+VISIBLE: Final = (items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None))
+"""The conditions of items that ordinary reads show."""
 
 edges = table(
     "edges",

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from phronesis.core.documents import SECTION, DocumentRow, ResourceRows, SectionRow
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store.compiled_statements import fetch, insert
+from phronesis.store.compiled_statements import bound_lane, fetch, insert, own_lane
 from phronesis.store.database import Unit
 from phronesis.store.dialects import HalfVector, big, blob, json_text, key, number, table, text
 
@@ -349,8 +349,7 @@ def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
 
 _VERSION: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
 _SECTION: Final = [sections.c[name] for name in SectionRow.__dataclass_fields__]
-_OF_LANE: Final = (documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"))
-_ANY_DOCUMENT: Final = sa.select(documents.c.document_id).where(*_OF_LANE).limit(sa.literal_column("1"))
+_ANY_DOCUMENT: Final = sa.select(documents.c.document_id).where(*bound_lane(documents)).limit(sa.literal_column("1"))
 
 
 def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
@@ -379,7 +378,7 @@ def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None
 def _versions(
     unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
 ) -> list[DocumentRow]:
-    query = sa.select(*_VERSION).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, condition)
+    query = sa.select(*_VERSION).where(*own_lane(unit, documents, lane_id), condition)
     if as_of is not None:
         query = query.where(documents.c.recorded_at <= as_of)
     order = (documents.c.recorded_at, documents.c.document_id, documents.c.number)
@@ -390,8 +389,7 @@ def _versions(
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
     """Return the sections of a version of a document, in reading order."""
     query = sa.select(*_SECTION).where(
-        sections.c.tenant_id == unit.tenant,
-        sections.c.lane_id == lane_id,
+        *own_lane(unit, sections, lane_id),
         sections.c.document_id == document_id,
         sections.c.number == number,
     )
