@@ -217,7 +217,7 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
     "--out",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write there what all teach, as engine/sensitive_topics/topics.npz.",
+    help="Write there what all teach, as engine/sensitive_topics.npz.",
 )
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:

@@ -36,7 +36,7 @@ from phronesis.errors import (
     NotFound,
     StorageRefused,
 )
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.memory import Memory
 from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.records import Run, checked_feedback

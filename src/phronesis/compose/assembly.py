@@ -38,9 +38,9 @@ from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import has_documents
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
+from phronesis.store.side_tables import has_documents
 from phronesis.uuid7 import new_id
 
 # The arguments of ``compose_context``, validated.

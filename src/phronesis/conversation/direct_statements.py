@@ -30,9 +30,9 @@ from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.relations import NAME, PERSON, Entity, normal_name
 from phronesis.core.statements import COMPARED, OCCASIONS, STATED, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
+from phronesis.engine.content_guards import suspected_texts, suspicions
 from phronesis.engine.entry_applier import is_taken, with_name, with_replaced
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.engine.untrusted_content import suspected_texts, suspicions
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 

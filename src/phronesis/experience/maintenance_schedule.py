@@ -16,7 +16,7 @@ from phronesis.engine.handler import FAILED_ROLE
 from phronesis.engine.writer import Writer
 from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, FEEDBACK, L1, PATTERN
 from phronesis.index.projections import ALIKE
-from phronesis.log.reader import load_listed
+from phronesis.log.payloads import load_listed
 from phronesis.store.database import Database
 from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView

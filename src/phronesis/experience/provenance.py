@@ -29,7 +29,7 @@ from phronesis.experience.laws.records import (
     principle_of,
 )
 from phronesis.experience.query_graph import LaneGraph
-from phronesis.log.reader import fit, load_entry
+from phronesis.log.payloads import fit, load_entry
 from phronesis.recall.as_of import evidence_at, visible_lanes
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry

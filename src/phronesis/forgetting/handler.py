@@ -33,7 +33,7 @@ from phronesis.recall.browse import Browser
 from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane
-from phronesis.store.usage import Usage, used_since
+from phronesis.store.retention import Usage, used_since
 
 FORGET: Final = "forget"
 

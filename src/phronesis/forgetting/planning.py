@@ -38,7 +38,7 @@ from phronesis.forgetting.laws import (
 from phronesis.store.compiled_statements import batches
 from phronesis.store.lane_view import LaneView
 from phronesis.store.relations import nodes_reached
-from phronesis.store.retention_queries import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
+from phronesis.store.retention import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
 
 
 class ForgetPayload(TypedDict, total=False):

@@ -26,11 +26,11 @@ from phronesis.uuid7 import new_id
 if TYPE_CHECKING:
     from phronesis.core import statements
     from phronesis.engine import edits, writer
-    from phronesis.log import chain
+    from phronesis.log import payloads
     from phronesis.recall import entities
 else:
     edits = lazy_module("phronesis.engine.edits")
-    chain = lazy_module("phronesis.log.chain")
+    payloads = lazy_module("phronesis.log.payloads")
     statements = lazy_module("phronesis.core.statements")
     entities = lazy_module("phronesis.recall.entities")
     writer = lazy_module("phronesis.engine.writer")
@@ -302,7 +302,7 @@ def preview_messages(runtime: Runtime, lane_name: LaneName, payload: Mapping[str
         handler_version=components.writer.interpreter.stepper.registry[VERB].version,
         actor="preview",
         recorded_at=from_micros(max(to_micros(components.clock()), lane.last_recorded_at + 1)),
-        payload=chain.as_read(cleaned)[0],
+        payload=payloads.as_read(cleaned)[0],
         user_id=lane.user_id,
         namespace=lane.namespace,
     )

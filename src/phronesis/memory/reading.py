@@ -23,7 +23,7 @@ from phronesis.traits.laws.strength import TRAIT
 if TYPE_CHECKING:
     from phronesis.compose import assembly
     from phronesis.core import context, retrieval_plan
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.memory import activity, external_ids, runs
     from phronesis.reasoning.laws import item_records, records
     from phronesis.recall import entities, hits
@@ -36,7 +36,7 @@ else:
     hits = lazy_module("phronesis.recall.hits")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     entities = lazy_module("phronesis.recall.entities")
-    reader = lazy_module("phronesis.log.reader")
+    payloads = lazy_module("phronesis.log.payloads")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     runs = lazy_module("phronesis.memory.runs")
@@ -164,7 +164,7 @@ class ReadVerbs(Verbs):
             message=check_text(user_message, field="user_message"),
             scope=scope,
             budget=budget,
-            agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
+            agent_state=payloads.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
             now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),

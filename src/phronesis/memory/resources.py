@@ -19,7 +19,7 @@ from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
 
 if TYPE_CHECKING:
-    from phronesis.engine import untrusted_content, writer
+    from phronesis.engine import content_guards, writer
     from phronesis.experience.laws import event_draft, records
     from phronesis.experience.sources import port as source_port
     from phronesis.memory import experience
@@ -36,7 +36,7 @@ else:
     reader_port = lazy_module("phronesis.resources.readers.port")
     records = lazy_module("phronesis.experience.laws.records")
     source_port = lazy_module("phronesis.experience.sources.port")
-    untrusted_content = lazy_module("phronesis.engine.untrusted_content")
+    content_guards = lazy_module("phronesis.engine.content_guards")
     writer = lazy_module("phronesis.engine.writer")
 
 _OFF: Final = "off"
@@ -275,7 +275,7 @@ class Resources(Verbs):
 def _gated_report(item: Item) -> Gated:
     words = str(item.data.get(SUSPECT_WORDS, item.content))
     why = f"it reads like an order to a model ({item.quarantine}); it is in quarantine until somebody releases it"
-    return Gated(words, untrusted_content.QUARANTINED, why)
+    return Gated(words, content_guards.QUARANTINED, why)
 
 
 def _uri(value: object, *, field: str = "uri") -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from phronesis.reasoning import handlers, learning
     from phronesis.reasoning.laws import claim_status, item_records, records
     from phronesis.recall import query as searching
-    from phronesis.store import usage
+    from phronesis.store import impressions
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
     edits = lazy_module("phronesis.engine.edits")
@@ -30,7 +30,7 @@ else:
     learning = lazy_module("phronesis.reasoning.learning")
     records = lazy_module("phronesis.reasoning.laws.records")
     searching = lazy_module("phronesis.recall.query")
-    usage = lazy_module("phronesis.store.usage")
+    impressions = lazy_module("phronesis.store.impressions")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -270,7 +270,7 @@ class ReasoningVerbs(Verbs):
         result = search_claims(self._runtime, asked)
         if run_id is not None:
             uses = [
-                usage.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
+                impressions.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
                 for one in result
                 for match in one.matched_claims
             ]
@@ -344,7 +344,7 @@ class Reasoning(Verbs):
                 self._runtime.tenant,
                 lane,
                 check_id(run_id, field="run_id"),
-                [usage.Use(item.id, usage.WHOLE_ITEM, "mem_get")],
+                [impressions.Use(item.id, impressions.WHOLE_ITEM, "mem_get")],
             )
         return item_records.reasoning_item(item)
 

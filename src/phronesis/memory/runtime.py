@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from phronesis.forgetting.handler import Forgetter
     from phronesis.index.projections import Reindexer
     from phronesis.index.vectorizer import Vectorizer
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.memory.overview import OverviewBook
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn
     from phronesis.store.activity_log import ActivityLog
-    from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.database import Database
+    from phronesis.store.impressions import ShownContexts, UsedMemories
     from phronesis.store.lanes import Lane
     from phronesis.store.model_calls import StoredLedger
-    from phronesis.store.usage import Usage, UsedMemories
+    from phronesis.store.retention import Usage
     from phronesis.traits.reflector import Reflector
     from phronesis.traits.search import TraitBook
 else:
@@ -70,7 +70,7 @@ else:
     claim_records = lazy_module("phronesis.reasoning.laws.records")
     edits = lazy_module("phronesis.engine.edits")
     ingestion = lazy_module("phronesis.resources.ingestion")
-    reader = lazy_module("phronesis.log.reader")
+    payloads = lazy_module("phronesis.log.payloads")
     results = lazy_module("phronesis.core.results")
 
 
@@ -363,7 +363,7 @@ class Runtime:
         if known is None:
             return None
         with self.components.database.transaction(self.tenant, "read") as unit:
-            return reader.load_entry(unit, known).payload
+            return payloads.load_entry(unit, known).payload
 
     def _work(self, stopped: Callable[[], bool]) -> None:
         try:

@@ -23,7 +23,7 @@ from phronesis.engine.edits import Call
 from phronesis.engine.handler import DEGRADED_ROLE, Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import Erased, IdempotencyConflict, Violation
-from phronesis.log.reader import load_entry
+from phronesis.log.payloads import load_entry
 from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of

@@ -17,7 +17,7 @@ from phronesis.core.results import HistoryEvent
 from phronesis.core.serialization import as_json, encode
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError
-from phronesis.log.chain import keyed_hash
+from phronesis.log.payloads import keyed_hash
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
 from phronesis.store.eligible import ItemPosition, ReadConditions, items_before, newest_items

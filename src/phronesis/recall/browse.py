@@ -19,7 +19,7 @@ from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
 from phronesis.core.serialization import decode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.log.reader import entry_of, fit, load_listed, texts_of
+from phronesis.log.payloads import entry_of, fit, load_listed, texts_of
 from phronesis.recall.as_of import PageRequest, edges_at, held_at, history_at, known_at, page_of, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
@@ -31,7 +31,7 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.log import EntryRow, entries_back, failures_of, find_entry, read_outcomes, read_parts
 from phronesis.store.relations import read_edges
-from phronesis.store.usage import count_uses
+from phronesis.store.retention import count_uses
 
 if TYPE_CHECKING:
     from phronesis.experience.laws import evidence_fold

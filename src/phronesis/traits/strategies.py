@@ -17,8 +17,8 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.reports import ModelUsage
 from phronesis.core.vectors import side_by_side
+from phronesis.engine.content_guards import Finding, Guard
 from phronesis.engine.handler import PrepareContext
-from phronesis.engine.sensitive_topics import Finding, Guard
 from phronesis.errors import ModelError
 from phronesis.index.projections import WHOLE
 from phronesis.models.embedder import Embedder

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         edits,
         entry_applier,
         erasure,
-        erasure_effect,
+        erasure_plan,
+        handler,
         interpreter,
-        model_outcomes,
         replay,
         writer,
     )
@@ -41,12 +41,12 @@ else:
     edits = lazy_module("phronesis.engine.edits")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     erasure = lazy_module("phronesis.engine.erasure")
-    erasure_effect = lazy_module("phronesis.engine.erasure_effect")
+    erasure_plan = lazy_module("phronesis.engine.erasure_plan")
     evidence_selection = lazy_module("phronesis.compose.evidence_selection")
     external_search = lazy_module("phronesis.reasoning.external_search")
     interpreter = lazy_module("phronesis.engine.interpreter")
     memory_types = lazy_module("phronesis.conversation.extraction.memory_types")
-    model_outcomes = lazy_module("phronesis.engine.model_outcomes")
+    handler = lazy_module("phronesis.engine.handler")
     planner = lazy_module("phronesis.recall.planner")
     recorder = lazy_module("phronesis.log.recorder")
     replay = lazy_module("phronesis.engine.replay")
@@ -126,7 +126,7 @@ def make_assembler(
 ) -> "assembly.Assembler":
     """Return the assembler of contexts."""
     policy = platform.policy
-    decider = model_outcomes.decider_of(platform) if policy.fusion.relevance == "decide" else None
+    decider = handler.decider_of(platform) if policy.fusion.relevance == "decide" else None
     own = policy.of(conversation_policy.ConversationPolicy).summary
     return assembly.Assembler(
         components.browser,
@@ -156,7 +156,7 @@ def make_writer(platform: Platform, components: Components) -> "writer.Writer":
     """Return the writer of entries, with its recorder and interpreter."""
     database, replayer, clock = platform.database, components.replayer, platform.clock
     recording = recorder.Recorder(database, clock)
-    effects = erasure_effect.effects(replayer)
+    effects = erasure_plan.effects(replayer)
     interpreting = interpreter.Interpreter(database, recording, replayer.stepper, clock, effects)
     return writer.Writer(recording, interpreting, components.vectorizer.written, platform.redactor)
 

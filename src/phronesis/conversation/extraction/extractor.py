@@ -30,7 +30,7 @@ from phronesis.core.statements import OCCASIONS, OPPOSITE, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.prompt_injection import speaker_name
-from phronesis.log.reader import texts_of
+from phronesis.log.payloads import texts_of
 from phronesis.models.reader import READER_VERSION, Reader, load_reader
 from phronesis.models.reader.network import FoundValue
 from phronesis.models.text_features import has_han, sentence_at, sentences

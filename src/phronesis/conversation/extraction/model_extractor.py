@@ -44,9 +44,8 @@ from phronesis.core.ids import item_id
 from phronesis.core.proposals import Proposal, Refusal
 from phronesis.core.relations import MAX_MENTIONS, RULES_VERSION
 from phronesis.core.text import UNSPACED
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
-from phronesis.log.reader import fit, texts_of
+from phronesis.engine.handler import PrepareContext, answer_outcomes, degraded_outcome
+from phronesis.log.payloads import fit, texts_of
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 
 ROLE: Final = "extract"
@@ -359,7 +358,7 @@ def merge_names(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str
     """Return both lists without overlaps, in the order of the text: an address is one name, not three."""
 
     def overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-        return one["n"] == other["n"] and one["start"] < other["end"] and other["start"] < one["end"]
+        return bool(one["n"] == other["n"] and one["start"] < other["end"] and other["start"] < one["end"])
 
     kept = [*others, *(name for name in names if not any(overlap(one, name) for one in others))]
     return sorted(kept, key=lambda one: (one["n"], one["start"]))[: MAX_MENTIONS * max(1, len({o["n"] for o in kept}))]

@@ -25,8 +25,8 @@ from phronesis.interfaces.http.middleware import Metrics
 from phronesis.interfaces.http.openapi import OPEN, answer, gives, page_response, problems
 from phronesis.interfaces.http.queries import OverviewQuery, QuarantineQuery, ReadScope
 from phronesis.memory import Memory
+from phronesis.store.items import count_by_kind
 from phronesis.store.lanes import list_behind
-from phronesis.store.overview import count_by_kind
 
 # Liveness, readiness and metrics.
 

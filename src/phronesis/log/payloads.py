@@ -1,19 +1,23 @@
-"""Payload parts under salted commitments, and the hash chain of entries.
+"""Payload parts under salted commitments, the hash chain of entries, and their reading, verbatim or made storable.
 
 Each part has its own commitment, so that one message can be erased while the chain still verifies.
 """
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.core.entries import ERASED, is_erased
+from phronesis.core.entries import ERASED, Entry, is_erased
 from phronesis.core.serialization import decode, encode
-from phronesis.errors import InputError
-from phronesis.store.lanes import GENESIS, Lane
-from phronesis.store.log import EntryRow, PartRow
+from phronesis.core.text import is_storable, storable
+from phronesis.core.timestamps import from_micros
+from phronesis.errors import InputError, IntegrityError, NotFound
+from phronesis.store.database import Unit
+from phronesis.store.lanes import GENESIS, Lane, get_lane
+from phronesis.store.log import EntryRow, PartRow, find_entry, find_with_parts, read_blob, read_entries, read_parts
 
 MEMBERS: Final[Mapping[str, str]] = {"messages": "message", "events": "l1"}
 """The payload lists whose members become items, with the items' kind; an item's natural key is its position."""
@@ -28,8 +32,6 @@ ENVELOPE: Final = 0
 
 METADATA: Final = "metadata"
 """The path of metadata that applies to all messages of a payload; it is erased with the last message."""
-
-_ENVELOPE_PATH: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def split(payload: Mapping[str, Any]) -> list[Part]:
     lists = [name for name in SPLIT if _is_cut(payload.get(name))]
     apart = {*lists, METADATA} if "messages" in lists and payload.get(METADATA) else set(lists)
     envelope = {name: value for name, value in payload.items() if name not in apart}
-    parts = [Part(_ENVELOPE_PATH, encode(envelope))]
+    parts = [Part("", encode(envelope))]
     for name in lists:
         parts += [Part(f"{name}/{n}", encode(member)) for n, member in enumerate(payload[name])]
     if METADATA in apart:
@@ -66,7 +68,7 @@ def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
     for n, path in enumerate(paths):
         if path == METADATA:
             payload |= {METADATA: decode(bodies[n])} if n in bodies else {}
-        elif path != _ENVELOPE_PATH:
+        elif path:
             member = decode(bodies[n]) if n in bodies else dict(ERASED)
             payload.setdefault(path.partition("/")[0], []).append(member)
     return payload
@@ -144,9 +146,7 @@ def problems(row: EntryRow, parts: Sequence[tuple[PartRow, bytes]], *, previous:
     Finds gaps in ``seq``, altered columns, altered or foreign parts. For erased parts, only the commitments are
     checked.
     """
-    found: list[str] = []
-    if row.seq != expected:
-        found.append(f"seq {expected} is missing")
+    found = [] if row.seq == expected else [f"seq {expected} is missing"]
     if link(previous, facts_of(row), row.commitments) != row.hash:
         found.append("the entry was altered, or the one before it")
     for part, body in parts:
@@ -171,3 +171,130 @@ def verify(
     if expected - 1 != lane.head_seq or previous != lane.head_hash:
         found.append(Break(lane.lane_id, lane.head_seq, "", "the lane's head is not its last entry"))
     return found
+
+
+def body_of(unit: Unit, part: PartRow) -> bytes:
+    """Return a part's body, from its row or its blob; IntegrityError when the blob is gone or damaged."""
+    if part.body is not None:
+        return part.body
+    blob = read_blob(unit, str(part.blob_id))
+    try:
+        return zlib.decompress(blob or b"")
+    except zlib.error as error:
+        raise IntegrityError(
+            f"part {part.n} of entry {part.entry_id} is {'damaged' if blob else 'gone'}; restore it from an export"
+        ) from error
+
+
+def remaining_body(unit: Unit, part: PartRow) -> bytes | None:
+    """Return a part's body; None when it is gone or damaged."""
+    try:
+        return body_of(unit, part)
+    except IntegrityError:
+        return None
+
+
+def entry_of(unit: Unit, row: EntryRow, parts: list[PartRow], lane: Lane) -> Entry:
+    """Return an entry with its original payload."""
+    return make_entry(row, lane, join(row.paths, {part.n: body_of(unit, part) for part in parts}))
+
+
+def make_entry(row: EntryRow, lane: Lane, payload: Mapping[str, Any]) -> Entry:
+    """Return the entry of a row."""
+    return Entry(
+        id=row.entry_id,
+        lane_id=row.lane_id,
+        seq=row.seq,
+        verb=row.verb,
+        handler_version=row.handler_version,
+        actor=row.actor,
+        recorded_at=from_micros(row.recorded_at),
+        payload=payload,
+        parent_id=row.parent_id,
+        user_id=lane.user_id,
+        namespace=lane.namespace,
+    )
+
+
+def load_entries(unit: Unit, lane: Lane, *, after: int, until: int, limit: int = 200) -> list[Entry]:
+    """Return a lane's entries with ``after`` < seq ≤ ``until``, at most ``limit``, in order."""
+    rows = read_entries(unit, lane.lane_id, after=after, until=until, limit=limit)
+    parts = read_parts(unit, [row.entry_id for row in rows])
+    return [entry_of(unit, row, parts[row.entry_id], lane) for row in rows]
+
+
+def load_entry(unit: Unit, entry_id: str) -> Entry:
+    """Return one entry; NotFound when this tenant has none of that id."""
+    row = find_entry(unit, entry_id)
+    if row is None:
+        raise NotFound(f"there is no entry {entry_id} in this tenant", field="entry_id")
+    return entry_of(unit, row, read_parts(unit, [entry_id])[entry_id], get_lane(unit, row.lane_id))
+
+
+def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, Entry]:
+    """Return entries of one lane by id, leaving out unknown ids."""
+    found = find_with_parts(unit, lane.lane_id, entry_ids)
+    return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
+
+
+def each_row(unit: Unit, lane: Lane, *, until: int) -> Iterator[tuple[EntryRow, list[PartRow]]]:
+    """Yield a lane's entries with their remaining parts in order, read a page at a time."""
+    after = 0
+    while page := read_entries(unit, lane.lane_id, after=after, until=until, limit=200):
+        parts = read_parts(unit, [row.entry_id for row in page])
+        yield from ((row, parts[row.entry_id]) for row in page)
+        after = page[-1].seq
+
+
+def iterate(unit: Unit, lane: Lane) -> Iterator[Entry]:
+    """Yield all of a lane's entries in order."""
+    return (entry_of(unit, row, parts, lane) for row, parts in each_row(unit, lane, until=lane.head_seq))
+
+
+def check_chain(unit: Unit, lane: Lane) -> list[Break]:
+    """Verify a lane's chain and every remaining part; return an empty list when all verify."""
+    # No commitment is for no bytes: even an empty payload has its brackets.
+    rows = (
+        (row, [(part, remaining_body(unit, part) or b"") for part in parts])
+        for row, parts in each_row(unit, lane, until=1 << 62)
+    )
+    return verify(lane, rows)
+
+
+def fit(value: Any) -> Any:
+    """Return payload data with every text made storable (no NUL, no lone surrogates); the same object if it is."""
+    return value if _fits(value) else _storable_value(value)
+
+
+def _fits(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_storable(value)
+    if isinstance(value, dict):
+        return all(map(is_storable, value)) and all(map(_fits, value.values()))
+    if isinstance(value, list):
+        return all(map(_fits, value))
+    return True
+
+
+def _storable_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(key): _storable_value(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_storable_value(inner) for inner in value]
+    return value
+
+
+def texts_of(entry: Entry) -> dict[int, str]:
+    """Return the text of each message by number, without erased ones."""
+    messages = enumerate(entry.payload.get("messages", ()))
+    return {n: fit(message_text(message)) for n, message in messages if not is_erased(message)}
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """Return the text of a message: its content, or the text parts of a list of parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))

@@ -1,14 +1,96 @@
-"""Who may do what on PostgreSQL: the application's role, its privileges, and row-level security by tenant.
+"""What migrations do: make tables and indexes, and on PostgreSQL roles, privileges and row-level security by tenant."""
 
-Every migration that makes a table secures it with ``secure_table``; tests/contract holds them to it.
-"""
-
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
 
 from phronesis.errors import StorageError
 from phronesis.store.database import APPLICATION_ROLE, TENANT_SETTING
+from phronesis.store.dialects import HalfVector, Json
+
+MEMORY: Final = "phronesis"
+RESOURCES: Final = "phronesis_resources"
+_OF_RESOURCES: Final = ("documents", "sections", "chunks", "chunk_vectors")
+
+_TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+_KINDS: Final[dict[str, Any]] = {
+    "text": _TEXT,
+    "big": sa.BigInteger(),
+    "int": sa.Integer(),
+    "small": sa.SmallInteger(),
+    "double": sa.Double(),
+    "bool": sa.Boolean(),
+    "json": Json(),
+    "bytes": sa.LargeBinary(),
+    "vector": HalfVector(),
+}
+
+
+def make_table(
+    name: str, columns: str, *, key: str = "", rowid: bool = False, check: str = "", unique: str = ""
+) -> None:
+    """Make a table of ``name:kind`` columns, ``!`` for not null; ``key`` is the primary key after the tenant.
+
+    On PostgreSQL it lies in the schema of memory, and one of the resources' in theirs.
+    """
+    keys = ["tenant_id", *key.split()]
+    made = [sa.Column("tenant_id", _TEXT, nullable=False), *_columns(columns)]
+    constraints: list[sa.Constraint] = [sa.PrimaryKeyConstraint(*keys, name=f"pk_{name}")]
+    if check:
+        constraints.append(sa.CheckConstraint(check, name=f"ck_{name}_{check.split(maxsplit=1)[0]}"))
+    if unique:
+        names = ["tenant_id", *unique.split()]
+        constraints.append(sa.UniqueConstraint(*names, name=f"uq_{name}_{'_'.join(names)}"))
+    op.create_table(name, *made, *constraints, schema=schema_of(name), sqlite_with_rowid=rowid)
+
+
+def add_columns(table: str, columns: str) -> None:
+    """Add columns as of `make_table`."""
+    for column in _columns(columns):
+        op.add_column(table, column, schema=schema_of(table))
+
+
+def _columns(named: str) -> Iterator[sa.Column[Any]]:
+    for title, kind in (one.split(":") for one in named.split()):
+        yield sa.Column(title, _KINDS[kind.rstrip("!")], nullable=not kind.endswith("!"), autoincrement=False)
+
+
+def schema_of(table: str) -> str | None:
+    """Return the schema in which PostgreSQL has a table; None for SQLite."""
+    if op.get_bind().dialect.name != "postgresql":
+        return None
+    return RESOURCES if table in _OF_RESOURCES else MEMORY
+
+
+def make_index(table: str, columns: str) -> None:
+    """Make an index of columns behind the tenant."""
+    names = ["tenant_id", *columns.split()]
+    op.create_index(f"ix_{table}_{'_'.join(names)}", table, names, schema=schema_of(table))
+
+
+def make_partial_index(
+    table: str,
+    title: str,
+    columns: str,
+    *,
+    where: str,
+    on_postgres: str | None = None,
+    unique: bool = False,
+    last: tuple[str, ...] = (),
+) -> None:
+    """Make an index of the rows that meet a condition; ``last`` are expressions behind the columns."""
+    op.create_index(
+        f"ix_{table}_{title}",
+        table,
+        ["tenant_id", *columns.split(), *map(sa.text, last)],
+        unique=unique,
+        sqlite_where=sa.text(where),
+        postgresql_where=sa.text(on_postgres or where),
+    )
+
 
 _SET_OPTION_SINCE: Final = (16,)
 """PostgreSQL's version from which a role's creator is not its member, and membership says whether it may SET ROLE."""
@@ -92,3 +174,12 @@ def keep_no_tenant_statistics(connection: sa.Connection, name: str) -> None:
 def _has_set_option(connection: sa.Connection) -> bool:
     version = connection.dialect.server_version_info
     return version is not None and tuple(version) >= _SET_OPTION_SINCE
+
+
+def secure_tables(*names: str) -> None:
+    """Close tables to other tenants on PostgreSQL, and let it plan for every tenant alike."""
+    connection = op.get_bind()
+    if connection.dialect.name == "postgresql":
+        for name in names:
+            secure_table(connection, f"{schema_of(name)}.{name}")
+            keep_no_tenant_statistics(connection, f"{schema_of(name)}.{name}")

@@ -1,30 +1,43 @@
-"""How often and when last reads showed each item, and what they showed to each run. ``forget`` uses the counts.
+"""How often and when last reads showed each item, and the queries of ``forget``, which uses the counts.
 
 Reads count in memory; a background thread writes the counts periodically, when there are no other writes. A process
-that is killed loses at most a minute of counts.
+that is killed loses at most a minute of counts. A lane may hold hundreds of thousands of items of which few are due to
+be forgotten: the database preselects and streams them, without their text.
 """
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.ids import LaneName, derived_id
+from phronesis.core.items import Trust
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.timestamps import to_micros
+from phronesis.core.timestamps import from_micros, optional_moment, to_micros
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.forgetting.laws import USE
-from phronesis.store.compiled_statements import batches, each, fetch, in_list, list_value, run_each, run_one, upsert
-from phronesis.store.context_impressions import WriteBehind
+from phronesis.forgetting.laws import FORGETTING, USE, RetentionFields
+from phronesis.store.compiled_statements import (
+    batches,
+    bound_lane,
+    each,
+    fetch,
+    in_list,
+    list_value,
+    own_lane,
+    run_each,
+    run_one,
+)
 from phronesis.store.database import Database, Unit
-from phronesis.store.schema import items
-from phronesis.store.side_tables import usage, used_memories
+from phronesis.store.dialects import has_member, json_key
+from phronesis.store.items import read_heads
+from phronesis.store.lanes import Lane
+from phronesis.store.schema import evidence, items
+from phronesis.store.side_tables import usage
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
@@ -92,8 +105,7 @@ _USED: Final = (
     .join(items, items.c.id == usage.c.item_id)
     .where(
         items.c.tenant_id == sa.bindparam("t"),
-        usage.c.tenant_id == sa.bindparam("t"),
-        usage.c.lane_id == sa.bindparam("l"),
+        *bound_lane(usage),
         items.c.ended.is_(None),
     )
     .order_by(usage.c.item_id)
@@ -204,15 +216,13 @@ def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
 
 def count_uses(unit: Unit, lane_id: int, item_id: str) -> int:
     """Return how often reads showed an item since counting began here."""
-    query = sa.select(usage.c.count).where(
-        usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id, usage.c.item_id == item_id
-    )
+    query = sa.select(usage.c.count).where(*own_lane(unit, usage, lane_id), usage.c.item_id == item_id)
     return unit.run(query).scalar_one_or_none() or 0
 
 
 def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
     """Delete the counts of some items of a lane, or of all."""
-    own = (usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id)
+    own = own_lane(unit, usage, lane_id)
     if item_ids is None:
         unit.run(sa.delete(usage).where(*own))
         return
@@ -222,103 +232,145 @@ def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = No
 
 # Items and claims that reads showed to a run (RB-11): ids and distances, never text.
 
-KEPT: Final = 1_000
-"""Number of rows kept for a run, the first ones: far more than learning reads."""
 
-WHOLE_ITEM: Final = ""
-"""The part in rows about an item that was read whole."""
-
-Via = Literal["mem_search", "mem_get"]
-
-_ROWS: Final = (
-    sa.select(used_memories.c.item_id, used_memories.c.part, used_memories.c.via, used_memories.c.distance)
-    .where(used_memories.c.tenant_id == sa.bindparam("t"), used_memories.c.run == sa.bindparam("r"))
-    .order_by(used_memories.c.via, used_memories.c.distance, used_memories.c.item_id, used_memories.c.part)
+_FETCHED: Final = 2_000
+_COLUMNS: Final = (
+    items.c.id,
+    items.c.kind,
+    items.c.recorded_at,
+    items.c.key,
+    items.c.importance,
+    items.c.status,
+    items.c.pinned,
+    items.c.trust,
+    items.c.source_type,
+    items.c.label,
+    items.c.occurred_at,
+    items.c.valid_from,
+    items.c.valid_to,
+    items.c.data,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """An item, or one claim of it (``part``), that a run was shown, and its distance from the query."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueConditions:
+    """Which items of a lane may be due: by kind, those learned at or before a time.
 
-    item_id: str
-    part: str
-    via: Via
-    distance: float | None = None
+    Besides, whatever their age: archived items, items that forgetting moved before, items that were over at ``over``,
+    and ``also``. Times are microseconds since 1970 UTC.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    lane: LaneName
-    run_id: str
-    uses: Sequence[Use]
+    learned_by: Mapping[str, int]
+    over: int
+    session_id: str | None = None
+    agent_id: str | None = None
+    also: Collection[str] = field(default_factory=frozenset)
 
 
-@dataclass(frozen=True, slots=True)
-class UsedMemories:
-    """Records what runs read. Thread-safe."""
-
-    aside: WriteBehind[_Read]
-
-    @classmethod
-    def over(cls, database: Database) -> "UsedMemories":
-        """Return an instance that writes to a database."""
-        return cls(WriteBehind(database, _store_run_reads))
-
-    def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
-        """Queue what a run read. Never fails and never blocks."""
-        if uses:
-            self.aside.note(tenant, _Read(lane, run_id, uses))
-            self.aside.settle(tenant, patient=False)
-
-    def settle(self, tenant: str) -> None:
-        """Write the queue before a write that depends on it; waits for the lock as that write would."""
-        self.aside.settle(tenant)
+def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[RetentionFields]:
+    """Yield the items that have not ended, are not quarantined, and may be due, each once, in no order."""
+    due = sa.or_(
+        *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
+        items.c.status == "archived",
+        items.c.valid_to <= wanted.over,
+        has_member(items.c.data, json_key(FORGETTING)),
+    )
+    query = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), due)
+    seen = set[str]() if wanted.also else None
+    for row in unit.run(query.execution_options(yield_per=_FETCHED)):
+        if seen is not None and row[0] in wanted.also:
+            seen.add(row[0])
+        yield _retention_fields(row)
+    for batch in batches(sorted(set(wanted.also) - (seen or set()))):
+        young = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), items.c.id.in_(batch))
+        for row in unit.run(young):
+            yield _retention_fields(row)
 
 
-def owner_of(lane: LaneName) -> str:
-    """Return the number that stands for a lane's owner."""
-    return derived_id("used", lane.kind, lane.name)
-
-
-def number_of(lane: LaneName, run_id: str) -> str:
-    """Return the number that stands for a run of a lane."""
-    return derived_id("used", owner_of(lane), run_id)
-
-
-def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
-    """Return what a run read: whole items first, then search results, nearest first."""
-    rows = unit.run(_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
-    return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
-
-
-def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:
-    """Delete the records of some items of a lane, and of the runs among them; or all of its runs'."""
-    own = used_memories.c.tenant_id == unit.tenant
-    if item_ids is None:
-        unit.run(sa.delete(used_memories).where(own, used_memories.c.owner == owner_of(lane)))
-        return
-    for batch in batches(sorted(item_ids)):
-        unit.run(sa.delete(used_memories).where(own, used_memories.c.item_id.in_(batch)))
-        named = sa.select(items.c.run_id).where(
-            items.c.tenant_id == unit.tenant, items.c.id.in_(batch), items.c.kind == "run"
-        )
-        numbers = [number_of(lane, run_id) for run_id in unit.run(named).scalars() if run_id is not None]
-        unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
-
-
-def _store_run_reads(unit: Unit, reads: Sequence[_Read]) -> None:
-    for read in reads:
-        _store_one(unit, read)
-
-
-def _store_one(unit: Unit, read: _Read) -> None:
-    run = number_of(read.lane, read.run_id)
-    counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
-    room = KEPT - int(unit.run(counted).scalar_one())
-    known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": owner_of(read.lane)}
-    rows = [
-        {**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
-        for use in read.uses
+def _lane_conditions(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
+    named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
+    return [
+        *own_lane(unit, items, lane.lane_id),
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+        items.c.kind.in_(sorted(wanted.learned_by)),
+        *(column == value for column, value in named.items() if value is not None),
     ]
-    upsert(unit, used_memories, rows[: max(0, room)])
+
+
+def _retention_fields(row: Any) -> RetentionFields:
+    one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
+    return RetentionFields(
+        id=one,
+        kind=kind,
+        recorded_at=from_micros(recorded),
+        key=key_,
+        importance=importance,
+        status=status,
+        pinned=bool(pinned),
+        trust=Trust(trust),
+        source_type=source,
+        label=label,
+        occurred_at=optional_moment(occurred),
+        valid_from=optional_moment(start),
+        valid_to=optional_moment(end),
+        data=RetentionFields.members(data),
+    )
+
+
+_SPOKEN: Final = (
+    sa.select(evidence.c.item_id, evidence.c.polarity)
+    .where(
+        *bound_lane(evidence),
+        evidence.c.polarity != sa.bindparam("p"),
+    )
+    .distinct()
+)
+
+
+def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
+    """Return the items with evidence besides their sources, and those with counter-evidence."""
+    known, against = set[str](), set[str]()
+    for item_id, polarity in fetch(unit, _SPOKEN, {"t": unit.tenant, "l": lane_id, "p": "source"}):
+        known.add(item_id)
+        if polarity in ("contra", "incorrect"):
+            against.add(item_id)
+    return known, against
+
+
+def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return, for some items, the items and parts that have them as source or support.
+
+    One pass over the lane's evidence: an index by source would cost every write.
+    """
+    query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
+        *own_lane(unit, evidence, lane_id),
+        evidence.c.polarity.in_(("source", "support")),
+        evidence.c.source_item_id.is_not(None),
+    )
+    out: dict[str, list[tuple[str, str]]] = {}
+    rows: Iterable[Any] = unit.run(query.execution_options(yield_per=_FETCHED)) if sources else ()
+    for source, item_id, part in rows:
+        if source in sources:
+            out.setdefault(source, []).append((item_id, part))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What forgetting needs to know of an item that rests on others."""
+
+    kind: str
+    live: bool
+    held: bool
+    """Whether the item has not ended; archived or quarantined, it may be restored."""
+
+
+def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
+    """Return those of ``ids`` that the lane holds."""
+    return {
+        one.id: Owner(
+            one.kind, one.status == "active" and one.ended is None and one.quarantine is None, one.ended is None
+        )
+        for one in read_heads(unit, lane.lane_id, ids)
+    }

@@ -1,24 +1,24 @@
-"""Which items composed contexts have shown to each session (law 7): ids, never text.
+"""What reads showed: the items of composed contexts by session (law 7), and of searches by run (RB-11). No text.
 
-A row identifies its session by hashes of the lane's and the session's name.
+A row names its session or run by hashes of the lane's name and its own.
 """
 
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import sqlalchemy as sa
 
 from phronesis.core.entries import SECTION
 from phronesis.core.ids import CITATION_PREFIX, LaneName, derived_id
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one
+from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
 from phronesis.store.schema import items
-from phronesis.store.side_tables import shown_contexts
+from phronesis.store.side_tables import shown_contexts, used_memories
 from phronesis.uuid7 import new_id
 
 # Records of reads, written in the background: they neither delay a read nor make it fail.
@@ -92,10 +92,7 @@ _ROWS: Final = (
     .limit(COMPARED)
 )
 
-_OF_SESSION: Final = (
-    shown_contexts.c.tenant_id == sa.bindparam("t"),
-    shown_contexts.c.session == sa.bindparam("s"),
-)
+_OF_SESSION: Final = (shown_contexts.c.tenant_id == sa.bindparam("t"), shown_contexts.c.session == sa.bindparam("s"))
 _OLDEST_KEPT: Final = (
     sa.select(shown_contexts.c.context_id)
     .where(*_OF_SESSION)
@@ -270,3 +267,108 @@ def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> N
     columns = shown_contexts.c
     whose = columns.owner == owner_of(lane) if session_id is None else columns.session == session_of(lane, session_id)
     unit.run(sa.delete(shown_contexts).where(columns.tenant_id == unit.tenant, whose))
+
+
+KEPT_OF_RUN: Final = 1_000
+"""Number of rows kept for a run, the first ones: far more than learning reads."""
+
+
+WHOLE_ITEM: Final = ""
+"""The part in rows about an item that was read whole."""
+
+
+Via = Literal["mem_search", "mem_get"]
+
+
+_RUN_ROWS: Final = (
+    sa.select(used_memories.c.item_id, used_memories.c.part, used_memories.c.via, used_memories.c.distance)
+    .where(used_memories.c.tenant_id == sa.bindparam("t"), used_memories.c.run == sa.bindparam("r"))
+    .order_by(used_memories.c.via, used_memories.c.distance, used_memories.c.item_id, used_memories.c.part)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An item, or one claim of it (``part``), that a run was shown, and its distance from the query."""
+
+    item_id: str
+    part: str
+    via: Via
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    lane: LaneName
+    run_id: str
+    uses: Sequence[Use]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedMemories:
+    """Records what runs read. Thread-safe."""
+
+    aside: WriteBehind[_Read]
+
+    @classmethod
+    def over(cls, database: Database) -> "UsedMemories":
+        """Return an instance that writes to a database."""
+        return cls(WriteBehind(database, _store_run_reads))
+
+    def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
+        """Queue what a run read. Never fails and never blocks."""
+        if uses:
+            self.aside.note(tenant, _Read(lane, run_id, uses))
+            self.aside.settle(tenant, patient=False)
+
+    def settle(self, tenant: str) -> None:
+        """Write the queue before a write that depends on it; waits for the lock as that write would."""
+        self.aside.settle(tenant)
+
+
+def _run_owner(lane: LaneName) -> str:
+    """Return the number that stands for a lane's owner."""
+    return derived_id("used", lane.kind, lane.name)
+
+
+def number_of(lane: LaneName, run_id: str) -> str:
+    """Return the number that stands for a run of a lane."""
+    return derived_id("used", _run_owner(lane), run_id)
+
+
+def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
+    """Return what a run read: whole items first, then search results, nearest first."""
+    rows = unit.run(_RUN_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
+    return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
+
+
+def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:
+    """Delete the records of some items of a lane, and of the runs among them; or all of its runs'."""
+    own = used_memories.c.tenant_id == unit.tenant
+    if item_ids is None:
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.owner == _run_owner(lane)))
+        return
+    for batch in batches(sorted(item_ids)):
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.item_id.in_(batch)))
+        named = sa.select(items.c.run_id).where(
+            items.c.tenant_id == unit.tenant, items.c.id.in_(batch), items.c.kind == "run"
+        )
+        numbers = [number_of(lane, run_id) for run_id in unit.run(named).scalars() if run_id is not None]
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
+
+
+def _store_run_reads(unit: Unit, reads: Sequence[_Read]) -> None:
+    for read in reads:
+        _store_one(unit, read)
+
+
+def _store_one(unit: Unit, read: _Read) -> None:
+    run = number_of(read.lane, read.run_id)
+    counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
+    room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
+    known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
+    rows = [
+        {**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
+        for use in read.uses
+    ]
+    upsert(unit, used_memories, rows[: max(0, room)])
