@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from phronesis import Memory
+from phronesis.core.ids import make_scope
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan, SubQuery
-from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis_benchmarks.scale import HEAD, WARM, Latency, Progress, TimedEmbedder, draw_words, opened_place, spell
 from phronesis_benchmarks.stopwatch import NO_TIME, Duration, Stopwatch, per_second

@@ -201,7 +201,7 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 
 @click.command()
 @_labelled("--data", "Labelled texts or users")
-@_written("--out", "Write there what all teach, as engine/sensitive_topics/topics.npz.")
+@_written("--out", "Write there what all teach, as engine/sensitive_topics.npz.")
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well sensitive matters are known.

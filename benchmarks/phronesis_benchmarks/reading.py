@@ -24,7 +24,7 @@ from phronesis.core.statements import STATED
 from phronesis.core.timestamps import parse_moment
 from phronesis.index.tokens import tokenize
 from phronesis.models.text_features import has_han
-from phronesis.wiring.engines import read_settings
+from phronesis.wiring import read_settings
 from phronesis_benchmarks.cassette import played
 from phronesis_benchmarks.records import read_rows, render_table
 

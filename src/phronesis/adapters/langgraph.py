@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import groupby, islice, takewhile
 from typing import Any, Final
 
-from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
+from phronesis.adapters.framework_storage import ItemNaming, KeyedItems
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.core.timestamps import from_micros, to_micros

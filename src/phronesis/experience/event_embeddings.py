@@ -27,7 +27,7 @@ from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import Floats, SideBySide
 from phronesis.index.projections import ALIKE, ASIDE, CHUNK_CHARACTERS, Part, in_words
 from phronesis.models.embedder import Embedder
-from phronesis.store.columns import Halves
+from phronesis.store.dialects import Halves
 from phronesis.store.documents import document_texts
 from phronesis.store.experience import ComparedDocument, changed_parts, read_halves
 from phronesis.store.lane_view import LaneView

@@ -19,12 +19,12 @@ from phronesis.experience.event_embeddings import (
     read_vectors_of,
     unrelated_vectors,
 )
-from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
+from phronesis.experience.laws.clustering import Grouper, MembershipThresholds
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
+from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours, PairConstraints
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import DisjointSets, Floats, Rows, Term, WeightedSum
-from phronesis.experience.watermarks import spoken_of
+from phronesis.experience.maintenance_schedule import spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder

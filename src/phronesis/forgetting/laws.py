@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from math import isfinite, log2
 from typing import Any, Final, Literal
 
-from phronesis.core.items import Item, Trust
-from phronesis.core.prospective import DUE, PROSPECTIVE
+from phronesis.core.items import DUE, PROSPECTIVE, Item, Trust
 from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import isoformat, parse_moment
 from phronesis.experience.laws.records import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND

@@ -214,7 +214,7 @@ CONFIDENCE: Final = 0.1
 FRESHNESS: Final = 0.1
 """Added for an item of now; halved every `HALF_LIFE_DAYS`."""
 HALF_LIFE_DAYS: Final = 180.0
-"""Half a year: tools and code change in seasons; six times that of conversation (`scoring.packed_features`)."""
+"""Half a year: tools and code change in seasons; six times that of conversation (`scoring.lane_arrays`)."""
 COUNTER: Final = 0.3
 """Subtracted if all evidence contradicts it."""
 TRUST: Final = 0.1
