@@ -1,7 +1,7 @@
 """The tables, files and lists on the pages of docs/ are those of the code."""
 
 import re
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 import yaml
@@ -13,13 +13,12 @@ from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.experience.sources.port import SOURCES
 from phronesis.forgetting.policy_section import ForgettingRules
 from phronesis.interfaces.cli.commands import cli, every_command
-from phronesis.interfaces.reference import PAGES
-from phronesis.interfaces.reference.__main__ import write_pages
+from phronesis.interfaces.reference import PAGES, write_pages
 from phronesis.reasoning.claim_gate import RULES, gate
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.records import MEMBERS
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring import find_engines, read_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 THREE_CELLS = r"^\| `(\w+)` \| [^|]+ \| [^|]+ \|$"
@@ -38,7 +37,9 @@ def blocks(name: str, language: str) -> list[str]:
 def test_contexts() -> None:
     told = page("how-to/context")
     assert tuple(re.findall(THREE_CELLS, told, re.MULTILINE)[: len(SLOTS)]) == SLOTS
-    assert [name for name, default in asdict(Budget()).items() if f"| `{name}` | {default} |" not in told] == []
+    budget = Budget()
+    for default in (budget.total, budget.evidence, budget.recent_turns, budget.system_blocks, budget.working_summary):
+        assert f"{default:,}" in told
 
 
 def test_plans() -> None:

@@ -17,8 +17,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Trust
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import match_by_overlap
-from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes
+from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, answer_outcomes
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.event_views import item_edge, readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word

@@ -222,7 +222,7 @@ SMALL: Final = 200
 WORDED: Final = 1_000
 """All events are regrouped, too, when a lane has grown by the factor `GROWTH`, or `BY_WORDS` where there are no
 vectors, since terms are less rare then; in a lane of up to `SMALL` events (by words `WORDED`), by `CLOSE`
-(docs/decisions/15-aggregation.md)."""
+(docs/decisions/14-experience-at-scale.md)."""
 
 
 @dataclass(slots=True)

@@ -14,9 +14,9 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, Origin
 from phronesis.core.timestamps import parse_moment
+from phronesis.engine.content_guards import suspected_texts, suspicions
 from phronesis.engine.entry_applier import is_taken
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.untrusted_content import suspected_texts, suspicions
 from phronesis.experience.laws.event_draft import (
     EVENTS,
     EXPERIENCE,

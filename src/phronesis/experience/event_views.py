@@ -20,7 +20,7 @@ from phronesis.experience.laws.neighbour_graph import ImpliedPairs, PairConstrai
 from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows, SimilarityMetric, Term, WeightedSum
 from phronesis.index.tokens import CHINESE_FUNCTION_CHARACTERS, CHINESE_STOP_BIGRAMS, ENGLISH_STOP_WORDS
 from phronesis.models.embedder import Embedder
-from phronesis.store.columns import Halves
+from phronesis.store.dialects import Halves
 from phronesis.store.experience import views_of
 from phronesis.store.lane_view import LaneView
 

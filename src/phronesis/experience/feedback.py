@@ -1,4 +1,4 @@
-"""The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/16).
+"""The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/15).
 
 A judgement is a row of evidence on the item, one per actor; one on an event also reaches its patterns and their
 principles. A merge or split is stored as must-link and cannot-link edges between events.

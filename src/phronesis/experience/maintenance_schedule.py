@@ -9,15 +9,14 @@ from typing import Final
 
 from phronesis.core.changes import Patch
 from phronesis.core.entries import Entry
-from phronesis.core.ids import item_id
+from phronesis.core.ids import LaneName, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE
 from phronesis.engine.writer import Writer
 from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, FEEDBACK, L1, PATTERN
 from phronesis.index.projections import ALIKE
-from phronesis.log.reader import load_listed
+from phronesis.log.payloads import load_listed
 from phronesis.store.database import Database
 from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView

@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased, payload_of
-from phronesis.core.ids import CITATION_PREFIX, is_id, item_id
+from phronesis.core.ids import CITATION_PREFIX, Scope, is_id, item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
-from phronesis.core.scope import Scope
 from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.answers import Reference
 from phronesis.experience.laws.event_draft import EVENTS, EXPERIENCE, SOURCE, SourcePayload
@@ -30,7 +29,7 @@ from phronesis.experience.laws.records import (
     principle_of,
 )
 from phronesis.experience.query_graph import LaneGraph
-from phronesis.log.reader import fit, load_entry
+from phronesis.log.payloads import fit, load_entry
 from phronesis.recall.as_of import evidence_at, visible_lanes
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry

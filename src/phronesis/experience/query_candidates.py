@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from phronesis.core.context_outcomes import UNUSED
 from phronesis.core.items import Item, Trust
+from phronesis.core.relations import UNUSED
 from phronesis.core.timestamps import to_micros
 from phronesis.experience.laws.constraints import clauses_of
 from phronesis.experience.laws.event_draft import artifacts_in

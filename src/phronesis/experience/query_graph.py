@@ -7,10 +7,9 @@ from hashlib import blake2b
 from math import sqrt
 from typing import Final
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
-from phronesis.core.relations import Edge
-from phronesis.core.scope import Scope
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, Edge, ItemUse, uses_of
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.experience.event_embeddings import view_part

@@ -5,16 +5,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, parse_moment, to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.reading import MAX_BUDGET
 from phronesis.memory.runtime import Runtime, Verbs
+from phronesis.telemetry import traced
 
 if TYPE_CHECKING:
     from phronesis.engine import writer

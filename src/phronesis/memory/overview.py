@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
+from phronesis.core.ids import Scope
 from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.relations import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
 from phronesis.core.reports import RECORDED_KINDS, Dispute, Overview, UserInfo
-from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ItemPosition, ReadConditions, newest_items
-from phronesis.store.items import read_items
+from phronesis.store.items import count_quarantined, counts_by_lane, read_items
 from phronesis.store.lanes import Lane, list_lanes
 from phronesis.store.log import find_entry
-from phronesis.store.overview import count_quarantined, counts_by_lane
 from phronesis.store.relations import contradicting_pairs, nodes_reached, read_edges, read_evidence
 
 if TYPE_CHECKING:

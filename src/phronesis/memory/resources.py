@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.documents import DOCUMENT, SECTION
+from phronesis.core.entries import DOCUMENT, SECTION
+from phronesis.core.ids import make_scope
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import Gated
-from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment, isoformat, parse_past
 from phronesis.errors import InputError, NotFound
@@ -19,17 +19,16 @@ from phronesis.memory.reading import MAX_LIMIT
 from phronesis.memory.runtime import Verbs
 
 if TYPE_CHECKING:
-    from phronesis.engine import untrusted_content, writer
+    from phronesis.engine import content_guards, writer
     from phronesis.experience.laws import event_draft, records
     from phronesis.experience.sources import port as source_port
     from phronesis.memory import experience
-    from phronesis.resources import handlers, ingestion
-    from phronesis.resources.laws import records as documents
+    from phronesis.resources import documents, handlers, ingestion
     from phronesis.resources.readers import decoding
     from phronesis.resources.readers import port as reader_port
 else:
     decoding = lazy_module("phronesis.resources.readers.decoding")
-    documents = lazy_module("phronesis.resources.laws.records")
+    documents = lazy_module("phronesis.resources.documents")
     experience = lazy_module("phronesis.memory.experience")
     event_draft = lazy_module("phronesis.experience.laws.event_draft")
     handlers = lazy_module("phronesis.resources.handlers")
@@ -37,7 +36,7 @@ else:
     reader_port = lazy_module("phronesis.resources.readers.port")
     records = lazy_module("phronesis.experience.laws.records")
     source_port = lazy_module("phronesis.experience.sources.port")
-    untrusted_content = lazy_module("phronesis.engine.untrusted_content")
+    content_guards = lazy_module("phronesis.engine.content_guards")
     writer = lazy_module("phronesis.engine.writer")
 
 _OFF: Final = "off"
@@ -276,7 +275,7 @@ class Resources(Verbs):
 def _gated_report(item: Item) -> Gated:
     words = str(item.data.get(SUSPECT_WORDS, item.content))
     why = f"it reads like an order to a model ({item.quarantine}); it is in quarantine until somebody releases it"
-    return Gated(words, untrusted_content.QUARANTINED, why)
+    return Gated(words, content_guards.QUARANTINED, why)
 
 
 def _uri(value: object, *, field: str = "uri") -> str:

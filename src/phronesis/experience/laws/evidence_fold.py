@@ -1,4 +1,4 @@
-"""Weights of judgements, and folds of labels, confidence and success rates from evidence (EMB-15; docs/decisions/16).
+"""Weights of judgements, and folds of labels, confidence and success rates from evidence (EMB-15; docs/decisions/15).
 
 A judgement is an evidence row. Of each actor only the latest on a matter counts; a person's weighs more.
 A judgement on an event is copied to the patterns above it as rows on the part that the event is, and to principles as
@@ -13,9 +13,8 @@ from math import sqrt
 from typing import Any, Final
 
 from phronesis.core.changes import Fold
-from phronesis.core.context_outcomes import UNUSED, ItemUse
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow, Origin, Polarity
+from phronesis.core.relations import UNUSED, EvidenceRow, ItemUse, Origin, Polarity
 from phronesis.core.serialization import round_stored
 from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
 
