@@ -1,6 +1,6 @@
 """Prepare the verb ``aggregate``: group events into patterns and describe each group (EMB-08, EMB-09)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from math import log
@@ -139,7 +139,8 @@ def _describe_groups(
 
 
 def _description_of(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any]:
-    outcome = outcome_of(item.label for item in held)
+    labels = {item.label for item in held}  # one failure makes a pattern of failures (EMB-08)
+    outcome = next((label for label in ("failure", "success") if label in labels), "unknown")
     described = describe([event_of(item) for item in held], outcome, terms_of=readable, rarity=rarity)
     return {"outcome": outcome, **asdict(described), "content": described.content}
 
@@ -192,12 +193,6 @@ def _weights(alike: Floats, size: int) -> list[float]:
     means = np.clip(total / max(1, sampled - 1) / 2.0, 0.0, 1.0)
     out = [round(float(mean), WEIGHT_DIGITS) for mean in means]
     return out + [round(float(means.min()), WEIGHT_DIGITS)] * (size - sampled)
-
-
-def outcome_of(labels: Iterable[str | None]) -> str:
-    """Return failure if at least one label is failure, else success if any, else unknown (EMB-08)."""
-    found = set(labels)
-    return next((label for label in ("failure", "success") if label in found), "unknown")
 
 
 # The prepare step of ``aggregate``.

@@ -99,7 +99,9 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
         for link, start in told:
             if (node := nodes.get(link.far)) is None:
                 continue
-            strength = start.strength * link.weight * _edge_share(start.node.layer, node.layer)
+            near_layer = start.node.layer
+            share = THROUGH if ARTIFACT in (near_layer, node.layer) else SAME if near_layer == node.layer else CROSS
+            strength = start.strength * link.weight * share
             if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):
                 level[node.id] = ReachedNode(node, strength, hop, start.node.id, link.type)
         front = _best(list(level.values()), wide)
@@ -114,12 +116,6 @@ def _likely(told: Sequence[tuple[Link, ReachedNode]], count: int) -> list[str]:
         strongest[link.far] = max(strongest.get(link.far, 0.0), start.strength * link.weight)
     newest_first = sorted(strongest, reverse=True)
     return sorted(newest_first, key=lambda one: -strongest[one])[:count]
-
-
-def _edge_share(near: int, far: int) -> float:
-    if ARTIFACT in (near, far):
-        return THROUGH
-    return SAME if near == far else CROSS
 
 
 def _best(reached: Sequence[ReachedNode], width: int) -> list[ReachedNode]:

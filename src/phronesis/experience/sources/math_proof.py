@@ -7,7 +7,6 @@ argument for it is an attempt; one that reports a failure and starts again gives
 import hashlib
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -17,7 +16,7 @@ from phronesis.core.lazy_loading import load_once
 from phronesis.core.relations import Origin
 from phronesis.core.serialization import parse_folded
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
-from phronesis.experience.sources.port import LineIndex, RawText, Source
+from phronesis.experience.sources.port import LineIndex, RawText, Source, number_episodes
 
 # Compiled patterns of ``proof_words.toml``: strategies, and reports of success or failure.
 
@@ -213,17 +212,9 @@ class ProofSource(Source):
 
     def read(self, raw: RawText) -> Sequence[Draft]:
         """Return the attempts of a text in order; none if it has no statement and no attempt under a heading."""
-        index, counted = LineIndex(raw.text), Counter[str]()
-        drafts = []
-        for attempt in _attempts(raw.text):
-            draft = _draft(raw.text, attempt, index)
-            if not draft.attempt:  # a heading with nothing behind it
-                continue
-            if draft.episode_id is not None:
-                counted[draft.episode_id] += 1
-                draft = replace(draft, seq=counted[draft.episode_id])
-            drafts.append(draft)
-        return drafts
+        index = LineIndex(raw.text)
+        drafts = (_draft(raw.text, attempt, index) for attempt in _attempts(raw.text))
+        return number_episodes(draft for draft in drafts if draft.attempt)  # else a heading with nothing behind it
 
 
 def _attempts(text: str) -> Iterator[_Attempt]:

@@ -4,8 +4,9 @@ import json
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import EntryPoint
 from itertools import accumulate, islice
@@ -228,6 +229,18 @@ def storable_drafts(drafts: Iterable[Draft]) -> list[Draft]:
     if next(every, None) is not None:
         body = out[-1].to_body()
         out[-1] = Draft.from_body({**body, "observations": {**body.get("observations", {}), "left_out": True}})
+    return out
+
+
+def number_episodes(drafts: Iterable[Draft]) -> list[Draft]:
+    """Return drafts with their places in their episodes, from 1."""
+    counted, out = Counter[str](), []
+    for draft in drafts:
+        if draft.episode_id is None:
+            out.append(draft)
+        else:
+            counted[draft.episode_id] += 1
+            out.append(replace(draft, seq=counted[draft.episode_id]))
     return out
 
 

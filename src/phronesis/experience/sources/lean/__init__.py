@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from phronesis.experience.sources.lean.messages import (
     split_lines,
 )
 from phronesis.experience.sources.lean.syntax import Program, is_hypothesis, read_program
-from phronesis.experience.sources.port import RawText, Source
+from phronesis.experience.sources.port import RawText, Source, number_episodes
 
 _DECODER: Final = json.JSONDecoder()
 _COMMANDS: Final = ("cmd", "tactic", "path")
@@ -135,9 +135,8 @@ class Session:
         unit = Unit(
             form="repl", first=min(begin, first), last=last, file=normal_file(printable(_text(command, "path")))
         )
-        for one in _dicts(value, "messages"):
-            if (said := as_message(one, first, last)) is not None:
-                unit.messages.append(said)
+        told = (as_message(one, first, last) for one in _dicts(value, "messages"))
+        unit.messages = [message for message in told if message is not None]
         if isinstance(refused, str):
             text = printable(refused).removeprefix("Lean error:").lstrip("\n ")
             unit.messages.append(Message(severity="error", text=text, first=first, last=last))
@@ -305,24 +304,25 @@ class LeanOutputParser:
         self._job = None
         if not self._lines[at].text[3:].strip().lower().startswith("lean"):
             return at + 1
-        end = at + 1
-        while end < len(self._lines) and not self._lines[end].text.startswith("```"):
-            end += 1
+        end = self._find(at + 1, lambda n: self._lines[n].text.startswith("```"))
         self._keep(at + 1, end)
         return end + 1
+
+    def _find(self, at: int, ends: Callable[[int], bool]) -> int:
+        """Return the first line from ``at`` on that ends something, or the number of lines."""
+        return next((n for n in range(at, len(self._lines)) if ends(n)), len(self._lines))
 
     def _source(self, at: int) -> int:
         """Consume unfenced Lean source and return the first line after it."""
         self._close()
         self._job = None
-        end = at + 1
-        while end < len(self._lines):
-            said = self._lines[end].text
-            if said.startswith("```") or ends_message(said) or read_message(self._lines, end) is not None:
-                break
-            if _JSON.match(said) is not None or read_job(said, end) is not None:
-                break
-            end += 1
+
+        def ends(n: int) -> bool:
+            said = self._lines[n].text
+            plain = said.startswith("```") or ends_message(said) or _JSON.match(said) is not None
+            return plain or read_message(self._lines, n) is not None or read_job(said, n) is not None
+
+        end = self._find(at + 1, ends)
         self._keep(at, end)
         return end
 
@@ -331,9 +331,7 @@ class LeanOutputParser:
         self._programs += 1
 
     def _json(self, at: int) -> int:
-        end = at + 1
-        while end < len(self._lines) and not self._lines[end].text.startswith(("{", "[")):
-            end += 1
+        end = self._find(at + 1, lambda n: self._lines[n].text.startswith(("{", "[")))
         behind = at
         for value, first, last in decode("\n".join(line.text for line in self._lines[at:end])):
             self._close()
@@ -379,16 +377,8 @@ class LeanSource(Source):
         lines = split_lines(raw.text)
         walk = LeanOutputParser(lines)
         walk.run()
-        drafts: list[Draft] = []
-        counted: Counter[str] = Counter()
-        for unit in walk.units:
-            for draft in drafts_of(unit, lines):
-                numbered = draft
-                if draft.episode_id is not None:
-                    counted[draft.episode_id] += 1
-                    numbered = replace(draft, seq=counted[draft.episode_id])
-                drafts.append(replace(numbered, observations={**numbered.observations, **walk.facts}))
-        return drafts
+        drafts = number_episodes(draft for unit in walk.units for draft in drafts_of(unit, lines))
+        return [replace(draft, observations={**draft.observations, **walk.facts}) for draft in drafts]
 
 
 __all__ = ["LeanSource"]
