@@ -86,8 +86,8 @@ def _rows_above(view: LaneView, target: Item, row: EvidenceRow) -> list[Evidence
     if matter_of(row.polarity) == "use" or target.kind not in (PATTERN, L1):
         return []
     said = replace(row, part=target.id, source_item_id=target.id)
-    principles = _live(view, [target.id], PRINCIPLE, SUPPORTS, CONTRADICTS)
-    direct = [replace(said, item_id=one) for one in principles if row.polarity != LABEL]
+    above = _live(view, [target.id], PRINCIPLE, SUPPORTS, CONTRADICTS)
+    direct = [replace(said, item_id=one) for one in above if row.polarity != LABEL]
     if target.kind == PATTERN:
         return direct
     patterns = _live(view, [target.id], PATTERN, MEMBER_OF, CONTRADICTS)

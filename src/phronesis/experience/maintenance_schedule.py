@@ -92,17 +92,13 @@ def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]
     given = [entry for entry in found.values() if entry.verb == FEEDBACK]
     back, waiting = list[Entry](), [entry for entry in found.values() if entry.verb == ROLLBACK]
     while waiting:  # a rollback may be of a rollback
-        targets = {_entry_of(view, entry.payload.get("target_id")) for entry in waiting}
-        taken = load_listed(log, view.lane, sorted(one for one in targets if one is not None))
+        named = {str(entry.payload["target_id"]) for entry in waiting if entry.payload.get("target_id") is not None}
+        deltas = {one: view.delta(one) for one in named}  # a rollback may be of a part of an entry
+        targets = {one if delta is None else delta.entry_id for one, delta in deltas.items()}
+        taken = load_listed(log, view.lane, sorted(targets))
         back += [entry for entry in taken.values() if entry.verb == FEEDBACK]
         waiting = [entry for entry in taken.values() if entry.verb == ROLLBACK]
     return given, back
-
-
-def _entry_of(view: LaneView, target: str | None) -> str | None:
-    """Return the entry that a rollback takes back wholly or in part."""
-    delta = None if target is None else view.delta(target)
-    return target if delta is None else delta.entry_id
 
 
 ACTOR: Final = "worker"

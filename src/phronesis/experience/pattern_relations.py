@@ -63,10 +63,8 @@ def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> li
     named = {edge.to_id for edge in view.edges_from([table.ids[row] for row in naming.tolist()], MEMBER_OF)}
     does = []
     for one, members in members_of(view, sorted(named - did)).items():
-        typical = table.rows(members[:_TYPICAL])
-        if not np.isin(typical, naming).any():
-            continue
-        if table.neighbours.metric.matrix(typical, fresh).mean(axis=0).max() >= least:
+        typical, metric = table.rows(members[:_TYPICAL]), table.neighbours.metric
+        if np.isin(typical, naming).any() and metric.matrix(typical, fresh).mean(axis=0).max() >= least:
             does.append(one)
     return sorted({*did, *does})
 
@@ -136,18 +134,11 @@ def drawn_anew(
     """Return the edges to add and to remove so that ``touched`` patterns have only the ``wished`` ones among them."""
     known = {edge.identity: edge for edge in (*view.edges_from(touched, SIMILAR), *view.edges_to(touched, SIMILAR))}
     said = {frozenset((edge.from_id, edge.to_id)) for edge in known.values() if edge.grade is not None}
-    edges = [
-        item_edge(SIMILAR, one, other, entry.id, weight=weight)
-        for (one, other), weight in sorted(wished.items())
-        if frozenset((one, other)) not in said
-    ]
-    stays = {edge.identity for edge in edges}
-    inside = set(touched)
-    dropped = [
-        edge
-        for edge in known.values()
-        if edge.grade is None and edge.identity not in stays and edge.from_id in inside and edge.to_id in inside
-    ]
+    free = {pair: weight for pair, weight in sorted(wished.items()) if frozenset(pair) not in said}
+    edges = [item_edge(SIMILAR, one, other, entry.id, weight=weight) for (one, other), weight in free.items()]
+    stays, inside = {edge.identity for edge in edges}, set(touched)
+    own = (edge for edge in known.values() if edge.grade is None and inside.issuperset((edge.from_id, edge.to_id)))
+    dropped = [edge for edge in own if edge.identity not in stays]
     drawn = [edge for edge in edges if edge.identity not in known or not edge.restates(known[edge.identity])]
     return drawn, sorted(dropped, key=lambda edge: edge.identity)
 
@@ -241,16 +232,9 @@ def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> Regroupin
             event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
         }
         by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
-    return RegroupingScope(events, by_view, members, _known_counterexamples(view, table, near.opposed, members))
-
-
-def _known_counterexamples(
-    view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
-) -> dict[str, Sequence[str]]:
-    """Return the events of some patterns, and note in the table how these were made."""
-    _learn_methods(view, table, set(patterns))
-    read = members_of(view, [one for one in patterns if one not in known])
-    return {one: known[one] if one in known else read[one] for one in patterns}
+    _learn_methods(view, table, set(near.opposed))
+    known = members | members_of(view, [one for one in near.opposed if one not in members])
+    return RegroupingScope(events, by_view, members, {one: known[one] for one in near.opposed})
 
 
 def _near_by_view(

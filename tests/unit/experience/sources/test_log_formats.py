@@ -55,12 +55,8 @@ FAIL
 
 
 def test_go_test_gives_each_test_its_own_lines() -> None:
-    cases: list[tuple[str, list[tuple[str, str]]]] = [
-        (INTERLEAVED, [("TestB", "b began; b is wrong"), ("TestA", "a is wrong")]),
-        (PANICKED, [("TestPut", "panic: assignment to entry in nil map [recovered]")]),
-    ]
-    for text, expected in cases:
-        assert sorted(failures(text)) == sorted(expected), text
+    assert sorted(failures(INTERLEAVED)) == [("TestA", "a is wrong"), ("TestB", "b began; b is wrong")]
+    assert failures(PANICKED) == [("TestPut", "panic: assignment to entry in nil map [recovered]")]
 
 
 def events(text: str, package: str, test: str = "") -> list[str]:
@@ -73,7 +69,7 @@ def events(text: str, package: str, test: str = "") -> list[str]:
 
 
 def test_go_test_json_is_read_package_by_package() -> None:
-    store, cache = "example.com/store", "example.com/cache"
+    store, cache, built = "example.com/store", "example.com/cache", {"ImportPath": "example.com/dir"}
     lines = [
         *events("=== RUN   TestUpload", store, "TestUpload"),
         *events("=== RUN   TestPut", cache, "TestPut"),
@@ -85,14 +81,8 @@ def test_go_test_json_is_read_package_by_package() -> None:
         json.dumps({"Action": "fail", "Package": store, "Test": "TestUpload", "Elapsed": 0.01}),
         json.dumps({"Action": "fail", "Package": store, "Elapsed": 0.02}),
         json.dumps({"Action": "fail", "Package": cache, "Elapsed": 0.02}),
-        json.dumps(
-            {
-                "ImportPath": "example.com/dir",
-                "Action": "build-output",
-                "Output": "./dir_test.go:32:10: undefined: foo\n",
-            }
-        ),
-        json.dumps({"ImportPath": "example.com/dir", "Action": "build-fail"}),
+        json.dumps({**built, "Action": "build-output", "Output": "./dir_test.go:32:10: undefined: foo\n"}),
+        json.dumps({**built, "Action": "build-fail"}),
     ]
     drafts = log("\n".join(lines))
     assert [(draft.attempt, draft.result, draft.lines) for draft in drafts] == [
@@ -190,18 +180,11 @@ MUNIT: Final = """shop.CartTest:
 
 
 def test_sbt_tells_which_test_failed_else_which_suite() -> None:
-    cases: list[tuple[str, list[tuple[str, str]]]] = [
-        (MUNIT, [("shop.CartTest.rounds half up", "ComparisonFailException: values are not the same")]),
-        (
-            (
-                "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
-                "[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful"
-            ),
-            [("run sbt", "error: (Test / test) sbt.TestsFailedException: Tests unsuccessful")],
-        ),
-    ]
-    for text, expected in cases:
-        assert failures(text) == expected, text
+    named = ("shop.CartTest.rounds half up", "ComparisonFailException: values are not the same")
+    assert failures(MUNIT) == [named]
+    counted = "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
+    ended = "(Test / test) sbt.TestsFailedException: Tests unsuccessful"
+    assert failures(f"{counted}[error] {ended}") == [("run sbt", f"error: {ended}")]
 
 
 JEST: Final = """FAIL src/cart.test.js
