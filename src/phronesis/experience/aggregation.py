@@ -253,7 +253,7 @@ class AggregationPreparer:
         beside = None if own is None else self.embedders.beside(own)
         encoders = [one for one in (own, beside) if one is not None]
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
-        reader = ViewReader(view, table, own if table.model is not None else None)
+        reader = ViewReader(view, table, own if table.meaning.model is not None else None)
         part = _whole_scope(view, table, again=True) if again else self._part(reader, entry)
         body = {"clusters": [], "touched": [], "looked_at": 0} if part is None else clusters_of(reader, part)
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
@@ -304,7 +304,7 @@ def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]
 def _has_outgrown(table: EventTable, news: int) -> bool:
     """Return whether a lane passed a size at which everything is regrouped."""
     now = len(table.alive)
-    beyond, small = (BY_WORDS, WORDED) if table.model is None else (GROWTH, SMALL)
+    beyond, small = (BY_WORDS, WORDED) if table.meaning.model is None else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
 
@@ -314,7 +314,7 @@ def _whole_scope(
 ) -> AggregationScope:
     """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
-    everything = table.everything()
+    everything = table.rows(table.ids)
     return AggregationScope(
         everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back
     )

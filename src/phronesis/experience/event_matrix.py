@@ -94,11 +94,6 @@ class EventTable:
     """Each row's outcome group: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
 
     @property
-    def model(self) -> str | None:
-        """The joined names of the encoders; None if events are compared by words."""
-        return self.meaning.model
-
-    @property
     def belonging(self) -> MembershipThresholds:
         """The thresholds of belonging together, with vectors or by words alone."""
         if not self.meaning.built:
@@ -113,10 +108,6 @@ class EventTable:
     def document_of(self, item_id: str) -> str:
         """Return the id of the document of a whole event."""
         return self._documents[self.row_of[item_id]]
-
-    def everything(self) -> Rows:
-        """Return the rows of all live events."""
-        return np.array(sorted(self.alive), dtype=np.int64)
 
     def grouper(self, bonds: PairConstraints) -> Grouper:
         """Return the grouper of the events under must-link and cannot-link pairs."""
