@@ -176,11 +176,9 @@ lessons often name the task too."""
 
 def view_weights(asked: ExperienceQuestion) -> dict[str, float]:
     """Return the weight of each view for a question, by the name of its part."""
-    out: dict[str, float] = {}
-    for text, by_view in ((asked.situation, OF_SITUATION), (asked.goal, OF_GOAL)):
-        for view, weight in by_view.items() if text else ():
-            out[view_part(view)] = max(weight, out.get(view_part(view), 0.0))
-    return out
+    asked_of = [by_view for text, by_view in ((asked.situation, OF_SITUATION), (asked.goal, OF_GOAL)) if text]
+    views = {view for by_view in asked_of for view in by_view}
+    return {view_part(view): max(by_view.get(view, 0.0) for by_view in asked_of) for view in sorted(views)}
 
 
 def read_views(graph: LaneGraph, event_ids: Sequence[str], model_id: str) -> dict[str, dict[str, Floats]]:

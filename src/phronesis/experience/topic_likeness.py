@@ -204,8 +204,7 @@ class TopicLikeness:
 
         There are no cosines without an encoder or while its server is unavailable.
         """
-        encoder = self.embedders.serving(bench.tenant)
-        wanted = {one for events in typical for one in events}
+        encoder, wanted = self.embedders.serving(bench.tenant), {one for events in typical for one in events}
         with bench.view() as view:
             changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
             parts = [part for part in changed if part.item_id in wanted and part.current_to is None]

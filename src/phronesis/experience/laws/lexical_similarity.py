@@ -244,11 +244,8 @@ class _Postings:
         """Add the products of a row of weighted terms with the rows from ``first`` on that hold them."""
         there = (terms < len(self.first) - 1) & (weights != 0)
         terms, weights = terms[there], weights[there]
-        begins = (
-            np.searchsorted(self.keys, terms * np.int64(self.size) + min(first, self.size))
-            if first
-            else self.first[terms]
-        )
+        keys = terms * np.int64(self.size) + min(first, self.size)
+        begins = np.searchsorted(self.keys, keys) if first else self.first[terms]
         counts = self.first[terms + 1] - begins
         total = int(counts.sum())
         if total > len(found):  # common terms: term by term takes less than to gather all that hold one

@@ -230,8 +230,6 @@ def _outcome_of(label: _FieldText | None, texts: dict[str, str]) -> OutcomeLabel
 
 
 def _of_paragraph(entry: _Entry, told: _FieldText, index: LineIndex) -> Draft:
-    judged = said_outcome(told.text)
     origins: dict[str, Origin] = {"attempt": "human", **({"goal": "human"} if entry.title else {})}
-    return Draft(
-        attempt=told.text, goal=entry.title, **judged.fields, field_origin=origins, **index.place(told.start, told.end)
-    )
+    fields = said_outcome(told.text).fields | index.place(told.start, told.end)
+    return Draft(attempt=told.text, goal=entry.title, field_origin=origins, **fields)

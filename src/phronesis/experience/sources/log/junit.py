@@ -5,7 +5,7 @@ A document type declaration is refused, and with it all entities. A suite that l
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from xml.parsers import expat
@@ -340,19 +340,10 @@ def _error(case: Case) -> Finding:
     elif kind is None and trace is None and lines and (placed := _PLACED.match(lines[0].strip())):
         words, file = f"{words}: {lines[0].strip()}" if placed[2] else words, file or placed[1]
     named = short_type(case.error_type.replace("\\", ".")) if case.error_type else ""
-    return Finding(
-        "junit",
-        0,
-        0,
-        message=words.strip(": "),
-        error_type=kind
-        or block_type
-        or (named if is_error_name(named) else None)
-        or (trace.error_type if trace else None),
-        file=file or (trace.file if trace else None) or case.attributes.get("file"),
-        frames=trace.frames if trace else (),
-        causes=trace.causes if trace else (),
-    )
+    trace = trace or Finding("junit", 0, 0)
+    kind = kind or block_type or (named if is_error_name(named) else None) or trace.error_type
+    file = file or trace.file or case.attributes.get("file")
+    return replace(trace, message=words.strip(": "), error_type=kind, file=file)
 
 
 def _is_title(line: str, case: Case) -> bool:
