@@ -125,11 +125,8 @@ def _prompt_text(entry_id: str, drawn: Mapping[int, PrincipleDraft]) -> tuple[st
 
 
 def _draft_text(n: int, drawn: PrincipleDraft) -> str:
-    head = {
-        "n": n,
-        "language": "Chinese" if speaks_chinese(drawn) else "English",
-        "holds_where": None if drawn.slot is None else drawn.slot.value,
-    }
+    where = None if drawn.slot is None else drawn.slot.value
+    head = {"n": n, "language": "Chinese" if speaks_chinese(drawn) else "English", "holds_where": where}
     lines = [_json(head), *(_pattern_text(one, "supports") for one in drawn.support[:MAX_PATTERNS])]
     lines += [_pattern_text(one, "contradicts") for one in drawn.against[:MAX_PATTERNS]]
     for event in drawn.counter[:MAX_PATTERNS]:
@@ -195,9 +192,8 @@ class AbstractionPreparer:
 
 @dataclass(frozen=True, slots=True)
 class AbstractionPlan:
-    """The changes of an abstraction: drafts; by place, what each continues and which to word; what ends, and why."""
+    """The changes of an abstraction: by place, what a draft continues, and which to word; what ends, and why."""
 
-    drawn: Sequence[PrincipleDraft]
     continued: Mapping[int, str]
     anew: Mapping[int, PrincipleDraft]
     ended: Mapping[str, str]
@@ -216,9 +212,8 @@ def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: Principl
     anew = {n: drawn[n] for n in sorted(kept) if _needs_words(seen, drawn[n], matched.get(n), worth)}
     gone = [one for one, item in seen.principles.items() if one not in continued.values() and not put_away(item)]
     contradicted = {one for n, one in matched.items() if drawn[n].confidence < KEPT}
-    return AbstractionPlan(
-        drawn, continued, anew, {one: CONTRADICTED if one in contradicted else UNSUPPORTED for one in gone}
-    )
+    ended = {one: CONTRADICTED if one in contradicted else UNSUPPORTED for one in gone}
+    return AbstractionPlan(continued, anew, ended)
 
 
 def _draw_drafts(seen: LanePatterns, topics: Sequence[Sequence[int]]) -> list[PrincipleDraft]:

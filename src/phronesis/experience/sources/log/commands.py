@@ -162,7 +162,7 @@ def _sanitizer(reading: LogParse, n: int) -> None:
 def _make(reading: LogParse, n: int) -> None:
     text = reading.text(n)
     if match := _MAKE.match(text):
-        reading.endings.append(CommandEnd(n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1]))
+        reading.endings.append(CommandEnd(n, exit_code=int(match[2]), tool="make", text=text.strip()))
         reading.targets.append((n, match[1]))
         reading.take(n, n)
     elif stop := _MAKE_STOP.match(text):

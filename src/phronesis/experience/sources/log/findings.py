@@ -123,7 +123,7 @@ _FOREIGN: Final = tuple(
 _INSIDE: Final = tuple(
     """
     site-packages dist-packages /lib/python node_modules /rustc/ /usr/local/go/ /go/src/testing/ /go/src/runtime/
-    /src/runtime/panic.go
+    /src/runtime/panic.go (node: (internal/
     """.split()
 )
 
@@ -165,14 +165,13 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
-    """The end of a command on a line: its exit code, or whether it succeeded; ``target`` is what was to be built."""
+    """The end of a command on a line: its exit code, or whether it succeeded."""
 
     line: int
     exit_code: int | None = None
     well: bool | None = None
     text: str = ""
     tool: str | None = None
-    target: str | None = None
 
 
 @dataclass(slots=True)
@@ -237,12 +236,7 @@ def short_type(name: str) -> str:
 def foreign(frame: str) -> bool:
     """Return whether a frame is in a library or the language runtime."""
     words = frame.removeprefix("at ").removeprefix("async ")
-    return (
-        words.startswith(_FOREIGN)
-        or any(mark in words for mark in _INSIDE)
-        or "(node:" in words
-        or "(internal/" in words
-    )
+    return words.startswith(_FOREIGN) or any(mark in words for mark in _INSIDE)
 
 
 _PARAMETERS: Final = re.compile(r"\[.{0,300}\]\Z", re.DOTALL)
