@@ -20,8 +20,9 @@ LEARNED: Final = ("next_step", "positive_constraint", "kb_alias")
 
 def fit_next_steps(data: Sequence[Path], out: Path) -> TextClassifier:
     """Fit the classifier to the texts of these files and write it."""
-    texts = [one for path in data for one in load_steps(path)]
-    states = encode_texts([without_quotations(fold(text)) for text, _ in texts])
+    seen = [(without_quotations(fold(text)), told) for path in data for text, told in load_steps(path)]
+    texts = [one for one in seen if one[0].strip()]  # of some nothing is left but a quotation
+    states = encode_texts([text for text, _ in texts])
     labels = [(NEXT_STEP,) if told else () for _, told in texts]
     made = fit_text_classifier(states, labels, classes=(NEXT_STEP,), settings=ClassifierSettings(rounds=20))
     out.write_bytes(made.to_bytes())

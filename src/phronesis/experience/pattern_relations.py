@@ -148,7 +148,7 @@ JOINT: Final = "average link"
 
 NEAR: Final = 0.3
 """Share of the threshold that two neighbours must reach for one to be regrouped with the other: weaker ones are listed
-only for want of nearer ones (docs/decisions/15-aggregation.md)."""
+only for want of nearer ones (docs/decisions/14-experience-at-scale.md)."""
 
 _BY: Final = " by "
 _AND: Final = " and "

@@ -1,4 +1,4 @@
-"""The classifier of sensitive topics is fitted on labelled texts, and each file is judged by what the others teach."""
+"""The classifiers of sensitive topics and of next steps are fitted on labelled texts and tables of examples."""
 
 import json
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ import pytest
 
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
 from phronesis.models.reader import load_text_classifier
+from phronesis_benchmarks.next_steps import fit_next_steps, load_steps
 from phronesis_benchmarks.sensitive import NONE, UNNAMED, Text, load_texts, run_sensitive
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings
 
@@ -78,3 +79,35 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
     assert users.groups == (0.0, 1.0)
     assert report.to_markdown().count("\n") == 4
     assert set(load_text_classifier(out.read_bytes()).classes) == set(SENSITIVE_TOPICS)
+
+
+EXAMPLES = """
+[[examples]]
+rule = "next_step"
+field = "inference"
+passes = ["Yield was 40 %."]
+fails = ["Try copper next."]
+
+[[examples]]
+rule = "claims_limit"
+field = "claims"
+passes = [0]
+fails = [11]
+"""
+
+
+@pytest.mark.encoder
+def test_texts_of_both_forms_are_learned_from(tmp_path: Path) -> None:
+    table, lines, out = (tmp_path / name for name in ("examples.toml", "claims.jsonl", "weights.npz"))
+    table.write_text(EXAMPLES, "utf-8")
+    rows = [
+        {"split": "dev", "text": "Repeat the run at 300 K.", "rule": "next_step"},
+        {"split": "dev", "text": "I live in Lyon.", "gate": None},
+        {"split": "test", "text": "Measure it again.", "rule": "next_step"},
+        {"split": "dev", "text": "Where is Lyon?", "gate": "question"},
+    ]
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert list(load_steps(table)) == [("Yield was 40 %.", False), ("Try copper next.", True)]
+    assert list(load_steps(lines)) == [("Repeat the run at 300 K.", True), ("I live in Lyon.", False)]
+    fit_next_steps([table, lines], out)
+    assert load_text_classifier(out.read_bytes()).classes == ["next_step"]
