@@ -35,8 +35,7 @@ from phronesis.recall.hits import origins_at
 from phronesis.recall.plan_queries import STATE_FIELDS, candidates, names_held
 from phronesis.recall.planner import Planner, PlanRequest
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
-from phronesis.recall.retrieval import PlanExecutor
-from phronesis.recall.retrievers import MEMORY
+from phronesis.recall.retrievers import MEMORY, PlanExecutor
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import has_documents
 from phronesis.store.eligible import ReadConditions

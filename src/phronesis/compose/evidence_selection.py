@@ -24,8 +24,7 @@ from phronesis.errors import ModelError
 from phronesis.index.tokens import tokenize
 from phronesis.models.decision import NOTHING, ROLE, Decider, ask_relevance
 from phronesis.recall.fusion import JUDGED, RELEVANCE
-from phronesis.recall.hits import CROWDED
-from phronesis.recall.retrieval import shown_text
+from phronesis.recall.hits import CROWDED, shown_text
 from phronesis.recall.scoring.lane_arrays import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from phronesis.recall.entities import EntityBook
     from phronesis.recall.planner import Planner
     from phronesis.recall.query import Search
-    from phronesis.recall.retrieval import PlanExecutor
+    from phronesis.recall.retrievers import PlanExecutor
     from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn
     from phronesis.store.activity_log import ActivityLog

@@ -15,8 +15,7 @@ from phronesis.memory.components import Components
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.plan_queries import StoredNames
 from phronesis.recall.planner import Planner
-from phronesis.recall.retrieval import PlanExecutor
-from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retriever
+from phronesis.recall.retrievers import MEMORY, RESOURCES, LocalRetriever, PlanExecutor, RemoteRetriever, Retriever
 from phronesis.resources.policy_section import ResourcePolicy
 from phronesis.wiring.searching import judge_of
 
@@ -27,7 +26,7 @@ def make_retrieving(platform: Platform) -> PlanExecutor:
     It reranks the joint candidates itself. InputError: the variable that holds the server's key is not set.
     """
     remote = platform.policy.of(ResourcePolicy).resources.remote
-    found: list[Retriever] = [MemoryRetriever(platform.search), ResourceRetriever(platform.search)]
+    found: list[Retriever] = [LocalRetriever(platform.search, MEMORY), LocalRetriever(platform.search, RESOURCES)]
     if remote is not None:
         key = read_key(
             remote.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from phronesis.models.rerankers import Judge
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import retrieval, search
+    from phronesis.recall import hits, search
     from phronesis.recall.query import Search
 else:
-    retrieval = lazy_module("phronesis.recall.retrieval")
+    hits = lazy_module("phronesis.recall.hits")
     search = lazy_module("phronesis.recall.search")
     external_search = lazy_module("phronesis.reasoning.external_search")
 
@@ -40,7 +40,7 @@ def make_search(platform: Platform, mirror: "Mirror | None") -> "Search":
 def make_searcher(platform: Platform) -> "Search":
     """Return the search of the verbs, which reranks where the policy names a reranker."""
     judge = judge_of(platform)
-    return platform.search if judge is None else retrieval.RerankedSearch(platform.search, judge)
+    return platform.search if judge is None else hits.RerankedSearch(platform.search, judge)
 
 
 def judge_of(platform: Platform) -> "Judge | None":

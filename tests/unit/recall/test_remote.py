@@ -16,13 +16,13 @@ from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.recall.fusion import fuse
 from phronesis.recall.query import Encodings
-from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import (
     PATH,
     PAUSE_SECONDS,
     REFUSED,
     UNAVAILABLE,
     UNREADABLE,
+    PlanExecutor,
     RemoteRetriever,
     RetrieverResult,
 )

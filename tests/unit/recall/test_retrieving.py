@@ -18,9 +18,9 @@ from phronesis.models.call_policy import Allowance, CallPolicy, Limits, Spending
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.hits import SHOWN_CHARACTERS, RerankedSearch
 from phronesis.recall.query import Encodings, Query
-from phronesis.recall.retrieval import SHOWN_CHARACTERS, PlanExecutor, RerankedSearch
-from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
+from phronesis.recall.retrievers import MEMORY, LocalRetriever, PlanExecutor, RetrieverResult, main_query
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
 from phronesis.store.lanes import list_lanes
 
@@ -146,7 +146,7 @@ def test_the_weightiest_wording_is_searched_whole() -> None:
     assert main_query(sub).text == "b?"
     searches = Searches(memory(1), channels=("lexical",))
     window = TimeWindow(NOON, NOON, "today")
-    told = MemoryRetriever(searches).retrieve(
+    told = LocalRetriever(searches, MEMORY).retrieve(
         "t", plan(memory=sub, time=window, entities=("Ada",), kinds=("task",), as_of=NOON), Encodings()
     )
     [query] = searches.asked
