@@ -16,14 +16,13 @@ from phronesis.compose.core_memory import (
     outweighed_items,
     side_by_side,
 )
-from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, RelevanceFloor, choose_evidence
+from phronesis.compose.evidence_selection import InCoreMemory, RelevanceFloor, choose_evidence
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
 from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.items import Item
 from phronesis.core.redaction import mask, mask_value
-from phronesis.core.results import Degraded, Evidence, Match, Source
+from phronesis.core.results import Degraded, Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan, Store
 from phronesis.core.scope import Scope
 from phronesis.core.text import storable
@@ -94,17 +93,9 @@ class PlannedEvidence:
     @property
     def abstaining(self) -> Collection[Store]:
         """The stores in which nothing supports an answer."""
-        told = self.pack.explain.get("retrievers", {})
-        answering = {_store(name) for name, one in told.items() if not one["abstained"]}
-        return {_store(name) for name in told} - answering
-
-    @property
-    def asked_filters(self) -> bool:
-        """Return whether the plan has filters of its own."""
-        plan = self.pack.plan
-        return any(
-            one is not None for one in (plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources)))
-        )
+        told: Mapping[str, Any] = self.pack.explain.get("retrievers", {})
+        stores: dict[str, Store] = {name: "memory" if name == MEMORY else "resources" for name in told}
+        return set(stores.values()) - {stores[name] for name, one in told.items() if not one["abstained"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +139,9 @@ class EvidencePlanner:
         pack = self.retrieving.retrieve(tenant, plan, encodings)
         if not procedures:
             return PlannedEvidence(pack)
+        state = [request.agent_state.get(name) for name in STATE_FIELDS]
         asked = Query(
-            _question_text(request),
+            " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())]),
             plan.scope,
             request.wanted,
             limit_of(request.budget),
@@ -157,16 +149,6 @@ class EvidencePlanner:
             manner=SearchOptions(encodings=encodings),
         )
         return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
-
-
-def _store(retriever: str) -> Store:
-    return "memory" if retriever == MEMORY else "resources"
-
-
-def _question_text(request: Request) -> str:
-    """Return the message with the agent's goal, task and topic."""
-    state = [request.agent_state.get(name) for name in STATE_FIELDS]
-    return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
 
 
 def limit_of(budget: Budget) -> int:
@@ -189,29 +171,21 @@ def mask_secrets(candidates: Candidates) -> Candidates:
 
 
 def _blocks(blocks: Sequence[Block]) -> list[Block]:
-    return [block if (text := mask(block.text)) is block.text else replace(block, text=text) for block in blocks]
+    return [replace(block, text=mask(block.text)) for block in blocks]
 
 
 def _evidence(one: Evidence) -> Evidence:
-    matched = tuple(_match(match) for match in one.matched)
-    return replace(one, item=_item(one.item), matched=matched, sources=tuple(map(_source, one.sources)))
-
-
-def _item(item: Item) -> Item:
-    content, data, metadata = mask(item.content), mask_value(item.data), mask_value(item.metadata)
-    value = mask_value(item.value, item.key or "")
-    same = content is item.content and data is item.data and metadata is item.metadata and value is item.value
-    return item if same else replace(item, content=content, value=value, data=data, metadata=metadata)
-
-
-def _match(match: Match) -> Match:
-    snippet = mask(match.snippet)
-    return match if snippet is match.snippet else replace(match, snippet=snippet)
-
-
-def _source(source: Source) -> Source:
-    quote = None if source.quote is None else mask(source.quote)
-    return source if quote is source.quote else replace(source, quote=quote)
+    item = one.item
+    hidden = replace(
+        item,
+        content=mask(item.content),
+        value=mask_value(item.value, item.key or ""),
+        data=mask_value(item.data),
+        metadata=mask_value(item.metadata),
+    )
+    matched = tuple(replace(match, snippet=mask(match.snippet)) for match in one.matched)
+    sources = tuple(replace(source, quote=source.quote and mask(source.quote)) for source in one.sources)
+    return replace(one, item=hidden, matched=matched, sources=sources)
 
 
 CHARACTERS_PER_TOKEN: Final = 4
@@ -331,9 +305,8 @@ class Assembler:
             )
         )
         # Core memory that a small budget cuts may be shown as evidence.
-        shown = shown_core(
-            dataclasses.replace(standing, evidence=found.evidence), budget=request.budget, counter=self.counter()
-        )
+        every = dataclasses.replace(standing, evidence=found.evidence)
+        shown = shown_core(every, budget=request.budget, counter=self.counter())
         apart = frozenset(item_id for item_id in loaded.core.words if f"mem:{item_id}" in shown)
         evidence = [one for one in found.evidence if one.item.id not in apart]
         origins: dict[str, list[str]] = {}
@@ -348,6 +321,8 @@ class Assembler:
                 for lane in lanes:
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
         first = sum(one.item.id in {lead.item.id for lead in found.first} for one in evidence)
+        plan = found.pack.plan
+        filters = [plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources))]
         chosen = choose_evidence(
             evidence,
             asked=request.message,
@@ -358,31 +333,22 @@ class Assembler:
                 [one for one in found.evidence if one.item.id in apart],
             ),
             first=first,
-            tools=found.asked_filters,
-            documents=found.pack.plan.resources_needed,
+            tools=any(one is not None for one in filters),
+            documents=plan.resources_needed,
         )
-        chosen, degraded = self._relevant(tenant, found.pack.plan, chosen, first)
-        candidates = dataclasses.replace(
-            standing,
-            evidence=chosen.shown,
-            taken_from={f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()},
-        )
+        degraded: tuple[Degraded, ...] = ()
+        if self.floor is not None:
+            chosen, degraded = self.floor.keep_relevant(tenant, plan.message, chosen, first=first, seed=plan.id)
+        taken_from = {f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()}
         named = {one.item.id for one in chosen.shown} | apart
         left_out = dict(chosen.left_out)
         others = [one.item.citation for one in found.evidence if one.item.id not in named]
         reasons = {
-            "degraded": [one.to_dict() for one in (*found.pack.plan.degraded, *found.pack.degraded, *degraded)],
+            "degraded": [one.to_dict() for one in (*plan.degraded, *found.pack.degraded, *degraded)],
             "outweighed": [citation for citation in others if citation not in left_out],
             "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
         }
-        return candidates, reasons
-
-    def _relevant(
-        self, tenant: str, plan: RetrievalPlan, chosen: EvidenceChoice, first: int
-    ) -> tuple[EvidenceChoice, tuple[Degraded, ...]]:
-        if self.floor is None:
-            return chosen, ()
-        return self.floor.keep_relevant(tenant, plan.message, chosen, first=first, seed=plan.id)
+        return dataclasses.replace(standing, evidence=chosen.shown, taken_from=taken_from), reasons
 
     def _mask_candidates(self, candidates: Candidates) -> Candidates:
         return mask_secrets(candidates) if self.masks else candidates

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
@@ -104,7 +104,12 @@ class Layout:
         stable, changing = self.stable(pieces), "\n\n".join(self._changing_texts(pieces))
         return [
             *([{"role": "system", "content": stable}] if stable else ()),
-            *(self._turn_message(piece) for piece in _pieces_of(pieces, "recent_turns")),
+            *(
+                {"role": piece.block.role, "content": message_prefix(piece.block) + piece.text}
+                if keeps_its_role(piece.block)
+                else {"role": "user", "content": self._turn(piece)}
+                for piece in _pieces_of(pieces, "recent_turns")
+            ),
             *([{"role": "user", "content": changing}] if changing else ()),
             {"role": "user", "content": self.user_message},
         ]
@@ -142,18 +147,6 @@ class Layout:
 
     def _turn(self, piece: RenderedPiece) -> str:
         return self.boundary.turn(speaker(piece.block), piece.text)
-
-    def _turn_message(self, piece: RenderedPiece) -> dict[str, str]:
-        block = piece.block
-        if not keeps_its_role(block):
-            return {"role": "user", "content": self._turn(piece)}
-        return {"role": block.role, "content": message_prefix(block) + piece.text}
-
-
-def headings_in_order(pieces: Sequence[RenderedPiece]) -> list[str]:
-    """Return the headings with citations, in display order."""
-    blocks = sorted(in_order(pieces, "system_blocks") + in_order(pieces, "working_summary"), key=lambda one: one.due)
-    return [piece.heading for piece in (*blocks, *_pieces_of(pieces, "evidence"))]
 
 
 def in_order(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
@@ -198,18 +191,14 @@ def compose(
     layout, ledger = _start_layout(candidates, budget, counter.name, count)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
-    boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown_texts(selection.chosen)])
+    shown = [text for piece in selection.chosen for text in (piece.text, piece.heading)]
+    shown += [speaker(piece.source) for piece in selection.chosen if isinstance(piece.source, Block)]
+    boundary = choose_boundary(seed or context_id, [layout.user_message, *shown])
     introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     layout, tokens = _fit_layout(layout, selection, budget.total, count)
     text = layout.text(selection.chosen)
-    spent = {
-        "total": budget.total,
-        "used": tokens,
-        "counter": counter.name,
-        "exact": counter.exact,
-        "slots": ledger.report(),
-    }
+    spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact}
     stable = layout.stable(selection.chosen)
     return ContextPackage(
         context_id=context_id,
@@ -222,7 +211,7 @@ def compose(
         token_budget=budget.total,
         explain={
             **explain,
-            "budget": spent,
+            "budget": {**spent, "slots": ledger.report()},
             "cache": _cacheable(stable, text, count),
             "conflicts": _conflicts(selection.chosen),
             "dropped": selection.dropped,
@@ -276,11 +265,15 @@ def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) 
     valuable pieces are dropped. The preamble is dropped last.
     """
     while True:
-        layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
-        tokens = _tokens(layout.text(selection.chosen), layout.messages(selection.chosen), count)
+        chosen = selection.chosen
+        blocks = in_order(chosen, "system_blocks") + in_order(chosen, "working_summary")
+        ordered = [*sorted(blocks, key=lambda one: one.due), *_pieces_of(chosen, "evidence")]
+        headings = [piece.heading for piece in ordered]
+        layout = dataclasses.replace(layout, aliases=aliases(headings))
+        tokens = _tokens(layout.text(chosen), layout.messages(chosen), count)
         if tokens <= total:
             return layout, tokens
-        if selection.chosen:
+        if chosen:
             selection.let_go(tokens - total)
         else:
             layout = dataclasses.replace(layout, introduced=False)
@@ -311,14 +304,6 @@ def _frame(candidates: Candidates, language: str, count: Count) -> int:
     titles = sum(count(f"{title}\n\n") for title in (DUE_TITLE, *(TITLES[slot] for slot in slots)))
     fence = count(SAMPLE.memory("")) if candidates.evidence else 0
     return count(preamble(language, SAMPLE)) + titles + fence + 2 * MESSAGE_OVERHEAD
-
-
-def _shown_texts(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
-    for piece in chosen:
-        yield piece.text
-        yield piece.heading
-        if isinstance(piece.source, Block):
-            yield speaker(piece.source)
 
 
 def _blocks(chosen: Sequence[RenderedPiece], slot: str) -> list[Block]:

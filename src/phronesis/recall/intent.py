@@ -145,19 +145,9 @@ class Sentence:
         return _FILE.search(self.text) is not None
 
     @cached_property
-    def file_alone(self) -> bool:
-        """Return whether it is a file or an address with hardly another word."""
-        return self.file and Sentence(_FILE.sub(" ", self.text)).words <= FEW_WORDS
-
-    @cached_property
     def identifier(self) -> bool:
         """Return whether it contains a name of code, an option or an API path."""
         return _IDENTIFIER.search(_CURRENCY.sub(" ", self.text)) is not None
-
-    @cached_property
-    def names_somebody(self) -> bool:
-        """Return whether it contains a capitalised name, which may be a person's."""
-        return any(one.kind in ("name", "handle") for one in find_mentions(self.text))
 
     @cached_property
     def words(self) -> int:
@@ -179,11 +169,6 @@ class Message:
     sentences: Sequence[Sentence]
     code: bool
 
-    @property
-    def whole(self) -> Sentence:
-        """Return the whole text as one sentence."""
-        return Sentence(self.text[:MAX_READ])
-
 
 def read_message(text: str) -> Message:
     """Split a message into sentences, without blocks of code; ``code``: it contains nothing else."""
@@ -195,12 +180,9 @@ def read_message(text: str) -> Message:
     parts = [part.strip() for line in said for part in _BREAK.split(line) if part.strip(_MARKS)]
     half = MAX_SENTENCES // 2
     sentences = [Sentence(part[:MAX_SENTENCE]) for part in (*parts[:half], *parts[half:][-half:])]
-    coded = bool(read.strip()) and (not sentences or (len(lines) == 1 and _is_code(lines[0])))
-    return Message(read, sentences, coded)
-
-
-def _is_code(line: str) -> bool:
-    return _CODE.search(line) is not None and not Sentence(line).asks and _HAN.search(line) is None
+    line = lines[0] if len(lines) == 1 else ""
+    is_code = _CODE.search(line) is not None and not Sentence(line).asks and _HAN.search(line) is None
+    return Message(read, sentences, bool(read.strip()) and (not sentences or is_code))
 
 
 def identifiers(text: str) -> list[tuple[int, str]]:
@@ -259,8 +241,7 @@ def decide(message: Message) -> MessageIntent:
         if error.shows("error"):
             return MessageIntent("how_to", True, ("an error: what it means stands in documents",), ())
         return MessageIntent("chat", False, ("code without a word: nothing is asked",), ())
-    judged = [judge(sentence) for sentence in message.sentences]
-    judged = _in_company(judged)
+    judged = _in_company([judge(sentence) for sentence in message.sentences])
     needing = [one for one in judged if one.needs]
     asked = needing or [one for one in judged if one.asked]
     intent: Intent = asked[-1].intent if asked else "chat"  # earlier sentences lead up to the last
@@ -327,7 +308,7 @@ def _small_talk(one: Sentence) -> SentenceIntent | None:
         return SentenceIntent(one, "chat", False, "small talk")
     if one.asks or one.shows("how_to") or one.shows("advise"):
         return None
-    if one.file_alone:
+    if one.file and Sentence(_FILE.sub(" ", one.text)).words <= FEW_WORDS:
         return SentenceIntent(one, "lookup", True, "a file or address is given")
     return SentenceIntent(one, "chat", False, "something is told")
 
@@ -366,7 +347,8 @@ def _technical(one: Sentence) -> SentenceIntent | None:
 
 
 def _private(one: Sentence) -> SentenceIntent | None:
-    named = one.names_somebody and not one.shows("how_to")
+    # A capitalised name may be a person's.
+    named = not one.shows("how_to") and any(name.kind in ("name", "handle") for name in find_mentions(one.text))
     if named or one.mine or one.shows("life"):
         return SentenceIntent(one, _wanted(one, "recall"), False, "it is about the user and those around")
     if one.shows("advise") and not one.shows("how_to"):

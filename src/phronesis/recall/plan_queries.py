@@ -78,17 +78,14 @@ def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
     found += [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(read)]
     found += identifiers(read)
     folded = normal_name(read)
-    found += [(max(0, folded.find(name)), name) for name in _longest(known)]
+    ordered = sorted(known, key=lambda name: (-len(name), name))
+    longest = [name for n, name in enumerate(ordered) if not any(name in longer for longer in ordered[:n])]
+    found += [(max(0, folded.find(name)), name) for name in longest]
     out: dict[str, str] = {}
     for _, surface in sorted(found, key=lambda one: (one[0], -len(one[1]))):
         if surface and not any(normal_name(surface) in earlier for earlier in out):
             out[normal_name(surface)] = surface
     return tuple(list(out.values())[:MAX_NAMED])
-
-
-def _longest(names: Iterable[str]) -> Sequence[str]:
-    ordered = sorted(names, key=lambda name: (-len(name), name))
-    return [name for n, name in enumerate(ordered) if not any(name in longer for longer in ordered[:n])]
 
 
 PART: Final = 0.8
@@ -115,7 +112,7 @@ STATE_FIELDS: Final = ("goal", "task", "topic")
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """The queries of a plan: all of them, and those of each retriever."""
+    """The queries of a plan: all of them, and for each retriever all except the other's parts, if it has its own."""
 
     every: tuple[SubQuery, ...]
     memory: tuple[SubQuery, ...]
@@ -145,13 +142,12 @@ def word_queries(
     if told:
         beside.append(SubQuery(" ".join(dict.fromkeys(told))[:MAX_STATE], STATE, "state"))
     every = distinct([first, *(part for part, _ in parts), *beside])
-    return Wordings(every, _for(every, parts, needs=False), _for(every, parts, needs=True))
 
+    def queries(*, needs: bool) -> tuple[SubQuery, ...]:
+        own = [part for part, of in parts if of is needs]
+        return tuple(one for one in every if one.origin != "part" or not own or one in own)
 
-def _for(every: Sequence[SubQuery], parts: Sequence[tuple[SubQuery, bool]], *, needs: bool) -> tuple[SubQuery, ...]:
-    """Return the queries of one retriever: all except the other's parts, unless it has none of its own."""
-    own = [part for part, of in parts if of is needs]
-    return tuple(one for one in every if one.origin != "part" or not own or one in own)
+    return Wordings(every, queries(needs=False), queries(needs=True))
 
 
 def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:

@@ -106,16 +106,13 @@ class PlannerInput:
     resources: bool | None
 
 
-def planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan, shown: PlannerInput) -> RetrievalPlan:
+def _planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan, shown: PlannerInput) -> RetrievalPlan:
     """Return the rules' plan changed by the model's answer or, without one, unchanged with ``degraded``."""
-    answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
+    asked = prompt(ROLE).replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
+    answer = asker.ask(tenant, Task(asked, _fenced(rules.id, shown), ProposedPlan))
     if answer.value is None:
         return replace(rules, degraded=(Degraded(ROLE, answer.reason, RULES_VERSION, asker.name),))
     return _merged(rules, answer.value, shown, made_by=f"{asker.name} {PROMPT_VERSION}")
-
-
-def _instructions() -> str:
-    return prompt(ROLE).replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
 
 
 def _fenced(plan_id: str, shown: PlannerInput) -> str:
@@ -131,11 +128,8 @@ def _fenced(plan_id: str, shown: PlannerInput) -> str:
 
 def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: PlannerInput, *, made_by: str) -> RetrievalPlan:
     dropped: list[str] = []
-    intent: Intent = rules.intent
-    known = [one for one in INTENTS if one == said.intent]
-    if known:
-        intent = known[0]
-    else:
+    intent: Intent = next((one for one in INTENTS if one == said.intent), rules.intent)
+    if intent != said.intent:
         dropped.append("the model's intent is none of those there are; the rules' stands")
     window = rules.time or _window(said.time, shown.message, dropped)
     kinds = _kinds(said.kinds, dropped)
@@ -217,8 +211,6 @@ def _entities(given: Sequence[str], rules: RetrievalPlan, message: str, dropped:
     return tuple(dict.fromkeys([*rules.entities, *held]))[:16]
 
 
-# The planner: builds a retrieval plan by rules, or by a model with the rules as its fallback (SB-06).
-
 SHARE: Final = 0.4
 """Share of memory in the evidence if resources are searched too (source: the plan of SmartBrain, 7.4)."""
 
@@ -265,27 +257,19 @@ class Planner:
         plan = self._by_rules(tenant, asked, now)
         if self.asker is not None:
             shown = PlannerInput(asked.message, now, asked.recent, asked.agent_state, asked.resources)
-            plan = planned_by_model(self.asker, tenant, plan, shown)
+            plan = _planned_by_model(self.asker, tenant, plan, shown)
         plan = plan.named()
-        _log.debug(
-            "plan %s: intent %s, resources %s, %d queries, by %s",
-            plan.id,
-            plan.intent,
-            plan.resources_needed,
-            len(plan.queries),
-            plan.made_by,
-        )
+        told = (plan.id, plan.intent, plan.resources_needed, len(plan.queries), plan.made_by)
+        _log.debug("plan %s: intent %s, resources %s, %d queries, by %s", *told)
         return plan
-
-    def _names(self, tenant: str, asked: PlanRequest) -> Collection[str]:
-        if asked.names is not None:
-            return asked.names
-        return () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
 
     def _by_rules(self, tenant: str, asked: PlanRequest, now: datetime) -> RetrievalPlan:
         message = read_message(asked.message)
         decided = decide(message)
-        entities = entities_in(asked.message, self._names(tenant, asked))
+        names = asked.names
+        if names is None:
+            names = () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
+        entities = entities_in(asked.message, names)
         window = window_of(decided, now)
         wordings = word_queries(
             message, decided, whole=asked.message, entities=entities, recent=asked.recent, state=asked.agent_state

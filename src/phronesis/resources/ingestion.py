@@ -124,7 +124,9 @@ class TakingIn:
         """Return the outcome with the document's text, and one that marks possible prompt injections."""
         payload = payload_of(entry, ResourcePayload)
         if payload.get("mode") == LISTED:
-            return [Outcome(role=READ, made_by="policy", body=_listed_fields(payload))]
+            name = unquote(urlsplit(payload["uri"]).path).rstrip("/").rpartition("/")[2] or payload["uri"]
+            listed = {"title": payload.get("title") or name, "media_type": "", "sections": [], "text": ""}
+            return [Outcome(role=READ, made_by="policy", body=listed)]
         try:
             raw = self.raw(payload)
             found = self.reader(raw)
@@ -184,11 +186,6 @@ def body_of(payload: ResourcePayload, found: ReadDocument) -> dict[str, Any]:
     return body | {"text": found.text, "lined": lined}
 
 
-def _listed_fields(payload: ResourcePayload) -> dict[str, Any]:
-    name = unquote(urlsplit(payload["uri"]).path).rstrip("/").rpartition("/")[2] or payload["uri"]
-    return {"title": payload.get("title") or name, "media_type": "", "sections": [], "text": ""}
-
-
 REFERRED: Final = "referred"
 """The role of the outcome with the decisions on a turn's references: ``{"refs": [{n, mode}, {n, why}]}``."""
 OFF: Final = "off"
@@ -237,7 +234,8 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         changes = handler.apply(view, entry, outcomes)
-        children = tuple(_children(entry, outcomes))
+        taken = taken_in(entry, outcomes)
+        children = [ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, mode)) for _, ref, mode in taken]
         return replace(changes, children=(*changes.children, *children)) if children else changes
 
     return replace(handler, prepare=prepared, apply=apply)
@@ -295,11 +293,6 @@ def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[st
                 yield row["n"], refs[row["n"]], row["mode"]
 
 
-def _children(entry: Entry, outcomes: Outcomes) -> Iterator[ChildEntry]:
-    for _, ref, mode in taken_in(entry, outcomes):
-        yield ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, mode))
-
-
 def _payload(entry: Entry, ref: Mapping[str, Any], mode: str) -> dict[str, Any]:
     metadata = dict(ref.get("metadata") or {})
     payload: dict[str, Any] = {"uri": ref["uri"], "mode": mode, "type": type_of(ref) or ref["type"]}
@@ -329,11 +322,11 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
         return ()
     with database.transaction(tenant, "read") as unit:
         outcomes = by_role(_outcomes(unit, [entry.id])[entry.id])
+        rows = (row for outcome in outcomes.get(REFERRED, ()) for row in outcome.body["refs"] if "why" in row)
+        skipped = {row["n"]: (refs[row["n"]], row["why"]) for row in rows if not is_erased(refs[row["n"]])}
         found = {
-            row["n"]: _skipped_result(entry, refs[row["n"]], row["why"])
-            for outcome in outcomes.get(REFERRED, ())
-            for row in outcome.body["refs"]
-            if "why" in row and not is_erased(refs[row["n"]])
+            n: ReferenceResult(ref["uri"], ref["type"], code=code, why=_skip_reason(entry, ref, code))
+            for n, (ref, code) in skipped.items()
         }
         taken = list(taken_in(entry, outcomes))
         children = [child_entry_id(entry.id, place) for place in range(len(taken))]
@@ -359,10 +352,6 @@ def _reference_result(
     document = view.document(ref["uri"]) if READ in outcomes else None
     held = document is not None and document.ended is None
     return ReferenceResult(ref["uri"], ref["type"], mode=mode, document_id=document.id if document and held else None)
-
-
-def _skipped_result(entry: Entry, ref: Mapping[str, Any], code: str) -> ReferenceResult:
-    return ReferenceResult(ref["uri"], ref["type"], code=code, why=_skip_reason(entry, ref, code))
 
 
 def _skip_reason(entry: Entry, ref: Mapping[str, Any], code: str) -> str:

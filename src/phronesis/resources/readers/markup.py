@@ -20,7 +20,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from phronesis.core.documents import ReadDocument
-from phronesis.errors import InputError
 from phronesis.resources.laws import (
     MAX_TITLE,
     Heading,
@@ -30,6 +29,7 @@ from phronesis.resources.laws import (
     sections_of,
     told_title,
 )
+from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
 if TYPE_CHECKING:
@@ -156,28 +156,28 @@ class NotebookReader:
         try:
             notebook = json.loads(text_of(raw))
         except (ValueError, RecursionError) as error:
-            raise InputError("document: it is no notebook, which is JSON; save it again", field="document") from error
-        text = "\n\n".join(
-            part for cell in _cells(notebook) for part in _cell_text(cell, _language(notebook)) if part.strip()
-        )
+            raise unreadable("it is no notebook, which is JSON; save it again") from error
+        name = _member(notebook, "metadata", "language_info", "name")
+        language = name if isinstance(name, str) and name.isalnum() else "python"
+        parts = (part for cell in _cells(notebook) for part in _cell_text(cell, language))
+        text = "\n\n".join(part for part in parts if part.strip())
         headings = first_headings(markdown_headings(text))
         title = first_title(headings, raw.name)
         return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), self.version)
 
 
+def _member(value: Any, *names: str) -> Any:
+    """Return a member of a member, or None where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
 def _cells(notebook: Any) -> Iterator[Mapping[str, Any]]:
-    top = notebook if isinstance(notebook, dict) else {}
-    sheets = top["worksheets"] if isinstance(top.get("worksheets"), list) else [top]
-    for sheet in sheets:
-        cells = sheet.get("cells") if isinstance(sheet, dict) else None
+    sheets = _member(notebook, "worksheets")
+    for sheet in sheets if isinstance(sheets, list) else [notebook]:
+        cells = _member(sheet, "cells")
         yield from (cell for cell in (cells if isinstance(cells, list) else ()) if isinstance(cell, dict))
-
-
-def _language(notebook: Any) -> str:
-    metadata = notebook.get("metadata") if isinstance(notebook, dict) else None
-    told = metadata.get("language_info") if isinstance(metadata, dict) else None
-    name = told.get("name") if isinstance(told, dict) else None
-    return name if isinstance(name, str) and name.isalnum() else "python"
 
 
 def _cell_text(cell: Mapping[str, Any], language: str) -> Iterator[str]:
@@ -189,9 +189,7 @@ def _cell_text(cell: Mapping[str, Any], language: str) -> Iterator[str]:
         yield _fence(source, language)
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
-        data = output.get("data") if isinstance(output, dict) else None
-        told = _join_lines(output.get("text")) if isinstance(output, dict) else ""
-        told = told or _join_lines(data.get("text/plain") if isinstance(data, dict) else None)
+        told = _join_lines(_member(output, "text")) or _join_lines(_member(output, "data", "text/plain"))
         if told.strip():
             yield _fence(told[:MAX_OUTPUT], "text")
 
@@ -255,7 +253,9 @@ class HtmlReader:
         """Return the article, or the text of the whole page, with its sections."""
         html = text_of(raw)
         page = page_of(html)
-        text, headings, made_by = _extract_article(html, page) or (page.text, page.headings, self.version)
+        headings = first_headings(markdown_headings(page.text))
+        article = _extract_article(html, page, len(headings))
+        text, headings, made_by = article or (page.text, headings, self.version)
         title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
         return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
 
@@ -268,32 +268,33 @@ class Page:
     title: str
     parsed: bool
 
-    @property
-    def headings(self) -> list[Heading]:
-        """The headings of the text."""
-        return first_headings(markdown_headings(self.text))
-
 
 def page_of(html: str) -> Page:
     """Return the content of a page; input that is not HTML is text. InputError for too many tags."""
     tags = html.count("<")
     if tags > MAX_TAGS:
-        raise InputError(f"document: a page of over {MAX_TAGS:,} tags; split it", field="document")
+        raise unreadable(f"a page of over {MAX_TAGS:,} tags; split it")
     try:
         from bs4 import BeautifulSoup  # noqa: PLC0415 - optional
     except ImportError:
         return _strip_tags(html)
     # The line break keeps Beautiful Soup from taking the page for XML, or for a file name.
     soup = BeautifulSoup(f"\n{html}", "lxml") if tags <= MAX_PARSED else None
-    if soup is None or _is_deep(soup):
+    level: list[Tag] = [] if soup is None else [soup]
+    for _ in range(MAX_DEPTH):
+        level = [child for tag in level for child in tag.find_all(recursive=False)]
+    if soup is None or level:
         return _strip_tags(html)
     told = soup.select_one('meta[property="og:title"][content]')
     title = str(told["content"]) if told else soup.title.get_text() if soup.title else ""
     return Page(_convert_page(soup), title, parsed=True)
 
 
-def _extract_article(html: str, page: Page) -> tuple[str, list[Heading], str] | None:
-    """Return the article found by trafilatura, and its version; None without it or if it leaves out too much."""
+def _extract_article(html: str, page: Page, count: int) -> tuple[str, list[Heading], str] | None:
+    """Return the article found by trafilatura, and its version; None without it or if it leaves out too much.
+
+    ``count`` is the number of the page's headings.
+    """
     if not page.parsed or len(html) > MAX_EXTRACTED or html.count("<") > MAX_EXTRACTED_TAGS:
         return None
     try:
@@ -315,16 +316,8 @@ def _extract_article(html: str, page: Page) -> tuple[str, list[Heading], str] | 
         return None
     found = without_escapes(found)
     headings = first_headings(markdown_headings(found))
-    if len(headings) < _KEPT * len(page.headings):
-        return None
-    return found, headings, f"{HtmlReader.version} trafilatura {trafilatura.__version__}"
-
-
-def _is_deep(soup: "BeautifulSoup") -> bool:
-    level: list[Tag] = [soup]
-    for _ in range(MAX_DEPTH):
-        level = [child for tag in level for child in tag.find_all(recursive=False)]
-    return bool(level)
+    made_by = f"{HtmlReader.version} trafilatura {trafilatura.__version__}"
+    return None if len(headings) < _KEPT * count else (found, headings, made_by)
 
 
 def _convert_page(soup: "BeautifulSoup") -> str:
@@ -336,21 +329,13 @@ def _convert_page(soup: "BeautifulSoup") -> str:
     for tag in soup(["a", *_HEADINGS]):
         if not has_words(tag.get_text()):  # a heading's link to itself, or an empty heading
             tag.decompose()
-    region = _region(soup)
+    # The only ``main`` or ``article`` if it has text; else the page.
+    alone = (found[0] for found in map(soup.select, ("main, [role=main]", "article")) if len(found) == 1)
+    region = next((tag for tag in alone if has_words(tag.get_text())), soup)
     arranged = [cell for table in soup.select(_LAYOUT) for cell in [table, *table(_CELLS)]]
     for tag in [*soup(_BLOCKS), *arranged]:
         tag.name = "div"
-    converter = MarkdownConverter(**_STYLE)
-    return converter.convert_soup(region).replace("\xa0", " ").strip()
-
-
-def _region(soup: "BeautifulSoup") -> "Tag":
-    """Return the only ``main`` or ``article`` if it has text; else the page."""
-    for name in ("main, [role=main]", "article"):
-        found = soup.select(name)
-        if len(found) == 1 and has_words(found[0].get_text()):
-            return found[0]
-    return soup
+    return MarkdownConverter(**_STYLE).convert_soup(region).replace("\xa0", " ").strip()
 
 
 def _strip_tags(html: str) -> Page:

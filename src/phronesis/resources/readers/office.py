@@ -18,6 +18,7 @@ from xml.parsers.expat import ExpatError
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError, MissingExtra
 from phronesis.resources.laws import Heading, first_headings, plain_title, sections_of
+from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.markup import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import MAX_CHARACTERS, PPTX, REMEDY, RawDocument, data_of, stem
 
@@ -46,19 +47,17 @@ def check_office_file(data: bytes) -> None:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             parts = archive.infolist()
             if len(parts) > MAX_PARTS:
-                raise InputError(f"document: {len(parts):,} parts; at most {MAX_PARTS:,} are read", field="document")
+                raise unreadable(f"{len(parts):,} parts; at most {MAX_PARTS:,} are read")
             room, room_of_xml = MAX_UNFOLDED, MAX_XML
             for part in parts:
                 is_xml = part.filename.lower().endswith(_XML)
                 size = _check_part(archive, part, min(room, room_of_xml) if is_xml else room, is_xml=is_xml)
                 room -= size
                 room_of_xml -= size if is_xml else 0
+    except InputError:
+        raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"document: it is no Office file, or a damaged one ({type(error).__name__}); save it anew", field="document"
-        ) from error
+        raise unreadable(f"it is no Office file, or a damaged one ({type(error).__name__}); save it anew") from error
 
 
 def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_xml: bool) -> int:
@@ -68,12 +67,9 @@ def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, i
         while piece := unfolding.read(_PIECE):
             size += len(piece)
             if size > room:
-                raise InputError(
-                    f"document: it unfolds to over {MAX_XML:,} bytes of text, or {MAX_UNFOLDED:,} in all; split it",
-                    field="document",
-                )
+                raise unreadable(f"it unfolds to over {MAX_XML:,} bytes of text, or {MAX_UNFOLDED:,} in all; split it")
             if is_xml and any(mark in end + piece for mark in _FORBIDDEN):
-                raise InputError("document: it defines a document type, which no Office file does", field="document")
+                raise unreadable("it defines a document type, which no Office file does")
             end = piece[-_LONGEST_MARK:]
     return size
 
@@ -118,7 +114,7 @@ class OfficeReader:
         if raw.media_type == PPTX:
             text = "\n\n".join(_slides(text))
         if len(text) > MAX_CHARACTERS:
-            raise InputError(f"document: more than {MAX_CHARACTERS:,} characters. Split it", field="document")
+            raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
         headings = first_headings(markdown_headings(text))
         made_by = f"{self.version} markitdown {metadata.version('markitdown')}"
         title = first_title(headings, raw.name)
@@ -136,9 +132,7 @@ def _convert_document(data: bytes, form: str) -> str:
     try:
         return str(converter().convert(BytesIO(data), StreamInfo(mimetype=form)).markdown)
     except BROKEN as error:
-        raise InputError(
-            f"document: it cannot be read as {form} ({type(error).__name__}); save it anew", field="document"
-        ) from error
+        raise unreadable(f"it cannot be read as {form} ({type(error).__name__}); save it anew") from error
 
 
 def _slides(text: str) -> Iterator[str]:
@@ -179,9 +173,7 @@ class SheetReader:
         except InputError:
             raise
         except BROKEN as error:
-            raise InputError(
-                f"document: it cannot be read as a workbook ({type(error).__name__}); save it anew", field="document"
-            ) from error
+            raise unreadable(f"it cannot be read as a workbook ({type(error).__name__}); save it anew") from error
         made_by = f"{self.version} openpyxl {openpyxl.__version__}"
         return ReadDocument(stem(raw.name), raw.media_type or "", text, sections_of(text, headings), made_by)
 
@@ -197,7 +189,7 @@ def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
         for row in sheet.iter_rows(values_only=True):
             room -= len(row) + 1
             if room < 0:
-                raise InputError(f"document: over {MAX_CELLS:,} cells; give the part that matters", field="document")
+                raise unreadable(f"over {MAX_CELLS:,} cells; give the part that matters")
             if any(value is not None for value in row):
                 rows.append([_cell_text(value) for value in row])
         head = f"## {title}\n\n"
@@ -206,7 +198,7 @@ def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
         parts += (head, body)
         length += len(head) + len(body)
         if length > MAX_CHARACTERS:
-            raise InputError(f"document: more than {MAX_CHARACTERS:,} characters. Split it", field="document")
+            raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
     return "".join(parts), headings
 
 

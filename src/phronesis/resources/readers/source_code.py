@@ -70,13 +70,10 @@ class CodeReader:
         """Return the declarations as sections, with their comments; the path is their names."""
         text = text_of(raw)
         form = raw.media_type or "text/plain"
-        headings = first_headings(_tex(text) if form == "text/x-tex" else _declarations(text, form))
+        found = _TEX.finditer(text) if form == "text/x-tex" else ()
+        tex = (Heading(_TEX_LEVELS.index(m["level"]) + 1, plain_title(m["name"]), *m.span()) for m in found)
+        headings = first_headings(tex if form == "text/x-tex" else _declarations(text, form))
         return ReadDocument(plain_title(stem(raw.name)), form, text, sections_of(text, headings), self.version)
-
-
-def _tex(text: str) -> Iterator[Heading]:
-    for match in _TEX.finditer(text):
-        yield Heading(_TEX_LEVELS.index(match["level"]) + 1, plain_title(match["name"]), match.start(), match.end())
 
 
 def _declarations(text: str, form: str) -> Iterator[Heading]:
