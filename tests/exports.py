@@ -260,7 +260,6 @@ def claude_archive(path: Path) -> Path:
     return path
 
 
-HEARD = '{"type": "user_message", "message": "My dog is called Pico."}'
 LETTA: dict[str, Any] = {
     "agents": [
         {

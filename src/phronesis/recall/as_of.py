@@ -4,7 +4,7 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
@@ -39,6 +39,7 @@ class EntryRecord(Protocol):
 
 
 AnyEntryRecord = TypeVar("AnyEntryRecord", bound=EntryRecord)
+T = TypeVar("T")
 
 
 def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
@@ -149,13 +150,10 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: Pa
     """Return a page of the lanes' items that match, newest first."""
     before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
     more = asked.limit + 1
-    found = [
-        item
-        for lane in lanes
-        for item in _items_as_known(
-            unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
-        )
-    ]
+    most = more if wanted.as_of is None else None
+    found: list[Item] = []
+    for lane in lanes:
+        found += _items_as_known(unit, lane, items_before(unit, lane, wanted, before, limit=most), wanted)
     found.sort(key=ItemPosition.of, reverse=True)
     shown = tuple(found[: asked.limit])
     following = write_cursor(unit, ItemPosition.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
@@ -275,29 +273,17 @@ def change_name(
     """
     if op == "create":
         return "created"
-    return _end_of_fields(fields) or _move_of_fields(fields) or _evidence_change(added, removed)
-
-
-def _end_of_fields(fields: Fields) -> str | None:
     for name, back in (("ended", "revived"), ("quarantine", "released")):
         if name in fields:
             after = fields[name][1]
             return back if after is None else str(after) if name == "ended" else "quarantined"
     if "status" in fields:
         return "archived" if fields["status"][1] == "archived" else "restored"
-    return None
-
-
-def _move_of_fields(fields: Fields) -> str | None:
     if "content" in fields:
         return "modified"
     before, after = fields.get("stage", (None, None))
     if before in RANKS and after in RANKS:
         return "promoted" if RANKS.index(after) > RANKS.index(before) else "demoted"
-    return None
-
-
-def _evidence_change(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
     polarities = {row.get("polarity") for row in added}
     found = next((word for polarity, word in _FOUND if polarity in polarities), None)
     return found or ("unsupported" if removed else "changed")
@@ -312,15 +298,10 @@ def history_at(unit: Unit, lane: Lane, item: Item, moment: int | None) -> list[H
 
 def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> HistoryEvent:
     entry = find_entry(unit, delta.entry_id)
+    fields: dict[str, Sequence[Any]] = {name: tuple(change) for name, change in delta.patch.items()}
     if delta.op == "create":
-        first = as_of(item, later[::-1]) if later else item
-        fields: dict[str, Sequence[Any]] = {
-            name: (None, value)
-            for name, value in first.to_dict().items()
-            if name in _CREATED and value not in (None, {}, [])
-        }
-    else:
-        fields = {name: tuple(change) for name, change in delta.patch.items()}
+        first = as_of(item, later[::-1]).to_dict()
+        fields = {name: (None, first[name]) for name in first if name in _CREATED and first[name] not in (None, {}, [])}
     return HistoryEvent(
         delta_id=delta.id,
         entry_id=delta.entry_id,
@@ -356,25 +337,22 @@ class NamedItems:
 
     def find(self, external_id: str) -> Item | None:
         """Return the item that has an external id, or None."""
-        with self.database.transaction(self.tenant, "read") as unit:
-            lane = find_lane(unit, self.lane)
-            found = [] if lane is None else read_named(unit, lane, external_id)
+        found: list[Item] = self._read(lambda unit, lane: read_named(unit, lane, external_id), [])
         return next((item for item in reversed(found) if item.keeps_name), None)
 
     def row(self, external_id: str) -> NamedRow | None:
         """Return the row of the item that has an external id, or None."""
-        with self.database.transaction(self.tenant, "read") as unit:
-            lane = find_lane(unit, self.lane)
-            return None if lane is None else row_named(unit, lane, external_id)
+        return self._read(lambda unit, lane: row_named(unit, lane, external_id), None)
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
         """Return the parts before the first ``until`` of the external ids in [``low``, ``high``)."""
-        with self.database.transaction(self.tenant, "read") as unit:
-            lane = find_lane(unit, self.lane)
-            return set() if lane is None else heads_between(unit, lane, low, high, until=until)
+        return self._read(lambda unit, lane: heads_between(unit, lane, low, high, until=until), set())
 
     def rows(self, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
         """Return the rows of the items in a range of external ids, most recently changed first."""
+        return self._read(lambda unit, lane: rows_between(unit, lane, low, high, asked), [])
+
+    def _read(self, ask: Callable[[Unit, Lane], T], without: T) -> T:
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
-            return [] if lane is None else rows_between(unit, lane, low, high, asked)
+            return without if lane is None else ask(unit, lane)

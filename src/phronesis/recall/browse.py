@@ -1,20 +1,19 @@
 """Reads by id and listings: items, history, explanations, sessions and turns, and texts that became no memory."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.activity import NOTHING_PROPOSED, UNRECOGNISED, UnlearnedText
 from phronesis.core.changes import Delta
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
+from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, uses_of
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnPayload, TurnRow, payload_of
 from phronesis.core.ids import is_id, item_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import DUPLICATE, GATED, Gated, Refusal, proposals_in, refusals_in
-from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
@@ -85,6 +84,8 @@ class Browser:
             sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
             sources = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             shown = count_uses(unit, lane.lane_id, item_id) if wanted.as_of is None else 0  # counts have no time
+            use = uses_of(outcomes).get(item.id, UNUSED)
+            voices = feedback_weights.heard(row for row in rows if not row.part)
             return Explanation(
                 item=item,
                 sources=tuple(sources),
@@ -92,7 +93,11 @@ class Browser:
                 edges=tuple(edge.to_row() for edge in edges if edge not in outcomes),
                 history=tuple(history_at(unit, lane, item, wanted.as_of)),
                 needs_validation=not sources,
-                use=_use_of(item, rows, outcomes, shown=shown),
+                use=replace(
+                    use,
+                    shown=max(shown, (item.data.get("use") or {}).get("count", 0)),  # of the last `forget`
+                    usefulness=round_stored(feedback_weights.usefulness(voices, use)),
+                ),
             )
 
     def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
@@ -165,9 +170,13 @@ class Browser:
             found = turns_of(unit, visible_lanes(unit, scope), session_id, last=last, before=before, as_of=as_of)
             named = [one.entry_id for one in found if any("id" in message for message in one.messages)]
             repeats = {(row.entry_id, row.n) for row in conversations.repeats_of_entries(unit, named)} if named else ()
-        shown = [_without_repeats(one, repeats) for one in found] if repeats else found
-        pairs = zip(shown, found, strict=True)
-        kept = [one for one, whole in pairs if one is whole or one.messages or one.tool_calls or one.refs]
+        kept: list[Turn] = []
+        for one in found:
+            own = tuple(message for n, message in enumerate(one.messages) if (one.entry_id, n) not in repeats)
+            if len(own) == len(one.messages):
+                kept.append(one)
+            elif own or one.tool_calls or one.refs:
+                kept.append(replace(one, messages=own))
         return kept if last is None else kept[-last:]
 
 
@@ -243,19 +252,6 @@ def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, It
     if not found:
         raise NotFound(f"item {item_id} was not known or did not hold at the time asked for", field="id")
     return lane, found[0]
-
-
-def _use_of(item: Item, rows: Iterable[EvidenceRow], outcomes: Iterable[Edge], *, shown: int) -> ItemUse:
-    """Return how an item was used, with its usefulness by feedback and by outcomes in contexts."""
-    use = uses_of(outcomes).get(item.id, UNUSED)
-    voices = feedback_weights.heard(row for row in rows if not row.part)
-    shown = max(shown, (item.data.get("use") or {}).get("count", 0))  # of the last `forget`
-    return replace(use, shown=shown, usefulness=round_stored(feedback_weights.usefulness(voices, use)))
-
-
-def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
-    kept = tuple(message for n, message in enumerate(turn.messages) if (turn.entry_id, n) not in repeats)
-    return turn if len(kept) == len(turn.messages) else replace(turn, messages=kept)
 
 
 def _turn(row: TurnRow, entry: Entry) -> Turn:

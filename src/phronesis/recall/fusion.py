@@ -144,12 +144,6 @@ def _key_of(found: Evidence) -> _Key:
     return ("item", item.id)
 
 
-def _messages_of(found: Evidence) -> frozenset[_Key]:
-    """Return the keys of a memory's source messages (itself, if it is a message); empty for a resource."""
-    sources = () if _is_resource(found) else found.sources
-    return frozenset((MESSAGE, one.entry_id, one.message_id) for one in sources if one.message_id is not None)
-
-
 def _document_of(found: Evidence) -> str | None:
     """Return the id of a result's document; None for a memory."""
     if not _is_resource(found):
@@ -239,7 +233,8 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
 
     for one in ranked:
         found = one.evidence
-        key, messages = _key_of(found), _messages_of(found)
+        key, sources = _key_of(found), () if _is_resource(found) else found.sources
+        messages = frozenset((MESSAGE, it.entry_id, it.message_id) for it in sources if it.message_id is not None)
         known = next((it for it in kept if it.key == key or (messages and messages <= it.messages)), None)
         if known is not None:
             drop(one, known.candidate, "same key" if known.key == key else "same message")

@@ -193,16 +193,12 @@ class Searcher:
         inputs = []
         for lane in lanes:
             dense, embedded = self._dense(unit, lane, *vector)
-            named = named_in(unit, lane.lane.lane_id, names | speaking)
-            # A speaker may be named by an alias.
-            speaking |= {
-                name
-                for one in named
-                if any(n in lane.index.speakers for n in one.names)
-                for name in one.names
-                if name in names
-            }
-            others = [one for one in named if not any(name in lane.index.speakers for name in one.names)]
+            named, others = named_in(unit, lane.lane.lane_id, names | speaking), []
+            for one in named:
+                if one.names.isdisjoint(lane.index.speakers):
+                    others.append(one)
+                else:  # a speaker may be named by an alias
+                    speaking |= one.names & names
             speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
             mentioned = mentioned_items(unit, lane.lane.lane_id, others)
             held = held_under(unit, lane.lane, asked, query.wanted) if asked is not None else set()
