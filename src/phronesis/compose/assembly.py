@@ -98,64 +98,6 @@ class PlannedEvidence:
         return set(stores.values()) - {stores[name] for name, one in told.items() if not one["abstained"]}
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePlanner:
-    """Plans and retrieves. It never writes."""
-
-    planner: Planner
-    retrieving: PlanExecutor
-    searcher: Search
-
-    def plan(
-        self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool, names: Collection[str]
-    ) -> RetrievalPlan:
-        """Return the caller's plan with this call's scope and times, or a new plan.
-
-        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` are the names
-        in the message that the scope knows.
-        """
-        scope = dataclasses.replace(request.scope, session_id=None)
-        as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
-        if request.plan is not None:
-            return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
-        recent = tuple(block.text for block in turns if not block.fenced)[-RECENT:]
-        asked = PlanRequest(
-            message=request.asked,
-            scope=scope,
-            now=request.now,
-            recent=recent,
-            agent_state=request.agent_state,
-            resources=resources or self.retrieving.remote,
-            limit=limit_of(request.budget),
-            as_of=as_of,
-            valid_at=valid_at,
-            names=names,
-        )
-        return self.planner.plan(tenant, asked)
-
-    def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> PlannedEvidence:
-        """Execute a plan; relevant procedures come before the evidence."""
-        encodings = Encodings()
-        pack = self.retrieving.retrieve(tenant, plan, encodings)
-        if not procedures:
-            return PlannedEvidence(pack)
-        state = [request.agent_state.get(name) for name in STATE_FIELDS]
-        asked = Query(
-            " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())]),
-            plan.scope,
-            request.wanted,
-            limit_of(request.budget),
-            explain=True,
-            manner=SearchOptions(encodings=encodings),
-        )
-        return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
-
-
-def limit_of(budget: Budget) -> int:
-    """Return how much evidence to request: more than is shown, since recent turns contain some of it."""
-    return budget.evidence_count + 2 * budget.recent_turn_count
-
-
 # Masking secrets and personal numbers in a context's candidates.
 
 
@@ -215,7 +157,9 @@ class Assembler:
     """
 
     browser: Browser
-    finding: EvidencePlanner
+    planner: Planner
+    retrieving: PlanExecutor
+    searcher: Search
     counter: Callable[[], TokenCounter]
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
     summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
@@ -230,8 +174,7 @@ class Assembler:
         with self.browser.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, request.scope)
             loaded = self._load_content(unit, lanes, request)
-        plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources, names=loaded.names)
-        found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
+        found = self._find(tenant, request, loaded)
         pack, evidence = found.pack, found.evidence
         candidates, reasons = self._candidates(tenant, request, loaded, found)
         explain = {
@@ -289,6 +232,43 @@ class Assembler:
             held=any(lane.head_seq for lane in lanes),
             seed=None if secret is None else session_seed(secret, own.kind, own.name, request.session_id),
         )
+
+    def _plan(self, tenant: str, request: Request, loaded: _LoadedContent) -> RetrievalPlan:
+        """Return the caller's plan with this call's scope and times, or a new plan."""
+        scope = dataclasses.replace(request.scope, session_id=None)
+        as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
+        if request.plan is not None:
+            return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
+        asked = PlanRequest(
+            message=request.asked,
+            scope=scope,
+            now=request.now,
+            recent=tuple(block.text for block in loaded.turns.blocks if not block.fenced)[-RECENT:],
+            agent_state=request.agent_state,
+            resources=loaded.resources or self.retrieving.remote,
+            limit=_limit_of(request.budget),
+            as_of=as_of,
+            valid_at=valid_at,
+            names=loaded.names,
+        )
+        return self.planner.plan(tenant, asked)
+
+    def _find(self, tenant: str, request: Request, loaded: _LoadedContent) -> PlannedEvidence:
+        """Execute a plan; relevant procedures come before the evidence."""
+        plan, encodings = self._plan(tenant, request, loaded), Encodings()
+        pack = self.retrieving.retrieve(tenant, plan, encodings)
+        if not loaded.procedures:
+            return PlannedEvidence(pack)
+        state = [request.agent_state.get(name) for name in STATE_FIELDS]
+        asked = Query(
+            " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())]),
+            plan.scope,
+            request.wanted,
+            _limit_of(request.budget),
+            explain=True,
+            manner=SearchOptions(encodings=encodings),
+        )
+        return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
 
     def _candidates(
         self, tenant: str, request: Request, loaded: _LoadedContent, found: PlannedEvidence
@@ -352,6 +332,11 @@ class Assembler:
 
     def _mask_candidates(self, candidates: Candidates) -> Candidates:
         return mask_secrets(candidates) if self.masks else candidates
+
+
+def _limit_of(budget: Budget) -> int:
+    """Return how much evidence to request: more than is shown, since recent turns contain some of it."""
+    return budget.evidence_count + 2 * budget.recent_turn_count
 
 
 def scale_budget(budget: Budget, total: int) -> Budget:

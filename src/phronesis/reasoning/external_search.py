@@ -18,7 +18,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.reasoning.documents import CLAIM, parent_of
 from phronesis.reasoning.external_mirror import Mirror
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.evidence import EvidenceQuery, snippet, sources_of, with_related
+from phronesis.recall.evidence import snippet, sources_of, with_related
 from phronesis.recall.query import Query, Search
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.store.columns import Vector
@@ -147,7 +147,7 @@ class MirroredSearch:
             cosine = round(claims[0].cosine, 6)
             why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
             out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
-        related = with_related(unit, lanes, out, EvidenceQuery(query.text, query.wanted, query.limit))
+        related = with_related(unit, lanes, out, query)
         explained = self._explanation() if query.explain else None
         return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
 

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from phronesis.core.changes import Delta
 from phronesis.core.items import Item, statement
@@ -20,6 +20,9 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import read_edges, read_evidence
 from phronesis.traits.laws.strength import is_recalled
+
+if TYPE_CHECKING:
+    from phronesis.recall.query import Query
 
 # Building Evidence from found rows: items, matched parts and sources.
 
@@ -269,16 +272,7 @@ def asks_for_past(text: str) -> bool:
     return _BEFORE.search(text[:MAX_QUESTION]) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceQuery:
-    """The parts of a query that determine which related items are attached to its results."""
-
-    text: str
-    wanted: ReadConditions
-    limit: int
-
-
-def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: EvidenceQuery) -> list[Evidence]:
+def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: "Query") -> list[Evidence]:
     """Return the evidence with its conflicts, and with what may have outdated it.
 
     If the question asks about the past, each item is followed by those it superseded, which have no score of their own.

@@ -232,21 +232,19 @@ class Hit:
         return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Limits of hit selection: how many, the crowding penalty per session, and whether to report ``every`` row."""
-
-    limit: int
-    crowding: float
-    every: bool = False
-
-
 def best_hits(
-    lanes: Sequence[tuple[Layout, Sequence[str]]], signals: Sequence[Signals], ranked: Sequence[Ranked], choice: Choice
+    lanes: Sequence[tuple[Layout, Sequence[str]]],
+    signals: Sequence[Signals],
+    ranked: Sequence[Ranked],
+    *,
+    limit: int,
+    crowding: float,
+    every: bool,
 ) -> list[Hit]:
     """Return the best rows, one for each item, after the crowding penalty; of equals the later one first.
 
-    ``lanes`` are layouts, each with the item ids of its rows.
+    ``lanes`` are layouts, each with the item ids of its rows; ``crowding`` is the penalty for each better one of the
+    session; with ``every`` a hit has the other matching rows of its item too.
     """
     places = np.concatenate([one.places for one in ranked])
     scores = np.concatenate([one.scores for one in ranked])
@@ -263,8 +261,8 @@ def best_hits(
         best.setdefault(named[found[1]][found[4]], []).append(found)
     leading = [found[0] for found in best.values()]
     groups = [(one[1], one[5]) for one in leading]
-    picked = diversify([one[0] for one in leading], groups, crowding=choice.crowding, limit=choice.limit)
-    more = [found[1:] for found in best.values()] if choice.every else None
+    picked = diversify([one[0] for one in leading], groups, crowding=crowding, limit=limit)
+    more = [found[1:] for found in best.values()] if every else None
     told = [_ReportedValues.of(*one) for one in zip(signals, ranked, strict=True)]
 
     def others(at: int) -> list[Hit]:

@@ -17,15 +17,7 @@ from phronesis.core.relations import normal_name
 from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery, TimeWindow
 from phronesis.core.scope import Scope
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.intent import (
-    MAX_READ,
-    Message,
-    MessageIntent,
-    SentenceIntent,
-    excerpt,
-    identifiers,
-    judge,
-)
+from phronesis.recall.intent import MAX_READ, Message, MessageIntent, SentenceIntent, excerpt, identifiers, judge
 from phronesis.recall.query import names_in
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
@@ -110,15 +102,6 @@ STATE_FIELDS: Final = ("goal", "task", "topic")
 """Fields of ``agent_state`` that describe the agent's task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wordings:
-    """The queries of a plan: all of them, and for each retriever all except the other's parts, if it has its own."""
-
-    every: tuple[SubQuery, ...]
-    memory: tuple[SubQuery, ...]
-    resources: tuple[SubQuery, ...]
-
-
 def word_queries(
     message: Message,
     decided: MessageIntent,
@@ -127,8 +110,11 @@ def word_queries(
     entities: Sequence[str],
     recent: Sequence[str],
     state: Mapping[str, Any],
-) -> Wordings:
-    """Return the queries for a message; ``whole`` is its full text, ``recent`` the earlier texts, oldest first."""
+) -> tuple[tuple[SubQuery, ...], tuple[SubQuery, ...], tuple[SubQuery, ...]]:
+    """Return the queries for a message: all, and for each retriever all except the other's parts, if it has its own.
+
+    ``whole`` is the message's full text, ``recent`` the earlier texts, oldest first.
+    """
     first = SubQuery(excerpt(whole, MAX_QUERY))
     parts = _parts(decided)
     beside: list[SubQuery] = []
@@ -147,7 +133,7 @@ def word_queries(
         own = [part for part, of in parts if of is needs]
         return tuple(one for one in every if one.origin != "part" or not own or one in own)
 
-    return Wordings(every, queries(needs=False), queries(needs=True))
+    return every, queries(needs=False), queries(needs=True)
 
 
 def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:

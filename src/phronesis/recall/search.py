@@ -17,9 +17,8 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import held_at, known_at, searched_lanes
-from phronesis.recall.evidence import EvidenceQuery, asks_for_past, snippet, sources_of, with_related
+from phronesis.recall.evidence import asks_for_past, snippet, sources_of, with_related
 from phronesis.recall.hits import (
-    Choice,
     Hit,
     best_hits,
     deduplicate_messages,
@@ -160,10 +159,10 @@ class Searcher:
     ) -> SearchResult:
         signals = self._signals(unit, lanes, query, asked)
         formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
-        depth = max(CANDIDATES, 2 * _read_count(query, lanes))
-        ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
-        wanted = Choice(_read_count(query, lanes), formula.crowding, every=query.wanted.parts is not None)
-        hits = best_hits([(lane.laid.layout, lane.index.item_ids) for lane in lanes], signals, ranked, wanted)
+        limit, every = _read_count(query, lanes), query.wanted.parts is not None
+        ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=max(CANDIDATES, 2 * limit))
+        laid = [(lane.laid.layout, lane.index.item_ids) for lane in lanes]
+        hits = best_hits(laid, signals, ranked, limit=limit, crowding=formula.crowding, every=every)
         evidence = self._evidence(unit, lanes, hits, query, formula, dated=bool(signals[0].question.times))
         explained = _explain(lanes, signals, formula, encoder) if query.explain else None
         abstained = not evidence or _abstains(hits, signals, formula)
@@ -294,7 +293,7 @@ class Searcher:
             out.append(Evidence(item, score, matched, told_once, why=why, same=same))
         if not dated and not asks_for_past(query.text):
             out = latest_first(out, query.text)
-        return with_related(unit, [lane.lane for lane in lanes], out, EvidenceQuery(query.text, wanted, query.limit))
+        return with_related(unit, [lane.lane for lane in lanes], out, query)
 
 
 def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:

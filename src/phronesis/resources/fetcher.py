@@ -22,18 +22,9 @@ from phronesis.models.network import BoundedBackend, resolved
 from phronesis.resources.readers.port import RawDocument
 
 DEFAULT_TYPES: Final = (
-    "text/*",
-    "application/pdf",
-    "application/json",
-    "application/*+json",
-    "application/xml",
-    "application/*+xml",
-    "application/yaml",
-    "application/x-yaml",
-    "application/toml",
-    "application/javascript",
-    "application/octet-stream",
-    "application/vnd.openxmlformats-officedocument.*",
+    *("text/*", "application/pdf", "application/json", "application/*+json", "application/xml", "application/*+xml"),
+    *("application/yaml", "application/x-yaml", "application/toml", "application/javascript"),
+    *("application/octet-stream", "application/vnd.openxmlformats-officedocument.*"),
 )
 """Media types that may be readable. Servers send octet-stream for unknown types, including Markdown."""
 DEFAULT_PORTS: Final = (80, 443, 8080, 8443)

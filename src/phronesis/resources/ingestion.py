@@ -7,14 +7,11 @@ and slow fetching blocks nothing: the child is prepared after the turn is stored
 """
 
 import base64
-import hashlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -53,7 +50,8 @@ def open_documents(platform: Platform) -> OpenEngine:
     own = platform.policy.of(ResourcePolicy).resources
     roots, redact = tuple(map(Path, own.file_roots)), platform.redactor.document
     fetch = partial(_fetch_page, own)
-    documents = TakingIn(Reader(read_document), fetch, _summarise, own.urls, roots, own.max_bytes, redact)
+    read = lru_cache(_KEPT)(read_document)
+    documents = TakingIn(read, fetch, own.urls, roots, own.max_bytes, redact)
     return OpenEngine(handlers=handlers.handlers(documents), components={"documents": documents})
 
 
@@ -72,49 +70,16 @@ def _fetch_page(own: ResourceRules, url: str) -> RawDocument:
     return fetch(url, rules)
 
 
-def _summarise(document: ReadDocument) -> ReadDocument:
-    """Replace a document by its summary as one section."""
-    text = summary_of(document)
-    sections = (Section((document.title,) if document.title else (), 0, len(text)),)
-    return replace(document, text=text, sections=sections, media_type="text/plain")
-
-
-@dataclass(slots=True)
-class Reader:
-    """Parses documents and caches the last few. Thread-safe."""
-
-    read: Callable[[RawDocument], ReadDocument]
-    _last: "OrderedDict[str, ReadDocument]" = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def __call__(self, raw: RawDocument) -> ReadDocument:
-        """Return a parsed document. InputError: it is not readable. MissingExtra: a package is missing."""
-        body = raw.data if raw.data is not None else (raw.text or "").encode("utf-8", "surrogatepass")
-        number = hashlib.sha256(f"{raw.name}\0{raw.media_type}\0{raw.text is None}\0".encode() + body).hexdigest()
-        with self._lock:
-            known = self._last.get(number)
-        if known is not None:
-            return known
-        found = self.read(raw)
-        with self._lock:
-            self._last[number] = found
-            while len(self._last) > _KEPT:
-                self._last.popitem(last=False)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class TakingIn:
     """Prepares the verb ``resource``: ``reader`` parses, ``fetch`` gets the page of a URL.
 
-    ``summarise`` makes the text that is stored in place of a page; ``urls`` is the policy for URLs: off, summary or
-    snapshot. Files are only read from under ``roots``. ``redact`` removes secrets and personal data from what was read;
-    a text that came with the call is redacted already.
+    ``urls`` is the policy for URLs: off, summary or snapshot. Files are only read from under ``roots``. ``redact``
+    removes secrets and personal data from what was read; a text that came with the call is redacted already.
     """
 
     reader: Callable[[RawDocument], ReadDocument]
     fetch: Callable[[str], RawDocument]
-    summarise: Callable[[ReadDocument], ReadDocument]
     urls: str = "off"
     roots: Sequence[Path] = ()
     max_bytes: int = 10_000_000
@@ -142,6 +107,12 @@ class TakingIn:
             found = self.summarise(found)
         texts = {n: found.text[one.start : one.end] for n, one in enumerate(found.sections)}
         return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicions(texts)]
+
+    def summarise(self, document: ReadDocument) -> ReadDocument:
+        """Return a document's summary as one section, which is stored in place of a page."""
+        text = summary_of(document)
+        sections = (Section((document.title,) if document.title else (), 0, len(text)),)
+        return replace(document, text=text, sections=sections, media_type="text/plain")
 
     def raw(self, payload: ResourcePayload) -> RawDocument:
         """Return the document in the payload, or the one that it refers to."""

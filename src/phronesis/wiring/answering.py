@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from phronesis.compose.assembly import Assembler, EvidencePlanner
+from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.compose.evidence_selection import RelevanceFloor
 from phronesis.compose.session_history import SummaryPolicy
@@ -51,10 +51,11 @@ def make_assembler(platform: Platform, components: Components, counter: Callable
     """Return the assembler of contexts."""
     policy = platform.policy
     decider = decider_of(platform) if policy.fusion.relevance == "decide" else None
-    finding = EvidencePlanner(components.planner, components.retrieving, components.searcher)
     return Assembler(
         components.browser,
-        finding,
+        components.planner,
+        components.retrieving,
+        components.searcher,
         counter,
         _core(policy),
         _summary(policy),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.compose.budget_selection import SlotLedger, shares
+from phronesis.compose.budget_selection import SlotLedger
 from phronesis.compose.composer import compose
 from phronesis.compose.item_wording import excerpt
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
@@ -262,9 +262,9 @@ def test_what_is_due_pushes_nothing_out_of_the_stable_part() -> None:
 
 
 def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> None:
-    assert shares(100, {"a": 30, "b": 10}) == {"a": 30, "b": 10}
-    assert shares(20, {"a": 30, "b": 10}) == {"a": 15, "b": 5}
-    assert shares(0, {"a": 30, "b": 0}) == {"a": 0, "b": 0}
+    for available, caps, shares in ((100, (30, 10), (30, 10)), (20, (30, 10), (15, 5)), (0, (30, 0), (0, 0))):
+        ledger = SlotLedger(available, {"system_blocks": caps[0], "evidence": caps[1]})
+        assert tuple(row["share"] for row in ledger.report().values()) == shares
 
 
 def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:

@@ -20,15 +20,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from phronesis.core.documents import ReadDocument
-from phronesis.resources.laws import (
-    MAX_TITLE,
-    Heading,
-    first_headings,
-    has_words,
-    plain_title,
-    sections_of,
-    told_title,
-)
+from phronesis.resources.laws import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of, told_title
 from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
@@ -48,19 +40,14 @@ _FRONT_LONGEST: Final = 20_000
 _FRONT_TITLE: Final = re.compile(r"^title:[ \t]+(\S[^\n]{0,400})$", re.MULTILINE | re.IGNORECASE)
 
 
-class MarkdownReader:
-    """Reads Markdown; the text is unchanged."""
-
-    version = "markdown/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is that of the front matter, else the first outermost heading."""
-        text = text_of(raw)
-        begin, told = front_matter(text)
-        headings = first_headings(markdown_headings(text, begin))
-        title = told or first_title(headings, raw.name)
-        sections = sections_of(text, headings)
-        return ReadDocument(title, raw.media_type or "text/markdown", text, sections, self.version)
+def read_markdown(raw: RawDocument) -> ReadDocument:
+    """Return the sections; the title is that of the front matter, else the first outermost heading."""
+    text = text_of(raw)
+    begin, told = front_matter(text)
+    headings = first_headings(markdown_headings(text, begin))
+    title = told or first_title(headings, raw.name)
+    sections = sections_of(text, headings)
+    return ReadDocument(title, raw.media_type or "text/markdown", text, sections, "markdown/2")
 
 
 def first_title(headings: list[Heading], name: str) -> str:
@@ -146,24 +133,19 @@ MAX_OUTPUT: Final = 2_000
 """Characters of the output of one cell; pictures and pages are left out."""
 
 
-class NotebookReader:
-    """Reads Jupyter notebooks."""
-
-    version = "notebook/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the cells in order, with the sections of their headings."""
-        try:
-            notebook = json.loads(text_of(raw))
-        except (ValueError, RecursionError) as error:
-            raise unreadable("it is no notebook, which is JSON; save it again") from error
-        name = _member(notebook, "metadata", "language_info", "name")
-        language = name if isinstance(name, str) and name.isalnum() else "python"
-        parts = (part for cell in _cells(notebook) for part in _cell_text(cell, language))
-        text = "\n\n".join(part for part in parts if part.strip())
-        headings = first_headings(markdown_headings(text))
-        title = first_title(headings, raw.name)
-        return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), self.version)
+def read_notebook(raw: RawDocument) -> ReadDocument:
+    """Return the cells in order, with the sections of their headings."""
+    try:
+        notebook = json.loads(text_of(raw))
+    except (ValueError, RecursionError) as error:
+        raise unreadable("it is no notebook, which is JSON; save it again") from error
+    name = _member(notebook, "metadata", "language_info", "name")
+    language = name if isinstance(name, str) and name.isalnum() else "python"
+    parts = (part for cell in _cells(notebook) for part in _cell_text(cell, language))
+    text = "\n\n".join(part for part in parts if part.strip())
+    headings = first_headings(markdown_headings(text))
+    title = first_title(headings, raw.name)
+    return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), "notebook/2")
 
 
 def _member(value: Any, *names: str) -> Any:
@@ -244,20 +226,15 @@ _BREAKS: Final = {name: f"\n\n{'#' * int(name[1])} " for name in _HEADINGS} | {"
 _WITHIN_LINES: Final = frozenset({*_INLINE, "code", "span", "font", "sub", "sup", "tt", "u", "small", "/td", "/th"})
 
 
-class HtmlReader:
-    """Reads pages into Markdown."""
-
-    version = "html/3"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the article, or the text of the whole page, with its sections."""
-        html = text_of(raw)
-        page = page_of(html)
-        headings = first_headings(markdown_headings(page.text))
-        article = _extract_article(html, page, len(headings))
-        text, headings, made_by = article or (page.text, headings, self.version)
-        title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
-        return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
+def read_html(raw: RawDocument) -> ReadDocument:
+    """Return the article, or the text of the whole page, with its sections."""
+    html = text_of(raw)
+    page = page_of(html)
+    headings = first_headings(markdown_headings(page.text))
+    article = _extract_article(html, page, len(headings))
+    text, headings, made_by = article or (page.text, headings, "html/3")
+    title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
+    return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +293,7 @@ def _extract_article(html: str, page: Page, count: int) -> tuple[str, list[Headi
         return None
     found = without_escapes(found)
     headings = first_headings(markdown_headings(found))
-    made_by = f"{HtmlReader.version} trafilatura {trafilatura.__version__}"
+    made_by = f"html/3 trafilatura {trafilatura.__version__}"
     return None if len(headings) < _KEPT * count else (found, headings, made_by)
 
 

@@ -101,24 +101,19 @@ _TITLE: Final = re.compile(r"^# [^\n]*\n?", re.MULTILINE)
 _PICTURE: Final = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,500}\)")
 
 
-class OfficeReader:
-    """Reads .docx and .pptx; the text is Markdown converted from them."""
-
-    version = "office/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text with the sections of its headings; each slide is a section with its title."""
-        data = data_of(raw)
-        check_office_file(data)
-        text = without_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
-        if raw.media_type == PPTX:
-            text = "\n\n".join(_slides(text))
-        if len(text) > MAX_CHARACTERS:
-            raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
-        headings = first_headings(markdown_headings(text))
-        made_by = f"{self.version} markitdown {metadata.version('markitdown')}"
-        title = first_title(headings, raw.name)
-        return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), made_by)
+def read_office(raw: RawDocument) -> ReadDocument:
+    """Return the text with the sections of its headings; each slide is a section with its title."""
+    data = data_of(raw)
+    check_office_file(data)
+    text = without_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
+    if raw.media_type == PPTX:
+        text = "\n\n".join(_slides(text))
+    if len(text) > MAX_CHARACTERS:
+        raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
+    headings = first_headings(markdown_headings(text))
+    made_by = f"office/2 markitdown {metadata.version('markitdown')}"
+    title = first_title(headings, raw.name)
+    return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), made_by)
 
 
 def _convert_document(data: bytes, form: str) -> str:
@@ -154,28 +149,23 @@ MAX_CELL: Final = 2_000
 """Characters of a cell that are kept; Excel allows 32,767."""
 
 
-class SheetReader:
-    """Reads .xlsx; the text is one table per sheet."""
-
-    version = "sheets/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sheets in order, each a section under its name."""
-        data = data_of(raw)
-        check_office_file(data)
-        try:
-            import openpyxl  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise MissingExtra(f"document: Excel files are read with openpyxl; {REMEDY}", field="document") from error
-        try:
-            book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
-            text, headings = _sheets_text(book.worksheets)
-        except InputError:
-            raise
-        except BROKEN as error:
-            raise unreadable(f"it cannot be read as a workbook ({type(error).__name__}); save it anew") from error
-        made_by = f"{self.version} openpyxl {openpyxl.__version__}"
-        return ReadDocument(stem(raw.name), raw.media_type or "", text, sections_of(text, headings), made_by)
+def read_sheets(raw: RawDocument) -> ReadDocument:
+    """Return the sheets in order, each a section under its name."""
+    data = data_of(raw)
+    check_office_file(data)
+    try:
+        import openpyxl  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise MissingExtra(f"document: Excel files are read with openpyxl; {REMEDY}", field="document") from error
+    try:
+        book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        text, headings = _sheets_text(book.worksheets)
+    except InputError:
+        raise
+    except BROKEN as error:
+        raise unreadable(f"it cannot be read as a workbook ({type(error).__name__}); save it anew") from error
+    made_by = f"sheets/1 openpyxl {openpyxl.__version__}"
+    return ReadDocument(stem(raw.name), raw.media_type or "", text, sections_of(text, headings), made_by)
 
 
 def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:

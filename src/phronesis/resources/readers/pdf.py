@@ -84,26 +84,21 @@ _LABEL: Final = re.compile(
 """The number of a heading, which may be only in the outline or only on the page."""
 
 
-class PdfReader:
-    """Reads PDF; the text is that of its pages."""
-
-    version = "pdf/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the pages' text with sections by the outline, by numbered headings, or by page."""
-        try:
-            import pypdf  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise MissingExtra(f"document: PDF is read with pypdf; {REMEDY}", field="document") from error
-        pages, told, outline = _unpack_file(data_of(raw))
-        pages = _without_running_lines(pages)
-        starts = [0, *accumulate(len(page) + len(_BETWEEN) for page in pages)][: len(pages)]
-        text = _BETWEEN.join(pages)
-        headings = _from_outline(text, starts, outline) or numbered_headings(text, paged=True)
-        if not headings:
-            headings = [Heading(1, f"p. {n}", start, start) for n, start in enumerate(starts, start=1)]
-        version = f"{self.version} pypdf {pypdf.__version__}"
-        return ReadDocument(told or stem(raw.name), raw.media_type or "", text, sections_of(text, headings), version)
+def read_pdf(raw: RawDocument) -> ReadDocument:
+    """Return the pages' text with sections by the outline, by numbered headings, or by page."""
+    try:
+        import pypdf  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise MissingExtra(f"document: PDF is read with pypdf; {REMEDY}", field="document") from error
+    pages, told, outline = _unpack_file(data_of(raw))
+    pages = _without_running_lines(pages)
+    starts = [0, *accumulate(len(page) + len(_BETWEEN) for page in pages)][: len(pages)]
+    text = _BETWEEN.join(pages)
+    headings = _from_outline(text, starts, outline) or numbered_headings(text, paged=True)
+    if not headings:
+        headings = [Heading(1, f"p. {n}", start, start) for n, start in enumerate(starts, start=1)]
+    version = f"pdf/2 pypdf {pypdf.__version__}"
+    return ReadDocument(told or stem(raw.name), raw.media_type or "", text, sections_of(text, headings), version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,17 +199,12 @@ _SHORTER: Final = 0.5
 """Share of its title's width that an underline must have. Counting Chinese characters as one column gives a half."""
 
 
-class RstReader:
-    """Reads reStructuredText; the text is unchanged."""
-
-    version = "rst/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is the document's own, else the only outermost one."""
-        text = text_of(raw)
-        headings = first_headings(rst_headings(text))
-        title = first_title(headings, raw.name)
-        return ReadDocument(title, raw.media_type or "text/x-rst", text, sections_of(text, headings), self.version)
+def read_rst(raw: RawDocument) -> ReadDocument:
+    """Return the sections; the title is the document's own, else the only outermost one."""
+    text = text_of(raw)
+    headings = first_headings(rst_headings(text))
+    title = first_title(headings, raw.name)
+    return ReadDocument(title, raw.media_type or "text/x-rst", text, sections_of(text, headings), "rst/1")
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
@@ -261,29 +256,19 @@ _FEW: int = 2
 """Underlined lines from which they are headings; a single one may be a table's."""
 
 
-class PlainReader:
-    """Reads plain text; the text is unchanged."""
-
-    version = "plain/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is the only outermost heading, or the file's name."""
-        text = text_of(raw)
-        headings = plain_headings(text)
-        underlined = bool(headings) and headings[0].level == 1
-        title = first_title(headings, raw.name) if underlined else stem(raw.name)
-        return ReadDocument(title, raw.media_type or "text/plain", text, sections_of(text, headings), self.version)
+def read_plain(raw: RawDocument) -> ReadDocument:
+    """Return the sections; the title is the only outermost heading, or the file's name."""
+    text = text_of(raw)
+    headings = plain_headings(text)
+    underlined = bool(headings) and headings[0].level == 1
+    title = first_title(headings, raw.name) if underlined else stem(raw.name)
+    return ReadDocument(title, raw.media_type or "text/plain", text, sections_of(text, headings), "plain/1")
 
 
-class TextReader:
-    """Reads structured text without headings: data, settings, tables. It is unchanged."""
-
-    version = "text/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return one section, or several if it is too long."""
-        text = text_of(raw)
-        return ReadDocument(stem(raw.name), raw.media_type or "text/plain", text, sections_of(text, ()), self.version)
+def read_text(raw: RawDocument) -> ReadDocument:
+    """Return one section, or several if it is too long."""
+    text = text_of(raw)
+    return ReadDocument(stem(raw.name), raw.media_type or "text/plain", text, sections_of(text, ()), "text/1")
 
 
 def plain_headings(text: str) -> list[Heading]:
@@ -298,20 +283,15 @@ _END: Final = re.compile(r"\r?\n(?=\r?\n)")
 _FIELD: Final = re.compile(r"^(name|description-content-type):[ \t]*([^\n]{0,300})", re.MULTILINE | re.IGNORECASE)
 
 
-class MetadataReader:
-    """Reads a package's metadata; the text is unchanged."""
-
-    version = "metadata/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the fields as the section (), and those of the description; the title is the package's name."""
-        text = text_of(raw)
-        end = _END.search(text)
-        begin = len(text) if end is None else end.end()
-        fields = {match[1].lower(): match[2].strip() for match in _FIELD.finditer(text, 0, begin)}
-        headings = [Heading(0, "", begin, begin), *_headings(text, begin, fields.get("description-content-type", ""))]
-        title = plain_title(fields.get("name", "")) or stem(raw.name)
-        return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), self.version)
+def read_metadata(raw: RawDocument) -> ReadDocument:
+    """Return the fields as the section (), and those of the description; the title is the package's name."""
+    text = text_of(raw)
+    end = _END.search(text)
+    begin = len(text) if end is None else end.end()
+    fields = {match[1].lower(): match[2].strip() for match in _FIELD.finditer(text, 0, begin)}
+    headings = [Heading(0, "", begin, begin), *_headings(text, begin, fields.get("description-content-type", ""))]
+    title = plain_title(fields.get("name", "")) or stem(raw.name)
+    return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), "metadata/2")
 
 
 def _headings(text: str, begin: int, form: str) -> list[Heading]:

@@ -5,19 +5,17 @@ The format follows from the declared type, the name or the first bytes.
 
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import PurePosixPath
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.laws import has_words, plain_title
 from phronesis.resources.readers.decoding import decoded, unreadable
-
-# The port of a reader: a raw document in, its text and sections out.
 
 REMEDY: Final = 'pip install "phronesis[documents]"'
 """The command that installs the packages for reading documents."""
@@ -42,21 +40,13 @@ class RawDocument:
     data: bytes | None = None
 
 
-class Reader(Protocol):
-    """The port of a reader of one format. Pure: the result depends on the document and the installed packages only.
+Reader = Callable[[RawDocument], ReadDocument]
+"""A reader of one format. Pure: the result depends on the document and the installed packages only.
 
-    Time and memory must be linear in the document's size, whatever its content.
-    """
-
-    version: str
-    """The value of ``made_by``, such as ``markdown/2``; changes when the same document would give other sections."""
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text and sections. ``media_type`` is set, and so is ``text`` for text formats.
-
-        InputError for a document that is not of the format, or has no text; MissingExtra if a package is missing.
-        """
-        ...
+``made_by`` of what it returns, such as ``markdown/2``, changes when the same document would give other sections. Time
+and memory must be linear in the document's size, whatever its content. InputError for a document that is not of the
+format, or has no text; MissingExtra if a package is missing.
+"""
 
 
 def text_of(raw: RawDocument) -> str:
@@ -222,20 +212,20 @@ def form_of_text(text: str) -> str:
 
 
 _READERS: Final[Mapping[str, str]] = {
-    PLAIN: "plain_text:PlainReader",
-    MARKDOWN: "markup:MarkdownReader",
-    RST: "plain_text:RstReader",
-    METADATA: "plain_text:MetadataReader",
-    HTML: "markup:HtmlReader",
-    NOTEBOOK: "markup:NotebookReader",
-    "text/x-python": "source_code:PythonReader",
-    "text/x-tex": "source_code:CodeReader",
-    PDF: "pdf:PdfReader",
-    DOCX: "office:OfficeReader",
-    PPTX: "office:OfficeReader",
-    XLSX: "office:SheetReader",
+    PLAIN: "plain_text:read_plain",
+    MARKDOWN: "markup:read_markdown",
+    RST: "plain_text:read_rst",
+    METADATA: "plain_text:read_metadata",
+    HTML: "markup:read_html",
+    NOTEBOOK: "markup:read_notebook",
+    "text/x-python": "source_code:read_python",
+    "text/x-tex": "source_code:read_code",
+    PDF: "pdf:read_pdf",
+    DOCX: "office:read_office",
+    PPTX: "office:read_office",
+    XLSX: "office:read_sheets",
 }
-"""Module and class by format. Other text formats are code or data: see ``_reader_of``."""
+"""Module and function by format. Other text formats are code or data: see ``_reader_of``."""
 _BINARY: Final = frozenset({PDF, DOCX, PPTX, XLSX})
 _DATA: Final = frozenset(
     "text/csv text/tab-separated-values text/css text/x-ini".split()
@@ -257,7 +247,7 @@ def read_document(raw: RawDocument) -> ReadDocument:
     if raw.data is not None and len(raw.data) > MAX_BYTES:
         raise unreadable(f"{len(raw.data):,} bytes; at most {MAX_BYTES:,} are read. Split it")
     known = _detect_format(raw)
-    read = _reader_of(known.media_type or "").read(known)
+    read = _reader_of(known.media_type or "")(known)
     if not has_words(read.text) or not read.sections:
         raise unreadable("there is no word in it; a scan has to go through OCR first")
     title, found = plain_title(read.title), _WORDS.search(read.text)
@@ -287,15 +277,14 @@ def _detect_format(raw: RawDocument) -> RawDocument:
 def _reader_of(form: str) -> Reader:
     named = _READERS.get(form)
     if named is None and (form in _DATA or form.endswith(("+json", "+xml"))):
-        named = "plain_text:TextReader"
+        named = "plain_text:read_text"
     elif named is None and form.startswith("text/"):
         is_code = form.startswith(("text/x-", "text/javascript"))
-        named = "source_code:CodeReader" if is_code else "plain_text:PlainReader"
+        named = "source_code:read_code" if is_code else "plain_text:read_plain"
     if named is None:
         raise InputError(
             f"media_type: nothing here reads {form}; give text, Markdown, HTML, PDF, .docx, .pptx, .xlsx or code",
             field="media_type",
         )
     module, _, name = named.partition(":")
-    reader = getattr(import_module(f"phronesis.resources.readers.{module}"), name)
-    return cast("Reader", reader())
+    return cast("Reader", getattr(import_module(f"phronesis.resources.readers.{module}"), name))
