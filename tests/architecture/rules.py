@@ -103,7 +103,7 @@ def functions_take_few_parameters(module: Module) -> Iterator[str]:
         return
     for name, function, is_method in module.functions:
         if (
-            module.path.startswith(("memory/", "adapters/mem0/memory.py"))
+            module.path.startswith(("memory/", "adapters/mem0.py"))
             and "." in name
             and not name.rpartition(".")[2].startswith("_")
         ):

@@ -10,7 +10,7 @@ from custom_store import open_with
 from phronesis import Memory
 from phronesis.conversation import handlers as conversation
 from phronesis.conversation.extraction.extractor import LocalExtractor
-from phronesis.core.activity import UNRECOGNISED, UnlearnedText
+from phronesis.core.context import UNRECOGNISED, UnlearnedText
 from phronesis.core.proposals import DUPLICATE
 from phronesis.errors import InputError, NotFound
 from phronesis.recall import browse

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.documents import ReadDocument, Section
+from phronesis.core.entries import ReadDocument, Section
 from phronesis.errors import InputError
 from phronesis.resources import laws as outline
 from phronesis.resources.laws import (

@@ -24,7 +24,7 @@ from phronesis.compose.item_wording import (
 )
 from phronesis.core.context import DUE_LABEL, Block, Budget, Candidates
 from phronesis.core.data_delimiters import SAMPLE
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
 from phronesis.core.text import clean, label, without_citations
 from phronesis.index.projections import chunk_start

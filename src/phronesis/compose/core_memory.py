@@ -13,8 +13,7 @@ from typing import Any, Final, Literal
 
 from phronesis.compose.item_wording import CITATIONS_SHOWN, days_of_items, marks_of, words_of
 from phronesis.core.context import DUE_LABEL, Block
-from phronesis.core.items import KINDS, Item, Trust
-from phronesis.core.prospective import COMING, in_words, is_lapsed
+from phronesis.core.items import COMING, KINDS, Item, Trust, in_words, is_lapsed
 from phronesis.core.relations import OUTDATED_BY
 from phronesis.core.results import Evidence
 from phronesis.core.timestamps import to_micros

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from phronesis.compose.item_wording import words_of
 from phronesis.core.data_delimiters import own_text
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.items import SUSPECT_WORDS
 from phronesis.core.redaction import mask
 from phronesis.core.results import Degraded, Evidence

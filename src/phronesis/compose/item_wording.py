@@ -12,10 +12,9 @@ from typing import Final
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.context import Block
 from phronesis.core.data_delimiters import own_text
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.ids import CITATION_PREFIX
-from phronesis.core.items import Item, Trust, statement
-from phronesis.core.prospective import due_of
+from phronesis.core.items import Item, Trust, due_of, statement
 from phronesis.core.results import Evidence, Source
 from phronesis.core.text import ELLIPSIS, clean, label, name_of, place, title
 from phronesis.reasoning.laws.block_format import readable_block

@@ -23,7 +23,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Turn
 from phronesis.core.statements import plain_form
 from phronesis.core.timestamps import to_micros
-from phronesis.log.reader import load_listed
+from phronesis.log.payloads import load_listed
 from phronesis.recall.as_of import items_of
 from phronesis.recall.browse import turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import Scope, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
+from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:
     from phronesis.compose import assembly, session_history
     from phronesis.core import evidence_pack, retrieval_plan
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.recall import as_of as held
     from phronesis.recall import entities, planner
     from phronesis.recall.scoring import weights
@@ -28,7 +28,7 @@ else:
     held = lazy_module("phronesis.recall.as_of")
     planner = lazy_module("phronesis.recall.planner")
     entities = lazy_module("phronesis.recall.entities")
-    reader = lazy_module("phronesis.log.reader")
+    payloads = lazy_module("phronesis.log.payloads")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     session_history = lazy_module("phronesis.compose.session_history")
     weights = lazy_module("phronesis.recall.scoring.weights")
@@ -73,7 +73,7 @@ class RetrievalVerbs(Verbs):
             message=text,
             scope=scope,
             recent=self._recent_texts(scope, session, wanted),
-            agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
+            agent_state=payloads.fit(inputs.metadata(agent_state, field="agent_state")),
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
             valid_at=optional_moment(wanted.valid_at),

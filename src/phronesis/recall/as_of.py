@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
 from phronesis.core.changes import Delta, as_of
+from phronesis.core.ids import LaneName, Scope
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.reports import Page
 from phronesis.core.results import HistoryEvent
-from phronesis.core.scope import LaneName, Scope
 from phronesis.core.serialization import as_json, encode
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError
-from phronesis.log.chain import keyed_hash
+from phronesis.log.payloads import keyed_hash
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
 from phronesis.store.eligible import ItemPosition, ReadConditions, items_before, newest_items

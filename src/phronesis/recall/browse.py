@@ -6,21 +6,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.activity import NOTHING_PROPOSED, UNRECOGNISED, UnlearnedText
 from phronesis.core.changes import Delta
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, uses_of
+from phronesis.core.context import NOTHING_PROPOSED, UNRECOGNISED, UnlearnedText
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnPayload, TurnRow, payload_of
-from phronesis.core.ids import is_id, item_id
+from phronesis.core.ids import Scope, is_id, item_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import DUPLICATE, GATED, Gated, Refusal, proposals_in, refusals_in
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, uses_of
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
-from phronesis.core.scope import Scope
 from phronesis.core.serialization import decode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.log.reader import entry_of, fit, load_listed, texts_of
+from phronesis.log.payloads import entry_of, fit, load_listed, texts_of
 from phronesis.recall.as_of import PageRequest, edges_at, held_at, history_at, known_at, page_of, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
@@ -32,12 +31,12 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.log import EntryRow, entries_back, failures_of, find_entry, read_outcomes, read_parts
 from phronesis.store.relations import read_edges
-from phronesis.store.usage import count_uses
+from phronesis.store.retention import count_uses
 
 if TYPE_CHECKING:
-    from phronesis.experience.laws import feedback_weights
+    from phronesis.experience.laws import evidence_fold
 else:
-    feedback_weights = lazy_module("phronesis.experience.laws.feedback_weights")
+    evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Browser:
             sources = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             shown = count_uses(unit, lane.lane_id, item_id) if wanted.as_of is None else 0  # counts have no time
             use = uses_of(outcomes).get(item.id, UNUSED)
-            voices = feedback_weights.heard(row for row in rows if not row.part)
+            voices = evidence_fold.heard(row for row in rows if not row.part)
             return Explanation(
                 item=item,
                 sources=tuple(sources),
@@ -96,7 +95,7 @@ class Browser:
                 use=replace(
                     use,
                     shown=max(shown, (item.data.get("use") or {}).get("count", 0)),  # of the last `forget`
-                    usefulness=round_stored(feedback_weights.usefulness(voices, use)),
+                    usefulness=round_stored(evidence_fold.usefulness(voices, use)),
                 ),
             )
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from phronesis.core.items import Item
+from phronesis.core.ids import Scope
+from phronesis.core.items import PROSPECTIVE, Item, surfaces, urgency
 from phronesis.core.proposals import USER
-from phronesis.core.prospective import PROSPECTIVE, surfaces, urgency
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.reports import RELATIONS, EntityName, EntityRecord, entity_kind
 from phronesis.core.results import Evidence
-from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import NotFound
 from phronesis.recall.as_of import items_of, visible_lanes

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.shingles import ComparedTexts

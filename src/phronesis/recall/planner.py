@@ -14,10 +14,10 @@ from typing import Annotated, Any, Final
 import pydantic
 
 from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.ids import Scope
 from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
-from phronesis.core.scope import Scope
 from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
 from phronesis.recall.intent import decide, excerpt, language_of, read_message
 from phronesis.recall.plan_queries import (

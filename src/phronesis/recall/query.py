@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.results import Degraded, SearchResult
 from phronesis.core.retrieval_plan import MODES, Mode, Store, SubQuery, TimeWindow
-from phronesis.core.scope import Scope
 from phronesis.core.text import UNSPACED, storable
 from phronesis.core.values import FAMILY, plain_relative
 from phronesis.errors import ModelError

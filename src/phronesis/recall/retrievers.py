@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.ids import REMOTE_PREFIX, derived_id
+from phronesis.core.ids import REMOTE_PREFIX, Scope, derived_id
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
 from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, Store, SubPlan, SubQuery
-from phronesis.core.scope import Scope
 from phronesis.core.text import storable
 from phronesis.core.timestamps import optional_micros
 from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError, ModelRefused

@@ -13,8 +13,8 @@ import numpy as np
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
-from phronesis.index.packed_features import ROLE_FLAGS
 from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, part_name, terms_of
+from phronesis.index.tokens import ROLE_FLAGS
 from phronesis.recall.scoring.lane_arrays import (
     ALONE,
     NO_DAY,
@@ -29,11 +29,11 @@ from phronesis.recall.scoring.lane_arrays import (
 from phronesis.recall.scoring.signals import Properties
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, MEMORY, Home
 from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import Exclusion
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
+from phronesis.store.side_tables import HOMES, MEMORY, Home
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""

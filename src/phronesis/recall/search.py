@@ -59,11 +59,11 @@ from phronesis.recall.scoring.weights import (
 )
 from phronesis.recall.word_lists import key_asked
 from phronesis.store.database import Database, Unit
-from phronesis.store.document_tables import MEMORY, RESOURCES, Home, home_named
 from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
+from phronesis.store.side_tables import MEMORY, RESOURCES, Home, home_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50

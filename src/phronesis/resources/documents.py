@@ -5,8 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypedDict
 
-from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRows, Section, SectionRow
-from phronesis.core.entries import REF_TYPES, Entry, Outcome, payload_of
+from phronesis.core.entries import (
+    DOCUMENT,
+    REF_TYPES,
+    SECTION,
+    DocumentRow,
+    Entry,
+    Outcome,
+    ResourceRows,
+    Section,
+    SectionRow,
+    payload_of,
+)
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import Gated
@@ -19,10 +29,10 @@ from phronesis.recall.as_of import known_at
 from phronesis.recall.browse import find_item
 from phronesis.resources.laws import Chunk, Lines, SectionText, chunks_of
 from phronesis.store.database import Database, Unit
-from phronesis.store.document_tables import versions_of
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
+from phronesis.store.side_tables import versions_of
 
 # What the verbs take and return.
 

@@ -16,14 +16,13 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from phronesis.core.changes import Changes, ChildEntry
-from phronesis.core.documents import ReadDocument, Section
-from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, ReadDocument, Section, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode
+from phronesis.engine.content_guards import suspicions
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
 from phronesis.engine.plugin import OpenEngine, Platform
-from phronesis.engine.untrusted_content import suspicions
 from phronesis.errors import InputError, MissingExtra, PhronesisError
 from phronesis.resources import handlers
 from phronesis.resources.documents import LISTED, ResourcePayload

@@ -16,7 +16,7 @@ from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Final
 
-from phronesis.core.documents import ReadDocument, Section
+from phronesis.core.entries import ReadDocument, Section
 from phronesis.core.text import UNSPACED
 from phronesis.errors import InputError
 

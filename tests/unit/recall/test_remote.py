@@ -8,11 +8,10 @@ import pytest
 from found_evidence import memory, plan, section
 from model_server import ModelServer, endless, garbage, reply_json, slow, status
 from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import make_scope, parse_id
 from phronesis.core.items import Trust
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
-from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.recall.fusion import fuse
 from phronesis.recall.query import Encodings

@@ -9,10 +9,10 @@ import pytest
 from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
 from phronesis import Memory
+from phronesis.core.ids import make_scope
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
-from phronesis.core.scope import make_scope
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge

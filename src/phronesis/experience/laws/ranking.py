@@ -21,7 +21,7 @@ from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, spread_of
 DEPTH: Final = 3
 """Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
 WIDTH: Final = 24
-"""Nodes that the first step expands, the strongest; the second half as many, the third a third (docs/decisions/17)."""
+"""Nodes that the first step expands, the strongest; the second half as many, the third a third (docs/decisions/14)."""
 SPARE: Final = 2
 """Nodes read per expanded node: some may not be visible, and those of another layer count less."""
 CROSS: Final = 0.8

@@ -212,7 +212,7 @@ FOUND: Final = (
     " L2 2 around those on the same six, and the dev questions of labelled/chats_long_turns.json and"
     " chats_chinese.json, sets weighing alike"
 )
-"""The source of the weights of A12 and B12; docs/decisions/05-ranking.md has both stages and their figures."""
+"""The source of the weights of A12 and B12; docs/decisions/05-ranking.md says how they were chosen."""
 
 KEY: Final = 4.0
 """Weight of an item under the key that a question asks for: as much as full coverage and the speaker in A12.
@@ -337,7 +337,7 @@ SECTIONS: Final = Formula(
     coarse=1.75 / 0.6,
     weak=6.0,
 )
-"""Sections of documents, with any encoder; docs/decisions/20-resources.md has the figures.
+"""Sections of documents, with any encoder; docs/decisions/18-resources.md has the figures.
 
 A section names its topic where a turn of conversation says "it", so its vector is more informative. It has no speaker,
 its day is the day it was stored, and its neighbours are about other topics. The cosine has the same weight relative to

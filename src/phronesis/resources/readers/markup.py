@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.resources.laws import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of, told_title
 from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.port import RawDocument, stem, text_of

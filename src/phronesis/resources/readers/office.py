@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
 from phronesis.resources.laws import Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.decoding import unreadable

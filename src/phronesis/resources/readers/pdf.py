@@ -15,7 +15,7 @@ from io import BytesIO
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
 from phronesis.resources.laws import Heading, plain_title, sections_of, told_title
 from phronesis.resources.readers.decoding import unreadable

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Final, cast
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.laws import has_words, plain_title
 from phronesis.resources.readers.decoding import decoded, unreadable
