@@ -197,28 +197,34 @@ def compose(
     introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     layout, tokens = _fit_layout(layout, selection, budget.total, count)
-    text = layout.text(selection.chosen)
+    chosen = selection.chosen
+    text, stable = layout.text(chosen), layout.stable(chosen)
     spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact}
-    stable = layout.stable(selection.chosen)
     return ContextPackage(
         context_id=context_id,
-        system_blocks=_blocks(selection.chosen, "system_blocks"),
-        working_summary=_blocks(selection.chosen, "working_summary"),
-        recent_turns=_blocks(selection.chosen, "recent_turns"),
-        evidence=_evidence(selection.chosen),
+        system_blocks=_blocks(chosen, "system_blocks"),
+        working_summary=_blocks(chosen, "working_summary"),
+        recent_turns=_blocks(chosen, "recent_turns"),
+        evidence=_evidence(chosen),
         user_message=candidates.user_message,
         token_count=tokens,
         token_budget=budget.total,
         explain={
             **explain,
             "budget": {**spent, "slots": ledger.report()},
-            "cache": _cacheable(stable, text, count),
-            "conflicts": _conflicts(selection.chosen),
+            "cache": {
+                "stable_characters": len(stable),
+                "total_characters": len(text),
+                "stable_tokens": count(stable),
+                "total_tokens": count(text),
+                "stable_prefix_hash": hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+            },
+            "conflicts": _conflicts(chosen),
             "dropped": selection.dropped,
-            "shortened": _shortened_rows(selection.chosen),
+            "shortened": _shortened_rows(chosen),
         },
         text=text,
-        messages=layout.messages(selection.chosen),
+        messages=layout.messages(chosen),
         stable_messages=int(bool(stable)),
         citations={alias: citation for citation, alias in layout.aliases.items()},
     )
@@ -240,14 +246,7 @@ def _start_layout(candidates: Candidates, budget: Budget, counter: str, count: C
     """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
-    taken = _minimum(layout, budget.total, counter, count) + _frame(candidates, layout.language, count)
-    available = budget.total - taken
-    return layout, SlotLedger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
-
-
-def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
-    """Return the tokens of the message alone; BudgetTooSmall if that is more than ``total``."""
-    minimum = _tokens(layout.text(()), layout.messages(()), count)
+    total, minimum = budget.total, _tokens(layout, (), count)
     if minimum > total:
         raise BudgetTooSmall(
             f"token_budget: {total} tokens cannot hold the user's message, which is never cut;"
@@ -255,7 +254,8 @@ def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
             field="token_budget",
             details={"token_budget": total, "minimum": minimum, "counter": counter},
         )
-    return minimum
+    available = total - minimum - _frame(candidates, layout.language, count)
+    return layout, SlotLedger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=total)
 
 
 def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
@@ -268,9 +268,8 @@ def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) 
         chosen = selection.chosen
         blocks = in_order(chosen, "system_blocks") + in_order(chosen, "working_summary")
         ordered = [*sorted(blocks, key=lambda one: one.due), *_pieces_of(chosen, "evidence")]
-        headings = [piece.heading for piece in ordered]
-        layout = dataclasses.replace(layout, aliases=aliases(headings))
-        tokens = _tokens(layout.text(chosen), layout.messages(chosen), count)
+        layout = dataclasses.replace(layout, aliases=aliases(piece.heading for piece in ordered))
+        tokens = _tokens(layout, chosen, count)
         if tokens <= total:
             return layout, tokens
         if chosen:
@@ -279,21 +278,10 @@ def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) 
             layout = dataclasses.replace(layout, introduced=False)
 
 
-def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:
-    """Return the size and digest of the part that is the same for all calls of a session."""
-    return {
-        "stable_characters": len(stable),
-        "total_characters": len(text),
-        "stable_tokens": count(stable),
-        "total_tokens": count(text),
-        "stable_prefix_hash": hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-    }
-
-
-def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> int:
+def _tokens(layout: Layout, pieces: Sequence[RenderedPiece], count: Count) -> int:
     """Return the tokens of the larger rendering, including a chat template's overhead per message."""
-    chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages) + PRIMING_OVERHEAD
-    return max(count(text), chat)
+    chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in layout.messages(pieces))
+    return max(count(layout.text(pieces)), chat + PRIMING_OVERHEAD)
 
 
 def _frame(candidates: Candidates, language: str, count: Count) -> int:

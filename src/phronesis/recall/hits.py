@@ -21,7 +21,7 @@ from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.evidence import known_evidence
 from phronesis.recall.fusion import Part, candidates_of
 from phronesis.recall.query import Query, Search
-from phronesis.recall.scoring.lane_arrays import Floats, Layout
+from phronesis.recall.scoring.lane_arrays import Layout
 from phronesis.recall.scoring.ranking import Ranked
 from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import COVERED, MENTIONED, OUTLYING, SIGNALS, TIMED, at_least, diversify, on_scale
@@ -262,47 +262,20 @@ def best_hits(
     leading = [found[0] for found in best.values()]
     groups = [(one[1], one[5]) for one in leading]
     picked = diversify([one[0] for one in leading], groups, crowding=crowding, limit=limit)
-    more = [found[1:] for found in best.values()] if every else None
-    told = [_ReportedValues.of(*one) for one in zip(signals, ranked, strict=True)]
+    more = [found[1:] if every else () for found in best.values()]
+    tables = [np.stack(list(one.shares.values()), axis=1) for one in ranked]
 
-    def others(at: int) -> list[Hit]:
-        made = (told[found[1]].hit(found) for found in more[at]) if more is not None else ()
-        return [one for one in made if one.met]
-
-    return [told[leading[at][1]].hit(leading[at], loss, others(at)) for at, loss in picked]
-
-
-@dataclass(frozen=True, slots=True)
-class _ReportedValues:
-    """Reported values of a lane's candidates: one row of ``table`` each, shares in the order of names."""
-
-    signals: Signals
-    ranked: Ranked
-    names: Sequence[str]
-    table: Floats
-
-    @classmethod
-    def of(cls, signals: Signals, ranked: Ranked) -> "_ReportedValues":
-        return cls(signals, ranked, list(ranked.shares), np.stack(list(ranked.shares.values()), axis=1))
-
-    def hit(self, found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()) -> Hit:
+    def hit(found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()) -> Hit:
         score, n, place, at, row, _ = found
-        shares = dict(zip(self.names, self.table[at].tolist(), strict=True))
-        dense, embedded = self.signals.lane.dense, self.signals.lane.embedded
-        has_cosine = dense is not None and embedded is not None and embedded[place]
+        signal, shares = signals[n], dict(zip(ranked[n].shares, tables[n][at].tolist(), strict=True))
         if loss:
             shares[CROWDED] = -loss
-        return Hit(
-            n,
-            row,
-            score - loss,
-            float(self.ranked.base[at]) - loss,
-            shares,
-            float(self.signals.coverage[place]),
-            float(dense[place]) if dense is not None and has_cosine else None,
-            signals_at(self.signals, place),
-            others,
-        )
+        dense, embedded = signal.lane.dense, signal.lane.embedded
+        cosine = float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
+        base, coverage = float(ranked[n].base[at]) - loss, float(signal.coverage[place])
+        return Hit(n, row, score - loss, base, shares, coverage, cosine, signals_at(signal, place), others)
+
+    return [hit(leading[at], loss, [one for one in map(hit, more[at]) if one.met]) for at, loss in picked]
 
 
 # Which stores a search covers, and how their results are merged.

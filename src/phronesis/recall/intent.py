@@ -261,12 +261,16 @@ def _in_company(judged: Sequence[SentenceIntent]) -> list[SentenceIntent]:
     return out
 
 
+_Verdict = tuple[Intent, bool, str]
+"""An intent, whether a document is needed, and the reason."""
+
+
 def judge(one: Sentence) -> SentenceIntent:
     """Judge one sentence."""
     for rule in (_error, _command, _small_talk, _personal, _document, _technical, _private):
         found = rule(one)
         if found is not None:
-            return found
+            return SentenceIntent(one, *found)
     if one.asks and one.words > FEW_WORDS + 2 * one.shows("follow"):  # "and that one?"
         return SentenceIntent(one, _wanted(one, "lookup"), True, "a question that is about nobody here")
     if one.asks:
@@ -278,81 +282,79 @@ def _is_of_a_thing(one: Sentence) -> bool:
     return one.shows("tech") or one.identifier or one.file
 
 
-def _error(one: Sentence) -> SentenceIntent | None:
+def _error(one: Sentence) -> _Verdict | None:
     if not one.shows("error") or (one.shows("recall") and not one.identifier):
         return None
     plain = one.asks and not one.shows("how_to") and one.shows("means")
-    return SentenceIntent(one, "lookup" if plain else "how_to", True, "an error: what it means stands in documents")
+    return "lookup" if plain else "how_to", True, "an error: what it means stands in documents"
 
 
-def _command(one: Sentence) -> SentenceIntent | None:
+def _command(one: Sentence) -> _Verdict | None:
     if one.asks and not one.low.startswith(("can you", "could you", "please")):
         return None
     if one.shows("text_work") and not one.file:
-        return SentenceIntent(one, "act", False, "the text to work on stands in the message")
+        return "act", False, "the text to work on stands in the message"
     chinese = one.text.startswith(("把", "给", "请把", "请给", "帮我把", "帮我给")) and one.shows("in_chinese_act")
     change = one.begins_itself(["change_it"]) or (chinese and one.shows("change_it")) or one.shows("added")
     if not change and (one.begins_itself(["act"]) or one.shows("anywhere") or chinese):
-        return SentenceIntent(one, "act", False, "something to note or to do")
+        return "act", False, "something to note or to do"
     if not change and not one.begins_itself(["make"]) and not one.shows("make_anywhere"):
         return None
     if one.shows("recall") and not one.file:
-        return SentenceIntent(one, "act", False, "it is made from what was said")
+        return "act", False, "it is made from what was said"
     if one.file or one.consults or (change and (_is_of_a_thing(one) or one.shows("doc"))):
-        return SentenceIntent(one, "act", True, "what is to be worked on stands in a file or document")
-    return SentenceIntent(one, "act", False, "something to make, from what is said")
+        return "act", True, "what is to be worked on stands in a file or document"
+    return "act", False, "something to make, from what is said"
 
 
-def _small_talk(one: Sentence) -> SentenceIntent | None:
+def _small_talk(one: Sentence) -> _Verdict | None:
     if one.shows("chat") and not one.consults and not one.shows("how_to"):
-        return SentenceIntent(one, "chat", False, "small talk")
+        return "chat", False, "small talk"
     if one.asks or one.shows("how_to") or one.shows("advise"):
         return None
     if one.file and Sentence(_FILE.sub(" ", one.text)).words <= FEW_WORDS:
-        return SentenceIntent(one, "lookup", True, "a file or address is given")
-    return SentenceIntent(one, "chat", False, "something is told")
+        return "lookup", True, "a file or address is given"
+    return "chat", False, "something is told"
 
 
-def _personal(one: Sentence) -> SentenceIntent | None:
+def _personal(one: Sentence) -> _Verdict | None:
     """Judge a sentence about the user and the assistant: it needs a document only if one is consulted too."""
     if not one.shows("recall"):
         return None
     if one.consults:
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is asked beside what was said")
+        return _wanted(one, "lookup"), True, "a document is asked beside what was said"
     if one.shows("how_to") and (one.shows("tech") or one.shows("rule")) and not one.mine:
         return None
-    return SentenceIntent(one, _wanted(one, "recall"), False, "it asks what was said or done")
+    return _wanted(one, "recall"), False, "it asks what was said or done"
 
 
-def _document(one: Sentence) -> SentenceIntent | None:
+def _document(one: Sentence) -> _Verdict | None:
     if one.consults:
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document, file or address is asked")
+        return _wanted(one, "lookup"), True, "a document, file or address is asked"
     if one.shows("doc") and not one.shows("thing"):
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is named")
+        return _wanted(one, "lookup"), True, "a document is named"
     return None
 
 
-def _technical(one: Sentence) -> SentenceIntent | None:
+def _technical(one: Sentence) -> _Verdict | None:
     """Judge a sentence about tools, instruments, products or procedures: it needs documents."""
     of_things = one.shows("tech") or one.identifier
     if one.shows("life") and not of_things:
         return None
     if of_things and (not one.mine or one.shows("how_to") or one.shows("fault")):
-        return SentenceIntent(
-            one, _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents"
-        )
+        return _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents"
     if one.shows("rule") and (not one.mine or one.shows("how_to")):
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "rules and procedures stand in documents")
+        return _wanted(one, "lookup"), True, "rules and procedures stand in documents"
     return None
 
 
-def _private(one: Sentence) -> SentenceIntent | None:
+def _private(one: Sentence) -> _Verdict | None:
     # A capitalised name may be a person's.
     named = not one.shows("how_to") and any(name.kind in ("name", "handle") for name in find_mentions(one.text))
     if named or one.mine or one.shows("life"):
-        return SentenceIntent(one, _wanted(one, "recall"), False, "it is about the user and those around")
+        return _wanted(one, "recall"), False, "it is about the user and those around"
     if one.shows("advise") and not one.shows("how_to"):
-        return SentenceIntent(one, "advise", False, "counsel on what is no matter of documents")
+        return "advise", False, "counsel on what is no matter of documents"
     return None
 
 

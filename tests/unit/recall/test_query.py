@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phronesis.core.ids import make_scope
 
+from phronesis.core.ids import make_scope
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import TimeWindow
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
