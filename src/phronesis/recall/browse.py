@@ -127,7 +127,7 @@ class Browser:
         with self.database.transaction(tenant, "read") as unit:
             rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
-            outcomes = _outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
+            outcomes = outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: ReadConditions) -> list[SessionInfo]:
@@ -235,7 +235,8 @@ def gated_in(
     return out + [Gated(one.text, one.rule, one.reason) for one in refusals if one.n not in known]
 
 
-def _outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outcome]]:
+def outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outcome]]:
+    """Return the recorded outcomes of an entry, by role."""
     out: dict[str, list[Outcome]] = {}
     for row in rows:
         made = Outcome(role=row["role"], made_by=row["made_by"], n=row["n"], body=decode(row["body"]))
@@ -351,7 +352,7 @@ def _texts_of_entries(
         if lane is None or row.seq > lane.applied_seq:
             yield row.entry_id, []
             continue
-        entry, roles = entry_of(unit, row, parts[row.entry_id], lane), _outcomes_by_role(outcomes[row.entry_id])
+        entry, roles = entry_of(unit, row, parts[row.entry_id], lane), outcomes_by_role(outcomes[row.entry_id])
         yield row.entry_id, _unlearned(entry, roles, repeats[row.entry_id], is_failed=row.entry_id in failed)
 
 

@@ -19,18 +19,18 @@ from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, ReadDocument, Section, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
-from phronesis.core.serialization import decode
 from phronesis.engine.content_guards import suspicions
-from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.errors import InputError, MissingExtra, PhronesisError
+from phronesis.recall.browse import outcomes_by_role
 from phronesis.resources import handlers
 from phronesis.resources.documents import LISTED, ResourcePayload
 from phronesis.resources.handlers import READ, RESOURCE
 from phronesis.resources.laws import summary_of
 from phronesis.resources.policy_section import ResourcePolicy, ResourceRules
 from phronesis.resources.readers.port import HTML, REMEDY, RawDocument, read_document
-from phronesis.store.database import Database, Unit
+from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import get_lane
 from phronesis.store.log import read_outcomes
@@ -291,7 +291,7 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
     if not refs:
         return ()
     with database.transaction(tenant, "read") as unit:
-        outcomes = by_role(_outcomes(unit, [entry.id])[entry.id])
+        outcomes = outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
         rows = (row for outcome in outcomes.get(REFERRED, ()) for row in outcome.body["refs"] if "why" in row)
         skipped = {row["n"]: (refs[row["n"]], row["why"]) for row in rows if not is_erased(refs[row["n"]])}
         found = {
@@ -300,18 +300,11 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
         }
         taken = list(taken_in(entry, outcomes))
         children = [child_entry_id(entry.id, place) for place in range(len(taken))]
-        came = _outcomes(unit, children)
+        came = read_outcomes(unit, children)
         view = LaneView(unit, get_lane(unit, entry.lane_id))
         for (n, ref, mode), child in zip(taken, children, strict=True):
-            found[n] = _reference_result(view, ref, mode, by_role(came[child]))
+            found[n] = _reference_result(view, ref, mode, outcomes_by_role(came[child]))
     return tuple(found[n] for n in sorted(found))
-
-
-def _outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Outcome]]:
-    return {
-        entry_id: [Outcome(row["role"], row["made_by"], decode(row["body"]), row["n"]) for row in rows]
-        for entry_id, rows in read_outcomes(unit, entry_ids).items()
-    }
 
 
 def _reference_result(
