@@ -245,20 +245,15 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
     sample = clean(text if len(text) <= window else text[: limit * _SAMPLED_CHARACTERS_PER_TOKEN])
     room = len(sample) * limit / max(1, count(sample))
     if start is None:
-        text, begin = _cut_around(text, snippet, room)
+        if snippet not in text:
+            text = snippet
+        at = text.find(snippet)
+        near = at + len(snippet) < room * _SENTENCE_SHARE
+        begin = 0 if near else _sentence_start(text, at, reach=int(room / 4))
     else:
         begin = _from(text, snippet.strip(ELLIPSIS), start, room)
     cut = text[begin : begin + window]
     return _shorten((ELLIPSIS if begin else "") + clean(cut), begin + len(cut) < len(text), limit, count), True
-
-
-def _cut_around(text: str, snippet: str, room: float) -> tuple[str, int]:
-    """Return the text, or the snippet instead, and the start of the excerpt."""
-    at = text.find(snippet)
-    if at < 0:
-        text, at = snippet, 0
-    near = at + len(snippet) < room * _SENTENCE_SHARE
-    return text, 0 if near else _sentence_start(text, at, reach=int(room / 4))
 
 
 def _from(text: str, snippet: str, start: int, room: float) -> int:

@@ -23,7 +23,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Turn
 from phronesis.core.statements import plain_form
 from phronesis.core.timestamps import to_micros
-from phronesis.log.payloads import load_listed
+from phronesis.log.payloads import load_listed, message_text
 from phronesis.recall.as_of import items_of
 from phronesis.recall.browse import turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries
@@ -77,15 +77,15 @@ def recent_turns(
         edited = read_items(unit, lane, [identity for identity, state in states.items() if state.version > 1])
         for identity, message in said:
             state = states.get(identity)
-            text = "" if is_erased(message) else message_words(message)
+            text = "" if is_erased(message) else message_text(message)
             if not text.strip() or (state is not None and not state.kept and as_of is None):
                 continue
             held = state is not None and state.held
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
             blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
-        known = {message["id"]: message_words(message) for _, message in said if "id" in message}
+        known = {message["id"]: message_text(message) for _, message in said if "id" in message}
         for message in (message for entry in waiting for message in payload_of(entry, TurnPayload)["messages"]):
-            text = "" if is_erased(message) else message_words(message)
+            text = "" if is_erased(message) else message_text(message)
             if text.strip() and ("id" not in message or known.get(message["id"]) != text):
                 blocks.append(_block(message, text, (), held=False))
     return RecentTurns(blocks, count, where)
@@ -118,15 +118,6 @@ def _spoken_blocks(
         ids |= repeated
         states |= read_states(unit, lane, [one for one in repeated.values() if one not in states])
     return [(ids[place], message) for place, message in places.items()], states
-
-
-def message_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a recorded message: its content, or the text parts of it."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
 def _block(message: Mapping[str, Any], text: str, citations: Sequence[str], *, held: bool) -> Block:

@@ -200,7 +200,12 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         "remote_id": item.id,
     }
     content = item.content[:MAX_CONTENT]
-    matched = tuple(_foreign_match(one, server, item.id) for one in found.matched[:1])
+    matched = []
+    for one in found.matched[:1]:
+        part = one.part if one.part.startswith("chunk:") else "whole"
+        which = part.partition(":")[2]
+        mine = _foreign_id(server, item.id) + (f"::chunk::{which}" if which else "")
+        matched.append(Match(mine, part, one.snippet[:MAX_READ], one.distance))
     ours = Item(
         id=_foreign_id(server, item.id),
         kind=SECTION,
@@ -222,23 +227,20 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         **{name: value for name, value in (found.why or {}).items() if name == OUTLYING},
         COVERED: round(len(held.intersection(asked)) / len(asked), 6) if asked else 0.0,
     }
-    return Evidence(ours, found.score, matched, tuple(_source(one, server) for one in found.sources), why=why)
+    sources = tuple(
+        Source(
+            _foreign_id(server, one.entry_id),
+            one.source_ref,
+            occurred_at=one.occurred_at,
+            quote=one.quote and one.quote[:MAX_READ],
+        )
+        for one in found.sources
+    )
+    return Evidence(ours, found.score, tuple(matched), sources, why=why)
 
 
 def _foreign_id(server: str, identity: str) -> str:
     return f"{REMOTE_PREFIX}{derived_id('remote', server, identity)}"
-
-
-def _foreign_match(match: Match, server: str, item_id: str) -> Match:
-    part = match.part if match.part == "whole" or match.part.startswith("chunk:") else "whole"
-    mine = _foreign_id(server, item_id)
-    which = part.partition(":")[2]
-    return Match(mine if not which else f"{mine}::chunk::{which}", part, match.snippet[:MAX_READ], match.distance)
-
-
-def _source(source: Source, server: str) -> Source:
-    quote = None if source.quote is None else source.quote[:MAX_READ]
-    return Source(_foreign_id(server, source.entry_id), source.source_ref, occurred_at=source.occurred_at, quote=quote)
 
 
 PATH: Final = "/api/v1/retrieve"

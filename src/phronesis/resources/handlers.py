@@ -118,7 +118,12 @@ class History:
         ids = [kept[n] if n in kept else made[n].id for n in range(len(version.words))]
         stayed = [{**before.items, **after.items}[one] for one in kept.values()]
         evidence = version.evidence([*stayed, document])
-        since = self._dated_updates([*(after.items[one] for one in later.kept.values()), document])
+        at = version.at
+        since = [
+            Patch(one.id, {"valid_from": at}, _EARLIER)
+            for one in (*(after.items[one] for one in later.kept.values()), document)
+            if one.valid_from is not None and one.valid_from > at
+        ]
         if before.says(version, ids):
             return Changes(evidence=evidence)
         if after.says(version, ids):
@@ -137,11 +142,6 @@ class History:
             evidence=evidence,
             resources=version.rows(document.id, number, ids, type_),
         )
-
-    @property
-    def _next(self) -> tuple[datetime, str]:
-        """Return the time from which the next version is valid, and its entry."""
-        return min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
 
     def _neighbours(self) -> tuple[_AdjacentVersion, _AdjacentVersion]:
         """Return the versions before and after it. Of two valid from the same time the later entry counts."""
@@ -168,7 +168,7 @@ class History:
         self, places: Sequence[int], replaced: Mapping[int, str], after: _AdjacentVersion
     ) -> dict[int, Item]:
         """Return the sections that only this version has, ended at the beginning of the next one."""
-        until, by = self._next
+        until, by = min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
         suspects = suspected_texts(self.outcomes)
         fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
         out = {}
@@ -178,15 +178,6 @@ class History:
                 over = {"ended": "superseded", "ended_by": replaced[n]}
             out[n] = suspects.held(n, self.version.section(n, self.document.id, fields | over))
         return out
-
-    def _dated_updates(self, items: Sequence[Item]) -> list[Patch]:
-        """Return updates of the items that are valid since this version already."""
-        at = self.version.at
-        return [
-            Patch(one.id, {"valid_from": at}, _EARLIER)
-            for one in items
-            if one.valid_from is not None and one.valid_from > at
-        ]
 
     def _ended_before(self, before: _AdjacentVersion, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
         """Yield the sections of the version before that this one does not contain: they end when it begins."""
