@@ -200,6 +200,9 @@ def compose(
     chosen = selection.chosen
     text, stable = layout.text(chosen), layout.stable(chosen)
     spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact}
+    sizes = {"stable_characters": len(stable), "total_characters": len(text)}
+    sizes |= {"stable_tokens": count(stable), "total_tokens": count(text)}
+    digest = hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return ContextPackage(
         context_id=context_id,
         system_blocks=_blocks(chosen, "system_blocks"),
@@ -212,16 +215,14 @@ def compose(
         explain={
             **explain,
             "budget": {**spent, "slots": ledger.report()},
-            "cache": {
-                "stable_characters": len(stable),
-                "total_characters": len(text),
-                "stable_tokens": count(stable),
-                "total_tokens": count(text),
-                "stable_prefix_hash": hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-            },
+            "cache": {**sizes, "stable_prefix_hash": digest},
             "conflicts": _conflicts(chosen),
             "dropped": selection.dropped,
-            "shortened": _shortened_rows(chosen),
+            "shortened": [
+                {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}
+                for piece in sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
+                if piece.shortened
+            ],
         },
         text=text,
         messages=layout.messages(chosen),
@@ -308,13 +309,4 @@ def _conflicts(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
         {"citation": evidence.item.citation, "disputed_by": f"mem:{other}", "shown": f"mem:{other}" in shown}
         for evidence in _evidence(chosen)
         for other in evidence.conflicts
-    ]
-
-
-def _shortened_rows(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
-    ordered = sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
-    return [
-        {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}
-        for piece in ordered
-        if piece.shortened
     ]

@@ -100,6 +100,12 @@ def held_at(item: Item, moment: int) -> bool:
     return starts and not ends and item.ended not in ("retracted", "dissolved")
 
 
+def as_known(unit: Unit, lane_id: int, items: Iterable[Item], wanted: ReadConditions) -> list[Item]:
+    """Return the items that were known and valid at the requested times, as they were then."""
+    found = list(items) if wanted.as_of is None else known_at(unit, lane_id, items, wanted.as_of)
+    return found if wanted.valid_at is None else [item for item in found if held_at(item, wanted.valid_at)]
+
+
 def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:
     """Return the evidence of items, by item, at ``moment`` (microseconds); the current evidence for None."""
     rows = read_evidence(unit, lane_id, item_ids)
@@ -161,11 +167,8 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: Pa
 
 
 def _items_as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
-    """Return a lane's items that were known and valid at the requested times, as they were then."""
-    if wanted.as_of is None:
-        return found
-    known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
-    return known if wanted.valid_at is None else [item for item in known if held_at(item, wanted.valid_at)]
+    """Return a lane's items that were listed at the requested times, as they were then."""
+    return found if wanted.as_of is None else [one for one in as_known(unit, lane.lane_id, found, wanted) if one.live]
 
 
 def items_of(
@@ -189,10 +192,7 @@ def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: R
     out: dict[str, Item] = {}
     for lane in lanes if listed else ():
         found = [item for item in read_items(unit, lane, listed).values() if item.quarantine is None]
-        if wanted.as_of is not None:
-            found = known_at(unit, lane.lane_id, found, wanted.as_of)
-        if wanted.valid_at is not None:
-            found = [item for item in found if held_at(item, wanted.valid_at)]
+        found = as_known(unit, lane.lane_id, found, wanted)
         out |= {item.id: item for item in found if item.live or (wanted.past and item.quarantine is None)}
     return out
 

@@ -20,7 +20,7 @@ from phronesis.core.serialization import decode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
 from phronesis.log.payloads import entry_of, fit, load_listed, texts_of
-from phronesis.recall.as_of import PageRequest, edges_at, held_at, history_at, known_at, page_of, visible_lanes
+from phronesis.recall.as_of import PageRequest, as_known, edges_at, history_at, known_at, page_of, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
 from phronesis.store.database import Database, Unit
@@ -246,9 +246,7 @@ def outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outcom
 
 def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, Item]:
     lane, item = find_item(unit, item_id)
-    found = known_at(unit, lane.lane_id, [item], wanted.as_of) if wanted.as_of is not None else [item]
-    if wanted.valid_at is not None:
-        found = [version for version in found if held_at(version, wanted.valid_at)]
+    found = as_known(unit, lane.lane_id, [item], wanted)
     if not found:
         raise NotFound(f"item {item_id} was not known or did not hold at the time asked for", field="id")
     return lane, found[0]

@@ -16,7 +16,7 @@ from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.as_of import held_at, known_at, searched_lanes
+from phronesis.recall.as_of import as_known, searched_lanes
 from phronesis.recall.evidence import asks_for_past, snippet, sources_of, with_related
 from phronesis.recall.hits import (
     Hit,
@@ -258,9 +258,7 @@ class Searcher:
             lane_id, ids = lane.lane.lane_id, [lane.index.item_ids[hit.row] for hit in hits if hit.lane == n]
             found = list(read_items(unit, lane.lane, ids).values())
             if wanted.as_of is not None:
-                found = [item for item in known_at(unit, lane_id, found, wanted.as_of) if item.live]
-                if wanted.valid_at is not None:
-                    found = [item for item in found if held_at(item, wanted.valid_at)]
+                found = [item for item in as_known(unit, lane_id, found, wanted) if item.live]
             elif wanted.now is not None and not wanted.past:
                 found = [item for item in found if not is_over(item, from_micros(wanted.now))]
             items.update({item.id: item for item in found})
