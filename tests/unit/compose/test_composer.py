@@ -261,6 +261,15 @@ def test_what_is_due_pushes_nothing_out_of_the_stable_part() -> None:
     assert {reason for _, _, reason in reasons(package)} == {"budget"}
 
 
+def test_long_evidence_is_shown_around_its_match_and_never_without_its_citation() -> None:
+    content = "".join(f"Sentence {number} says little. " for number in range(500))
+    found = evidence_of(content, matched=[Match("m", "chunk", "Sentence 400 says", 0.1)])
+    package = composed(evidence=[found])
+    assert "(2026-05-01, user) …Sentence 400 says little." in package.text
+    assert package.explain["shortened"] == [{"slot": "evidence", "index": 0, "citation": found.item.citation}]
+    assert composed(evidence=[found], budget=Budget(snippet_tokens=0)).evidence == []
+
+
 def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> None:
     for available, caps, shares in ((100, (30, 10), (30, 10)), (20, (30, 10), (15, 5)), (0, (30, 0), (0, 0))):
         ledger = SlotLedger(available, {"system_blocks": caps[0], "evidence": caps[1]})
