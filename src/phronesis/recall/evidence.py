@@ -334,7 +334,10 @@ def _earlier_values(
     allowed = [item for item in found_items.values() if item.quarantine is None]
     if wanted.as_of is not None:
         allowed = known_at(unit, lane.lane_id, allowed, wanted.as_of)
-    items = {item.id: item for item in allowed if _is_shown_earlier(item, wanted)}
+    kinds = wanted.kinds
+    allowed = [item for item in allowed if item.ended == "superseded" and item.status == "active" and is_recalled(item)]
+    allowed = [item for item in allowed if (kinds is None or item.kind in kinds) and wanted.carries(item)]
+    items = {item.id: item for item in allowed if item.quarantine is None}
     sources = sources_of(unit, lane.lane_id, list(items.values()), as_of=wanted.as_of)
     scores = {one.item.id: one.score for one in found}
     return {
@@ -342,9 +345,3 @@ def _earlier_values(
         for start, ids in line.items()
         if ids
     }
-
-
-def _is_shown_earlier(item: Item, wanted: ReadConditions) -> bool:
-    """Return whether a search may show an earlier value: a superseded one, of its kinds and attributes."""
-    held = item.ended == "superseded" and item.status == "active" and item.quarantine is None and is_recalled(item)
-    return held and (wanted.kinds is None or item.kind in wanted.kinds) and wanted.carries(item)

@@ -309,7 +309,12 @@ def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> 
         dropped.append(Fate(one, "ratio" if other is not None and one.order < other else "limit"))
     shown = [Fate(one, "kept", place=n + 1) for n, one in enumerate(kept)]
     rest = sorted(dropped, key=lambda fate: fate.candidate.order)
-    return FusedEvidence(tuple(map(_with_score, kept)), (*shown, *rest))
+    evidence = []
+    for one in kept:
+        why = {**(one.evidence.why or {}), OWN_SCORE: one.evidence.score, RELEVANCE: round(one.relevance, 6)}
+        why |= {} if one.judged is None else {JUDGED: round(one.judged, 6)}
+        evidence.append(replace(one.evidence, score=round(one.score, 6), why=why))
+    return FusedEvidence(tuple(evidence), (*shown, *rest))
 
 
 def _diversify(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candidate], list[Fate]]:
@@ -364,11 +369,3 @@ def fill_places(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> 
     chosen += sorted((one for side in _SIDES for one in sides[side][taken[side] :]), key=lambda one: one.order)
     chosen += rest
     return chosen[:limit], chosen[limit:]
-
-
-def _with_score(one: Candidate) -> Evidence:
-    found = one.evidence
-    why = {**(found.why or {}), OWN_SCORE: found.score, RELEVANCE: round(one.relevance, 6)}
-    if one.judged is not None:
-        why[JUDGED] = round(one.judged, 6)
-    return replace(found, score=round(one.score, 6), why=why)

@@ -134,7 +134,11 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
                 continue  # only the earlier text contains an identifier or number of the question
             if _restates(later, earlier, asked):
                 order.insert(order.index(other), order.pop(place))
-                evidence[one] = _raise_score(evidence[one], evidence[other])
+                moved, passed = evidence[one], evidence[other]
+                why = moved.why
+                if why is not None and passed.why is not None:
+                    why = {**why, RESTATES: round(_sum(passed.why) - _sum(why), 6)}
+                evidence[one] = replace(moved, score=max(passed.score, moved.score), why=why)
                 break
     return [evidence[one] for one in order]
 
@@ -161,13 +165,8 @@ class _Text:
         )
 
 
-def _raise_score(later: Evidence, earlier: Evidence) -> Evidence:
-    """Return a result with the score of another; ``why`` shows the difference as the restatement's share."""
-    why = later.why
-    if why is not None and earlier.why is not None:
-        new, old = (sum(value for name, value in w.items() if name not in SIGNALS) for w in (earlier.why, why))
-        why = {**why, RESTATES: round(new - old, 6)}
-    return replace(later, score=max(earlier.score, later.score), why=why)
+def _sum(why: Mapping[str, float]) -> float:
+    return sum(share for name, share in why.items() if name not in SIGNALS)
 
 
 def _restates(later: _Text, earlier: _Text, asked: frozenset[str]) -> bool:
