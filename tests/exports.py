@@ -218,12 +218,7 @@ def claude_artifacts() -> dict[str, Any]:
         "chat_messages": [
             {"uuid": "g1", "sender": "human", "text": "Plan it.", "created_at": at, "attachments": [attached]},
             {"uuid": "g2", "sender": "assistant", "text": "", "created_at": at, "content": [made]},
-            {
-                "uuid": "g3",
-                "sender": "assistant",
-                "created_at": at,
-                "content": [changed, words],
-            },
+            {"uuid": "g3", "sender": "assistant", "created_at": at, "content": [changed, words]},
         ],
     }
 
@@ -260,7 +255,6 @@ def claude_archive(path: Path) -> Path:
     return path
 
 
-HEARD = '{"type": "user_message", "message": "My dog is called Pico."}'
 LETTA: dict[str, Any] = {
     "agents": [
         {

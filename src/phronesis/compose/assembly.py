@@ -16,15 +16,14 @@ from phronesis.compose.core_memory import (
     outweighed_items,
     side_by_side,
 )
-from phronesis.compose.evidence_selection import EvidenceChoice, InCoreMemory, RelevanceFloor, choose_evidence
+from phronesis.compose.evidence_selection import InCoreMemory, RelevanceFloor, choose_evidence
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.ids import Scope
-from phronesis.core.items import Item
 from phronesis.core.redaction import mask, mask_value
-from phronesis.core.results import Degraded, Evidence, Match, Source
+from phronesis.core.results import Degraded, Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan, Store
 from phronesis.core.text import storable
 from phronesis.core.timestamps import optional_moment
@@ -35,8 +34,7 @@ from phronesis.recall.hits import origins_at
 from phronesis.recall.plan_queries import STATE_FIELDS, candidates, names_held
 from phronesis.recall.planner import Planner, PlanRequest
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
-from phronesis.recall.retrieval import PlanExecutor
-from phronesis.recall.retrievers import MEMORY
+from phronesis.recall.retrievers import MEMORY, PlanExecutor
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
@@ -95,84 +93,9 @@ class PlannedEvidence:
     @property
     def abstaining(self) -> Collection[Store]:
         """The stores in which nothing supports an answer."""
-        told = self.pack.explain.get("retrievers", {})
-        answering = {_store(name) for name, one in told.items() if not one["abstained"]}
-        return {_store(name) for name in told} - answering
-
-    @property
-    def asked_filters(self) -> bool:
-        """Return whether the plan has filters of its own."""
-        plan = self.pack.plan
-        return any(
-            one is not None for one in (plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources)))
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class EvidencePlanner:
-    """Plans and retrieves. It never writes."""
-
-    planner: Planner
-    retrieving: PlanExecutor
-    searcher: Search
-
-    def plan(
-        self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool, names: Collection[str]
-    ) -> RetrievalPlan:
-        """Return the caller's plan with this call's scope and times, or a new plan.
-
-        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` are the names
-        in the message that the scope knows.
-        """
-        scope = dataclasses.replace(request.scope, session_id=None)
-        as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
-        if request.plan is not None:
-            return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
-        recent = tuple(block.text for block in turns if not block.fenced)[-RECENT:]
-        asked = PlanRequest(
-            message=request.asked,
-            scope=scope,
-            now=request.now,
-            recent=recent,
-            agent_state=request.agent_state,
-            resources=resources or self.retrieving.remote,
-            limit=limit_of(request.budget),
-            as_of=as_of,
-            valid_at=valid_at,
-            names=names,
-        )
-        return self.planner.plan(tenant, asked)
-
-    def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> PlannedEvidence:
-        """Execute a plan; relevant procedures come before the evidence."""
-        encodings = Encodings()
-        pack = self.retrieving.retrieve(tenant, plan, encodings)
-        if not procedures:
-            return PlannedEvidence(pack)
-        asked = Query(
-            _question_text(request),
-            plan.scope,
-            request.wanted,
-            limit_of(request.budget),
-            explain=True,
-            manner=SearchOptions(encodings=encodings),
-        )
-        return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
-
-
-def _store(retriever: str) -> Store:
-    return "memory" if retriever == MEMORY else "resources"
-
-
-def _question_text(request: Request) -> str:
-    """Return the message with the agent's goal, task and topic."""
-    state = [request.agent_state.get(name) for name in STATE_FIELDS]
-    return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
-
-
-def limit_of(budget: Budget) -> int:
-    """Return how much evidence to request: more than is shown, since recent turns contain some of it."""
-    return budget.evidence_count + 2 * budget.recent_turn_count
+        told: Mapping[str, Any] = self.pack.explain.get("retrievers", {})
+        stores: dict[str, Store] = {name: "memory" if name == MEMORY else "resources" for name in told}
+        return set(stores.values()) - {stores[name] for name, one in told.items() if not one["abstained"]}
 
 
 # Masking secrets and personal numbers in a context's candidates.
@@ -190,29 +113,21 @@ def mask_secrets(candidates: Candidates) -> Candidates:
 
 
 def _blocks(blocks: Sequence[Block]) -> list[Block]:
-    return [block if (text := mask(block.text)) is block.text else replace(block, text=text) for block in blocks]
+    return [replace(block, text=mask(block.text)) for block in blocks]
 
 
 def _evidence(one: Evidence) -> Evidence:
-    matched = tuple(_match(match) for match in one.matched)
-    return replace(one, item=_item(one.item), matched=matched, sources=tuple(map(_source, one.sources)))
-
-
-def _item(item: Item) -> Item:
-    content, data, metadata = mask(item.content), mask_value(item.data), mask_value(item.metadata)
-    value = mask_value(item.value, item.key or "")
-    same = content is item.content and data is item.data and metadata is item.metadata and value is item.value
-    return item if same else replace(item, content=content, value=value, data=data, metadata=metadata)
-
-
-def _match(match: Match) -> Match:
-    snippet = mask(match.snippet)
-    return match if snippet is match.snippet else replace(match, snippet=snippet)
-
-
-def _source(source: Source) -> Source:
-    quote = None if source.quote is None else mask(source.quote)
-    return source if quote is source.quote else replace(source, quote=quote)
+    item = one.item
+    hidden = replace(
+        item,
+        content=mask(item.content),
+        value=mask_value(item.value, item.key or ""),
+        data=mask_value(item.data),
+        metadata=mask_value(item.metadata),
+    )
+    matched = tuple(replace(match, snippet=mask(match.snippet)) for match in one.matched)
+    sources = tuple(replace(source, quote=source.quote and mask(source.quote)) for source in one.sources)
+    return replace(one, item=hidden, matched=matched, sources=sources)
 
 
 CHARACTERS_PER_TOKEN: Final = 4
@@ -242,7 +157,9 @@ class Assembler:
     """
 
     browser: Browser
-    finding: EvidencePlanner
+    planner: Planner
+    retrieving: PlanExecutor
+    searcher: Search
     counter: Callable[[], TokenCounter]
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
     summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
@@ -257,8 +174,7 @@ class Assembler:
         with self.browser.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, request.scope)
             loaded = self._load_content(unit, lanes, request)
-        plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources, names=loaded.names)
-        found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
+        found = self._find(tenant, request, loaded)
         pack, evidence = found.pack, found.evidence
         candidates, reasons = self._candidates(tenant, request, loaded, found)
         explain = {
@@ -317,6 +233,43 @@ class Assembler:
             seed=None if secret is None else session_seed(secret, own.kind, own.name, request.session_id),
         )
 
+    def _plan(self, tenant: str, request: Request, loaded: _LoadedContent) -> RetrievalPlan:
+        """Return the caller's plan with this call's scope and times, or a new plan."""
+        scope = dataclasses.replace(request.scope, session_id=None)
+        as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
+        if request.plan is not None:
+            return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
+        asked = PlanRequest(
+            message=request.asked,
+            scope=scope,
+            now=request.now,
+            recent=tuple(block.text for block in loaded.turns.blocks if not block.fenced)[-RECENT:],
+            agent_state=request.agent_state,
+            resources=loaded.resources or self.retrieving.remote,
+            limit=_limit_of(request.budget),
+            as_of=as_of,
+            valid_at=valid_at,
+            names=loaded.names,
+        )
+        return self.planner.plan(tenant, asked)
+
+    def _find(self, tenant: str, request: Request, loaded: _LoadedContent) -> PlannedEvidence:
+        """Execute a plan; relevant procedures come before the evidence."""
+        plan, encodings = self._plan(tenant, request, loaded), Encodings()
+        pack = self.retrieving.retrieve(tenant, plan, encodings)
+        if not loaded.procedures:
+            return PlannedEvidence(pack)
+        state = [request.agent_state.get(name) for name in STATE_FIELDS]
+        asked = Query(
+            " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())]),
+            plan.scope,
+            request.wanted,
+            _limit_of(request.budget),
+            explain=True,
+            manner=SearchOptions(encodings=encodings),
+        )
+        return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
+
     def _candidates(
         self, tenant: str, request: Request, loaded: _LoadedContent, found: PlannedEvidence
     ) -> tuple[Candidates, dict[str, Any]]:
@@ -332,9 +285,8 @@ class Assembler:
             )
         )
         # Core memory that a small budget cuts may be shown as evidence.
-        shown = shown_core(
-            dataclasses.replace(standing, evidence=found.evidence), budget=request.budget, counter=self.counter()
-        )
+        every = dataclasses.replace(standing, evidence=found.evidence)
+        shown = shown_core(every, budget=request.budget, counter=self.counter())
         apart = frozenset(item_id for item_id in loaded.core.words if f"mem:{item_id}" in shown)
         evidence = [one for one in found.evidence if one.item.id not in apart]
         origins: dict[str, list[str]] = {}
@@ -349,6 +301,8 @@ class Assembler:
                 for lane in lanes:
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
         first = sum(one.item.id in {lead.item.id for lead in found.first} for one in evidence)
+        plan = found.pack.plan
+        filters = [plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources))]
         chosen = choose_evidence(
             evidence,
             asked=request.message,
@@ -359,34 +313,30 @@ class Assembler:
                 [one for one in found.evidence if one.item.id in apart],
             ),
             first=first,
-            tools=found.asked_filters,
-            documents=found.pack.plan.resources_needed,
+            tools=any(one is not None for one in filters),
+            documents=plan.resources_needed,
         )
-        chosen, degraded = self._relevant(tenant, found.pack.plan, chosen, first)
-        candidates = dataclasses.replace(
-            standing,
-            evidence=chosen.shown,
-            taken_from={f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()},
-        )
+        degraded: tuple[Degraded, ...] = ()
+        if self.floor is not None:
+            chosen, degraded = self.floor.keep_relevant(tenant, plan.message, chosen, first=first, seed=plan.id)
+        taken_from = {f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()}
         named = {one.item.id for one in chosen.shown} | apart
         left_out = dict(chosen.left_out)
         others = [one.item.citation for one in found.evidence if one.item.id not in named]
         reasons = {
-            "degraded": [one.to_dict() for one in (*found.pack.plan.degraded, *found.pack.degraded, *degraded)],
+            "degraded": [one.to_dict() for one in (*plan.degraded, *found.pack.degraded, *degraded)],
             "outweighed": [citation for citation in others if citation not in left_out],
             "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
         }
-        return candidates, reasons
-
-    def _relevant(
-        self, tenant: str, plan: RetrievalPlan, chosen: EvidenceChoice, first: int
-    ) -> tuple[EvidenceChoice, tuple[Degraded, ...]]:
-        if self.floor is None:
-            return chosen, ()
-        return self.floor.keep_relevant(tenant, plan.message, chosen, first=first, seed=plan.id)
+        return dataclasses.replace(standing, evidence=chosen.shown, taken_from=taken_from), reasons
 
     def _mask_candidates(self, candidates: Candidates) -> Candidates:
         return mask_secrets(candidates) if self.masks else candidates
+
+
+def _limit_of(budget: Budget) -> int:
+    """Return how much evidence to request: more than is shown, since recent turns contain some of it."""
+    return budget.evidence_count + 2 * budget.recent_turn_count
 
 
 def scale_budget(budget: Budget, total: int) -> Budget:

@@ -155,27 +155,18 @@ BORROWERS: Final = ("evidence", "recent_turns")
 """The slots that may exceed their cap with tokens that others leave, in order of priority."""
 
 
-def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
-    """Return each slot's tokens: its cap, or its proportional part of ``available`` if caps exceed that.
-
-    Parts are rounded down. A negative cap or ``available`` counts as 0. The sum never exceeds ``available``.
-    """
-    room = max(0, available)
-    wanted = {slot: max(0, cap) for slot, cap in caps.items()}
-    total = sum(wanted.values())
-    if total <= room:
-        return wanted
-    return {slot: cap * room // total for slot, cap in wanted.items()}
-
-
 class SlotLedger:
-    """The allowance and use of each slot, in tokens. It only counts; the caller asks before it spends."""
+    """The allowance and use of each slot, in tokens. It only counts; the caller asks before it spends.
+
+    A slot's share is its cap, or its proportional part of the total, rounded down, if the caps exceed that.
+    """
 
     def __init__(self, available: int, caps: Mapping[str, int], *, total: int | None = None) -> None:
         """Manage ``available`` tokens; shares are parts of ``total`` (default: ``available``)."""
         self._available = max(0, available)
         self._caps = {slot: max(0, cap) for slot, cap in caps.items()}
-        self._shares = shares(available if total is None else total, caps)
+        room, wanted = max(0, available if total is None else total), sum(self._caps.values())
+        self._shares = {slot: cap if wanted <= room else cap * room // wanted for slot, cap in self._caps.items()}
         self._used = dict.fromkeys(caps, 0)
 
     def spare(self) -> int:

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
@@ -104,7 +104,12 @@ class Layout:
         stable, changing = self.stable(pieces), "\n\n".join(self._changing_texts(pieces))
         return [
             *([{"role": "system", "content": stable}] if stable else ()),
-            *(self._turn_message(piece) for piece in _pieces_of(pieces, "recent_turns")),
+            *(
+                {"role": piece.block.role, "content": message_prefix(piece.block) + piece.text}
+                if keeps_its_role(piece.block)
+                else {"role": "user", "content": self._turn(piece)}
+                for piece in _pieces_of(pieces, "recent_turns")
+            ),
             *([{"role": "user", "content": changing}] if changing else ()),
             {"role": "user", "content": self.user_message},
         ]
@@ -142,18 +147,6 @@ class Layout:
 
     def _turn(self, piece: RenderedPiece) -> str:
         return self.boundary.turn(speaker(piece.block), piece.text)
-
-    def _turn_message(self, piece: RenderedPiece) -> dict[str, str]:
-        block = piece.block
-        if not keeps_its_role(block):
-            return {"role": "user", "content": self._turn(piece)}
-        return {"role": block.role, "content": message_prefix(block) + piece.text}
-
-
-def headings_in_order(pieces: Sequence[RenderedPiece]) -> list[str]:
-    """Return the headings with citations, in display order."""
-    blocks = sorted(in_order(pieces, "system_blocks") + in_order(pieces, "working_summary"), key=lambda one: one.due)
-    return [piece.heading for piece in (*blocks, *_pieces_of(pieces, "evidence"))]
 
 
 def in_order(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
@@ -198,38 +191,41 @@ def compose(
     layout, ledger = _start_layout(candidates, budget, counter.name, count)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
-    boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown_texts(selection.chosen)])
+    shown = [text for piece in selection.chosen for text in (piece.text, piece.heading)]
+    shown += [speaker(piece.source) for piece in selection.chosen if isinstance(piece.source, Block)]
+    boundary = choose_boundary(seed or context_id, [layout.user_message, *shown])
     introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     layout, tokens = _fit_layout(layout, selection, budget.total, count)
-    text = layout.text(selection.chosen)
-    spent = {
-        "total": budget.total,
-        "used": tokens,
-        "counter": counter.name,
-        "exact": counter.exact,
-        "slots": ledger.report(),
-    }
-    stable = layout.stable(selection.chosen)
+    chosen = selection.chosen
+    text, stable = layout.text(chosen), layout.stable(chosen)
+    spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact}
+    sizes = {"stable_characters": len(stable), "total_characters": len(text)}
+    sizes |= {"stable_tokens": count(stable), "total_tokens": count(text)}
+    digest = hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return ContextPackage(
         context_id=context_id,
-        system_blocks=_blocks(selection.chosen, "system_blocks"),
-        working_summary=_blocks(selection.chosen, "working_summary"),
-        recent_turns=_blocks(selection.chosen, "recent_turns"),
-        evidence=_evidence(selection.chosen),
+        system_blocks=_blocks(chosen, "system_blocks"),
+        working_summary=_blocks(chosen, "working_summary"),
+        recent_turns=_blocks(chosen, "recent_turns"),
+        evidence=_evidence(chosen),
         user_message=candidates.user_message,
         token_count=tokens,
         token_budget=budget.total,
         explain={
             **explain,
-            "budget": spent,
-            "cache": _cacheable(stable, text, count),
-            "conflicts": _conflicts(selection.chosen),
+            "budget": {**spent, "slots": ledger.report()},
+            "cache": {**sizes, "stable_prefix_hash": digest},
+            "conflicts": _conflicts(chosen),
             "dropped": selection.dropped,
-            "shortened": _shortened_rows(selection.chosen),
+            "shortened": [
+                {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}
+                for piece in sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
+                if piece.shortened
+            ],
         },
         text=text,
-        messages=layout.messages(selection.chosen),
+        messages=layout.messages(chosen),
         stable_messages=int(bool(stable)),
         citations={alias: citation for citation, alias in layout.aliases.items()},
     )
@@ -251,14 +247,7 @@ def _start_layout(candidates: Candidates, budget: Budget, counter: str, count: C
     """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
-    taken = _minimum(layout, budget.total, counter, count) + _frame(candidates, layout.language, count)
-    available = budget.total - taken
-    return layout, SlotLedger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
-
-
-def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
-    """Return the tokens of the message alone; BudgetTooSmall if that is more than ``total``."""
-    minimum = _tokens(layout.text(()), layout.messages(()), count)
+    total, minimum = budget.total, _tokens(layout, (), count)
     if minimum > total:
         raise BudgetTooSmall(
             f"token_budget: {total} tokens cannot hold the user's message, which is never cut;"
@@ -266,7 +255,8 @@ def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
             field="token_budget",
             details={"token_budget": total, "minimum": minimum, "counter": counter},
         )
-    return minimum
+    available = total - minimum - _frame(candidates, layout.language, count)
+    return layout, SlotLedger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=total)
 
 
 def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
@@ -276,31 +266,23 @@ def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) 
     valuable pieces are dropped. The preamble is dropped last.
     """
     while True:
-        layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
-        tokens = _tokens(layout.text(selection.chosen), layout.messages(selection.chosen), count)
+        chosen = selection.chosen
+        blocks = in_order(chosen, "system_blocks") + in_order(chosen, "working_summary")
+        ordered = [*sorted(blocks, key=lambda one: one.due), *_pieces_of(chosen, "evidence")]
+        layout = dataclasses.replace(layout, aliases=aliases(piece.heading for piece in ordered))
+        tokens = _tokens(layout, chosen, count)
         if tokens <= total:
             return layout, tokens
-        if selection.chosen:
+        if chosen:
             selection.let_go(tokens - total)
         else:
             layout = dataclasses.replace(layout, introduced=False)
 
 
-def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:
-    """Return the size and digest of the part that is the same for all calls of a session."""
-    return {
-        "stable_characters": len(stable),
-        "total_characters": len(text),
-        "stable_tokens": count(stable),
-        "total_tokens": count(text),
-        "stable_prefix_hash": hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-    }
-
-
-def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> int:
+def _tokens(layout: Layout, pieces: Sequence[RenderedPiece], count: Count) -> int:
     """Return the tokens of the larger rendering, including a chat template's overhead per message."""
-    chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages) + PRIMING_OVERHEAD
-    return max(count(text), chat)
+    chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in layout.messages(pieces))
+    return max(count(layout.text(pieces)), chat + PRIMING_OVERHEAD)
 
 
 def _frame(candidates: Candidates, language: str, count: Count) -> int:
@@ -311,14 +293,6 @@ def _frame(candidates: Candidates, language: str, count: Count) -> int:
     titles = sum(count(f"{title}\n\n") for title in (DUE_TITLE, *(TITLES[slot] for slot in slots)))
     fence = count(SAMPLE.memory("")) if candidates.evidence else 0
     return count(preamble(language, SAMPLE)) + titles + fence + 2 * MESSAGE_OVERHEAD
-
-
-def _shown_texts(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
-    for piece in chosen:
-        yield piece.text
-        yield piece.heading
-        if isinstance(piece.source, Block):
-            yield speaker(piece.source)
 
 
 def _blocks(chosen: Sequence[RenderedPiece], slot: str) -> list[Block]:
@@ -335,13 +309,4 @@ def _conflicts(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
         {"citation": evidence.item.citation, "disputed_by": f"mem:{other}", "shown": f"mem:{other}" in shown}
         for evidence in _evidence(chosen)
         for other in evidence.conflicts
-    ]
-
-
-def _shortened_rows(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:
-    ordered = sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
-    return [
-        {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}
-        for piece in ordered
-        if piece.shortened
     ]

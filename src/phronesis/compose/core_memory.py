@@ -4,6 +4,7 @@ Contradicting evidence, and what may be outdated by later evidence, is shown sid
 """
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from phronesis.compose.item_wording import CITATIONS_SHOWN, days_of_items, marks
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import COMING, KINDS, Item, Trust, in_words, is_lapsed
 from phronesis.core.relations import OUTDATED_BY
-from phronesis.core.results import Evidence, SearchResult
+from phronesis.core.results import Evidence
 from phronesis.core.timestamps import to_micros
 from phronesis.recall.as_of import drawn_by, items_by_id, items_of, live_at
 from phronesis.recall.entities import due_items, is_about, names_of_user, near_user, told_names
@@ -39,14 +40,14 @@ def side_by_side(
     Items ``apart`` are shown elsewhere. Items that may not be shown are not named either.
     """
     known = {evidence.item.id: evidence for evidence in found}
-    missing = dict.fromkeys(other for one in found for other in _shown_conflicts(one) if other not in known)
+    missing = dict.fromkeys(other for one in found for other in one.beside[:CITATIONS_SHOWN] if other not in known)
     fetched = _fetch_evidence(unit, lanes, [other for other in missing if other not in apart][:MAX_FETCHED], wanted)
     partners = known | fetched
     visible = partners.keys() | apart
     disputed_by = _mirror_disputes([*found, *fetched.values()])
     out: dict[str, Evidence] = {}
     for one in found:
-        for identity in (one.item.id, *(other for other in _shown_conflicts(one) if other in partners)):
+        for identity in (one.item.id, *(other for other in one.beside[:CITATIONS_SHOWN] if other in partners)):
             evidence = partners[identity]
             conflicts = tuple(other for other in disputed_by.get(identity, ()) if other in visible)
             outdated_by = tuple(other for other in evidence.outdated_by if other in visible)
@@ -91,19 +92,14 @@ def outweighed_items(
     return frozenset(one for one, others in disputes.items() if any(rank(other) > rank(one) for other in others))
 
 
-def _shown_conflicts(evidence: Evidence) -> Sequence[str]:
-    return evidence.beside[:CITATIONS_SHOWN]
-
-
 def _mirror_disputes(found: Sequence[Evidence]) -> dict[str, list[str]]:
     """Return the disputes in both directions: an edge is stored on one side only."""
-    out: dict[str, list[str]] = {}
+    out: dict[str, list[str]] = defaultdict(list)
     for evidence in found:
         for other in evidence.conflicts:
             for one, against in ((evidence.item.id, other), (other, evidence.item.id)):
-                named = out.setdefault(one, [])
-                if against not in named:
-                    named.append(against)
+                if against not in out[one]:
+                    out[one].append(against)
     return out
 
 
@@ -112,11 +108,8 @@ def _fetch_evidence(
 ) -> dict[str, Evidence]:
     out: dict[str, Evidence] = {}
     for lane in lanes if ids else ():
-        items = [
-            item
-            for item in items_by_id(unit, [lane], ids, wanted).values()
-            if is_recalled(item) and wanted.carries(item)
-        ]
+        found = items_by_id(unit, [lane], ids, wanted).values()
+        items = [item for item in found if is_recalled(item) and wanted.carries(item)]
         sources = sources_of(unit, lane.lane_id, items, as_of=wanted.as_of)
         out |= {item.id: Evidence(item, 0.0, sources=tuple(sources[item.id])) for item in items}
     return out
@@ -148,21 +141,15 @@ def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evid
     wanted = dataclasses.replace(query.wanted, kinds=(PROCEDURE,))
     asked = dataclasses.replace(query, scope=scope, wanted=wanted, limit=MAX_PROCEDURES, explain=True)
     found = searcher.search(tenant, asked)
-    bearing = [one for one in found if one.item.kind == PROCEDURE and _is_relevant(one, found)]
-    return [one for one in bearing if _sum(one) >= NEAR * _sum(bearing[0]) or one is bearing[0]]
-
-
-def _sum(one: Evidence) -> float:
-    return sum((one.why or {}).values())
-
-
-def _is_relevant(one: Evidence, found: SearchResult) -> bool:
-    """Return whether it contains a word of the question, or is similar to it and the search does not abstain.
-
-    Abstention is about whether an answer exists; a rule shares few words with a request, least of all in Chinese.
-    """
-    why = one.why or {}
-    return why.get("coverage", 0.0) > 0 or (why.get("dense", 0.0) > 0 and not found.abstained)
+    bearing: list[tuple[Evidence, float]] = []
+    for one in found:
+        # It contains a word of the question, or is similar to it. Abstention is about whether an answer exists: a rule
+        # shares few words with a request, least of all in Chinese.
+        why = one.why or {}
+        if why.get("coverage", 0.0) > 0 or (why.get("dense", 0.0) > 0 and not found.abstained):
+            bearing.append((one, sum(why.values())))
+    bearing = [(one, total) for one, total in bearing if one.item.kind == PROCEDURE]
+    return [one for one, total in bearing if total >= NEAR * bearing[0][1] or one is bearing[0][0]]
 
 
 # The valid remainder of a statement of which another memory has superseded a part.
@@ -251,18 +238,7 @@ def core_memory(
 
     The requested attributes narrow all of it, pinned items included. Policies are the team's, whichever agent asks.
     """
-    asked = dataclasses.replace(wanted, recalled=True)
-    found = {item.id: item for item in _items(unit, lanes, policy, asked) if is_recalled(item)}
-    names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
-    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not is_lapsed(item, now)][: policy.due]
-    told = {item.id for item in due}
-    near = near_user(unit, lanes, [item for item in found.values() if policy.cares(item)], names, wanted)
-    held = [item for item in found.values() if item.pinned or is_about(item, names) or item.id in near]
-    held = [item for item in held if item.id not in told]
-    held.sort(key=lambda item: item.recorded_at, reverse=True)
-    held = sorted(held, key=lambda item: _rank(item, policy, names))[: policy.items]
-    first = [item for item in held if item.pinned or policy.pins(item) or _is_instruction(item, names)]
-    held = [*first, *due, *held[len(first) :]]
+    names, held, told = _held_items(unit, lanes, policy, wanted, now)
     ids = [item.id for item in held]
     if not policy.shows_disputes(wanted):
         weaker = outweighed_items(unit, lanes, ids, wanted)
@@ -281,13 +257,16 @@ def core_memory(
     places = {item.id: n for n, item in enumerate(lasting)}
     shown = {item.id for item in held}
     for item in held:
-        label = DUE_LABEL if item.id in told else _choose_label(item, names)
+        label = "Standing instructions" if _is_instruction(item, names) else _LABELS.get(item.kind, "Pinned")
+        label = DUE_LABEL if item.id in told else label
         heading = [in_words(item, now)] if item.id in told else [_day(item)] if item.id in dated else []
         marks = marks_of(disputes.get(item.id, ()), [one.id for one, _ in later.get(item.id, ())])
         about = "; ".join(filter(None, [*heading, *marks, parts.get(item.id), days.get(item.id)]))
+        words = words_of(item)
+        whose = "" if item.pinned or is_about(item, names) else item.subject or ""
         blocks.append(
             Block(
-                _format_words(item, names),
+                words if whose.casefold() in words.casefold() else f"{whose} · {words}",
                 (item.citation,),
                 fenced=item.trust < Trust.USER,
                 label=label,
@@ -295,11 +274,34 @@ def core_memory(
                 place=places.get(item.id, 0),
             )
         )
-        for one, words in later.get(item.id, ()):  # right after it, unless it is shown anyway
+        for one, said in later.get(item.id, ()):  # right after it, unless it is shown anyway
             if one.id not in shown:
                 shown.add(one.id)
-                blocks.append(dataclasses.replace(blocks[-1], text=words, citations=(one.citation,), about=_day(one)))
+                blocks.append(dataclasses.replace(blocks[-1], text=said, citations=(one.citation,), about=_day(one)))
     return CoreMemory(merge_blocks(blocks), {item.id: item.content for item in held})
+
+
+def _held_items(
+    unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: ReadConditions, now: datetime
+) -> tuple[AbstractSet[str], list[Item], set[str]]:
+    """Return the user's names, the items of core memory in order, and the ids of those that are due."""
+    asked = dataclasses.replace(wanted, recalled=True)
+    found = {item.id: item for item in _items(unit, lanes, policy, asked) if is_recalled(item)}
+    names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
+    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not is_lapsed(item, now)][: policy.due]
+    told = {item.id for item in due}
+    near = near_user(unit, lanes, [item for item in found.values() if policy.cares(item)], names, wanted)
+    held = [item for item in found.values() if item.pinned or is_about(item, names) or item.id in near]
+    held = [item for item in held if item.id not in told]
+
+    def rank(item: Item) -> tuple[object, ...]:
+        first = (not _is_instruction(item, names), not item.pinned, not policy.pins(item))
+        return *first, -item.importance, not is_about(item, names)
+
+    held.sort(key=lambda item: item.recorded_at, reverse=True)
+    held = sorted(held, key=rank)[: policy.items]
+    first = [item for item in held if item.pinned or policy.pins(item) or _is_instruction(item, names)]
+    return names, [*first, *due, *held[len(first) :]], told
 
 
 def _later(
@@ -318,19 +320,6 @@ def _later(
 
 def _day(item: Item) -> str:
     return (item.occurred_at or item.recorded_at).date().isoformat()
-
-
-def _rank(item: Item, policy: CorePolicy, names: AbstractSet[str]) -> tuple[object, ...]:
-    """Return the key by which core memory is sorted, the first to be kept first."""
-    first = (not _is_instruction(item, names), not item.pinned, not policy.pins(item))
-    return *first, -item.importance, not is_about(item, names)
-
-
-def _format_words(item: Item, names: AbstractSet[str]) -> str:
-    """Return the text of an item; for another person's item, prefixed with the name unless the text contains it."""
-    words = words_of(item)
-    whose = "" if item.pinned or is_about(item, names) else item.subject or ""
-    return words if whose.casefold() in words.casefold() else f"{whose} · {words}"
 
 
 def merge_blocks(blocks: Iterable[Block]) -> list[Block]:
@@ -364,10 +353,6 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: ReadCo
         rest = [kind for kind in KINDS if kind not in _VERBATIM]
         found += listed(kinds=rest, filters={"OR": [*exact, *families]})
     return found
-
-
-def _choose_label(item: Item, names: AbstractSet[str]) -> str:
-    return "Standing instructions" if _is_instruction(item, names) else _LABELS.get(item.kind, "Pinned")
 
 
 def _is_instruction(item: Item, names: AbstractSet[str]) -> bool:

@@ -24,8 +24,7 @@ from phronesis.errors import ModelError
 from phronesis.index.tokens import tokenize
 from phronesis.models.decision import NOTHING, ROLE, Decider, ask_relevance
 from phronesis.recall.fusion import JUDGED, RELEVANCE
-from phronesis.recall.hits import CROWDED
-from phronesis.recall.retrieval import shown_text
+from phronesis.recall.hits import CROWDED, shown_text
 from phronesis.recall.scoring.lane_arrays import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of
@@ -93,7 +92,6 @@ class InCoreMemory:
 
 @dataclass(slots=True)
 class _SelectionState:
-    asked: str
     origins: Mapping[str, Collection[str]]
     shown: list[Evidence] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
@@ -127,10 +125,16 @@ def choose_evidence(
         tools: whether a tool's output may be shown verbatim.
         documents: whether the message asks for a document: the order then stays that of ``found``.
     """
-    work = _SelectionState(asked, origins or {}, list(found[:first]))
+    work = _SelectionState(origins or {}, list(found[:first]))
     held = [frozenset(tokenize(text)) for text in core.words]
     words = set(tokenize(asked))
-    bearing = [one for one in found[first:] if _is_relevant(one, work, abstaining, tools=tools)]
+    bearing = []
+    for one in found[first:]:
+        reason = _unfit(one, asked, abstaining, tools=tools)
+        if reason is None:
+            bearing.append(one)
+        else:
+            work.leave(one, reason)
     ratios = _ratios([*core.found, *bearing])[len(core.found) :]
     work.terms.update(*(tokenize(_text(one)) for one in core.found))
     later = {item_id for one in found for item_id in one.outdated_by}
@@ -152,15 +156,10 @@ def choose_evidence(
         else:
             work.shown.append(one)
             work.terms |= terms
-    lines = work.shown if documents else _put_own_first(work.shown, first, asked)
-    return EvidenceChoice(lines, work.left_out)
-
-
-def _is_relevant(one: Evidence, work: _SelectionState, abstaining: Collection[Store], *, tools: bool) -> bool:
-    reason = _unfit(one, work.asked, abstaining, tools=tools)
-    if reason is not None:
-        work.leave(one, reason)
-    return reason is None
+    rest = work.shown[first:]
+    if not documents and voice_of(asked) == "user":  # the user's own memories come before documents
+        rest.sort(key=lambda one: one.item.kind == SECTION)
+    return EvidenceChoice([*work.shown[:first], *rest], work.left_out)
 
 
 def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: bool) -> str | None:
@@ -173,15 +172,12 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
     if item.role in _TOOL_ROLES and not (tools or released):
         return TOOL
     text = own_text(item.content, hosts=False).text
-    if plain_form(text) == plain_form(asked) or (_only_asks(text) and not _is_asked_key(one)):
+    shown = text.strip()
+    # A text of questions only: of LoCoMo's answering turns .2 % are such.
+    only_asks = shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
+    if plain_form(text) == plain_form(asked) or (only_asks and not _is_asked_key(one)):
         return THE_QUESTION
     return NO_CONTENT if _is_empty_message(text, one) else None
-
-
-def _only_asks(text: str) -> bool:
-    """Return whether a text consists of questions only. Of LoCoMo's answering turns .2 % do."""
-    shown = text.strip()
-    return shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
 
 
 def _is_empty_message(text: str, one: Evidence) -> bool:
@@ -276,14 +272,6 @@ def _join_lines(shown: Evidence, one: Evidence) -> Evidence:
     same = tuple(one for one in dict.fromkeys(ids) if one != newer.item.id)
     sources = tuple(dict.fromkeys((*shown.sources, *one.sources)))
     return dataclasses.replace(newer, same=same, sources=sources)
-
-
-def _put_own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Evidence]:
-    """Return the lines with the user's own memories before documents if the message asks about the user."""
-    rest = list(shown[first:])
-    if voice_of(asked) == "user":
-        rest.sort(key=lambda one: one.item.kind == SECTION)
-    return [*shown[:first], *rest]
 
 
 def _time_of(one: Evidence) -> datetime:

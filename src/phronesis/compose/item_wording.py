@@ -98,14 +98,11 @@ def _format_span(time: TimeSpan) -> str:
 
 # The text shown for an item: its statement, a cleaned message, or a structured form in words.
 
-_IN_WORDS: Final[Mapping[str, Callable[[Item], str]]] = {REASONING: lambda item: readable_block(current_block(item))}
-
 
 def words_of(item: Item) -> str:
     """Return the text that a context shows of an item."""
-    in_words = _IN_WORDS.get(item.kind)
-    if in_words is not None:
-        return in_words(item)
+    if item.kind == REASONING:
+        return readable_block(current_block(item))
     return own_text(item.content, hosts=False).text if item.kind == "message" else statement(item)
 
 
@@ -167,10 +164,14 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
     due = due_of(item)
     about += [f"due {due.date().isoformat()}"] if due is not None else []
     days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
-    where = _session(evidence) if evidence.conflicts else ""
-    about += [f"session {where}"] if where else []
+    if evidence.conflicts:  # to distinguish its sources
+        named = (source.session_id for source in evidence.sources if source.session_id is not None)
+        where = label(item.session_id or next(named, ""))
+        about += [f"session {where}"] if where else []
     marks = marks_of(evidence.conflicts, evidence.outdated_by)
-    return f"{_format_citations(evidence)} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
+    # The citations of a memory and of its restatements, the newest first.
+    citations = " ".join(f"[mem:{one}]" for one in (item.id, *evidence.same)[:CITATIONS_SHOWN])
+    return f"{citations} ({'; '.join(filter(None, [', '.join(about), days, *marks]))})"
 
 
 def marks_of(conflicts: Sequence[str], outdated_by: Sequence[str]) -> tuple[str, str]:
@@ -182,17 +183,6 @@ def _marked(mark: str, ids: Sequence[str]) -> str:
     named = ", ".join(f"mem:{identity}" for identity in ids[:CITATIONS_SHOWN])
     more = len(ids) - CITATIONS_SHOWN
     return f"{mark} {named}{f' and {more} more' if more > 0 else ''}" if ids else ""
-
-
-def _format_citations(evidence: Evidence) -> str:
-    """Return the citations of a memory and of its restatements, the newest first."""
-    return " ".join(f"[mem:{one}]" for one in (evidence.item.id, *evidence.same)[:CITATIONS_SHOWN])
-
-
-def _session(evidence: Evidence) -> str:
-    """Return the session of a disputed memory, to distinguish its sources."""
-    named = (source.session_id for source in evidence.sources if source.session_id is not None)
-    return label(evidence.item.session_id or next(named, ""))
 
 
 def _source(item: Item) -> list[str]:
@@ -255,20 +245,15 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
     sample = clean(text if len(text) <= window else text[: limit * _SAMPLED_CHARACTERS_PER_TOKEN])
     room = len(sample) * limit / max(1, count(sample))
     if start is None:
-        text, begin = _cut_around(text, snippet, room)
+        if snippet not in text:
+            text = snippet
+        at = text.find(snippet)
+        near = at + len(snippet) < room * _SENTENCE_SHARE
+        begin = 0 if near else _sentence_start(text, at, reach=int(room / 4))
     else:
         begin = _from(text, snippet.strip(ELLIPSIS), start, room)
     cut = text[begin : begin + window]
     return _shorten((ELLIPSIS if begin else "") + clean(cut), begin + len(cut) < len(text), limit, count), True
-
-
-def _cut_around(text: str, snippet: str, room: float) -> tuple[str, int]:
-    """Return the text, or the snippet instead, and the start of the excerpt."""
-    at = text.find(snippet)
-    if at < 0:
-        text, at = snippet, 0
-    near = at + len(snippet) < room * _SENTENCE_SHARE
-    return text, 0 if near else _sentence_start(text, at, reach=int(room / 4))
 
 
 def _from(text: str, snippet: str, start: int, room: float) -> int:

@@ -6,11 +6,10 @@ order. Lines are appended, and the oldest are shortened or dropped in batches: b
 beginning, as prompt caches require.
 """
 
-import dataclasses
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from sys import maxsize
 from typing import Any, Final
@@ -24,7 +23,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Turn
 from phronesis.core.statements import plain_form
 from phronesis.core.timestamps import to_micros
-from phronesis.log.payloads import load_listed
+from phronesis.log.payloads import load_listed, message_text
 from phronesis.recall.as_of import items_of
 from phronesis.recall.browse import turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries
@@ -78,15 +77,15 @@ def recent_turns(
         edited = read_items(unit, lane, [identity for identity, state in states.items() if state.version > 1])
         for identity, message in said:
             state = states.get(identity)
-            text = "" if is_erased(message) else message_words(message)
+            text = "" if is_erased(message) else message_text(message)
             if not text.strip() or (state is not None and not state.kept and as_of is None):
                 continue
             held = state is not None and state.held
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
             blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
-        known = {message["id"]: message_words(message) for _, message in said if "id" in message}
+        known = {message["id"]: message_text(message) for _, message in said if "id" in message}
         for message in (message for entry in waiting for message in payload_of(entry, TurnPayload)["messages"]):
-            text = "" if is_erased(message) else message_words(message)
+            text = "" if is_erased(message) else message_text(message)
             if text.strip() and ("id" not in message or known.get(message["id"]) != text):
                 blocks.append(_block(message, text, (), held=False))
     return RecentTurns(blocks, count, where)
@@ -119,15 +118,6 @@ def _spoken_blocks(
         ids |= repeated
         states |= read_states(unit, lane, [one for one in repeated.values() if one not in states])
     return [(ids[place], message) for place, message in places.items()], states
-
-
-def message_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a recorded message: its content, or the text parts of it."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
 def _block(message: Mapping[str, Any], text: str, citations: Sequence[str], *, held: bool) -> Block:
@@ -186,7 +176,10 @@ def working_summary(
 
     Items ``apart`` are shown elsewhere.
     """
-    row = _find_stored_summary(unit, lane, session_id, wanted)
+    row = find_summary(unit, lane.lane_id, session_id)
+    # Only the latest summary is stored: for an earlier time the rules apply.
+    later = row is not None and wanted.as_of is not None and to_micros(row.recorded_at) > wanted.as_of
+    row = None if later or wanted.valid_at is not None else row
     meant = SessionItems(NOTED_KINDS, policy.noted), SessionItems(("message",), policy.said, "user")
     noted, said = _of_session(unit, lane, session_id, wanted, meant)
     batches = _batches(noted, said)
@@ -201,12 +194,9 @@ def working_summary(
     told = {plain_form(item.content) for item in noted}
     said = [item for item in said if plain_form(item.content) not in told]
     days = days_of_items(unit, [lane], noted, wanted, zone)
-    made = [*_derived_lines(noted, days, batches), *_message_lines(said, policy, batches, zone)]
-    places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=_line_order))}
-    blocks = [dataclasses.replace(block, place=places[item_id]) for item_id, block in made]
-    return WorkingSummary(
-        [*lines, *blocks], row.entry_id if row is not None and lines else "rules", [item.id for item in noted]
-    )
+    made_by = row.entry_id if row is not None and lines else "rules"
+    lines += _rule_lines(noted, said, days=days, batches=batches, policy=policy, zone=zone)
+    return WorkingSummary(lines, made_by, [item.id for item in noted])
 
 
 def _of_session(
@@ -215,26 +205,11 @@ def _of_session(
     """Return the session's items for each of the requested kinds, the newest first."""
     if not wanted.past:
         return live_of_session(unit, lane, session_id, meant)
-    own = {"session_id": session_id}
-    return [
-        items_of(
-            unit,
-            [lane],
-            dataclasses.replace(
-                wanted, kinds=one.kinds, attributes=own if one.role is None else {**own, "role": one.role}
-            ),
-            limit=one.limit,
-        )
-        for one in meant
-    ]
-
-
-def _find_stored_summary(unit: Unit, lane: Lane, session_id: str, wanted: ReadConditions) -> SummaryRow | None:
-    row = find_summary(unit, lane.lane_id, session_id)
-    if row is None or wanted.valid_at is not None:
-        return None
-    # Only the latest summary is stored: for an earlier time the rules apply.
-    return row if wanted.as_of is None or to_micros(row.recorded_at) <= wanted.as_of else None
+    out = []
+    for one in meant:
+        own = {"session_id": session_id} | ({} if one.role is None else {"role": one.role})
+        out.append(items_of(unit, [lane], replace(wanted, kinds=one.kinds, attributes=own), limit=one.limit))
+    return out
 
 
 def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
@@ -269,44 +244,43 @@ def _drop_partial_batch(items: Sequence[Item], batches: Mapping[str, int], *, mo
     return [item for item in items if batches[item.id] > oldest]
 
 
-def _derived_lines(
-    items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]
-) -> list[tuple[str, Block]]:
-    """Return the derived items as lines with their ids, the newest batch first."""
-    return [
-        (
-            item.id,
-            Block(
-                words_of(item),
-                (item.citation,),
-                fenced=True,
-                label=LABEL,
-                about=days.get(item.id, ""),
-                batch=f"noted {batches[item.id]}",
-            ),
-        )
-        for item in sorted(items, key=lambda item: (-batches[item.id], -item.importance))
+def _rule_lines(
+    noted: Sequence[Item],
+    said: Sequence[Item],
+    *,
+    days: Mapping[str, str],
+    batches: Mapping[str, int],
+    policy: SummaryPolicy,
+    zone: tzinfo,
+) -> list[Block]:
+    """Return the derived items, the newest batch first, then the openings of messages, the newest first.
+
+    Their places are in chronological order; a derived item follows its message.
+    """
+
+    def order(item: Item) -> tuple[int, bool, int, str]:
+        return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id
+
+    places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=order))}
+    rows = [
+        (item, words_of(item), days.get(item.id, ""))
+        for item in sorted(noted, key=lambda item: (-batches[item.id], -item.importance))
     ]
-
-
-def _message_lines(
-    items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int], zone: tzinfo
-) -> list[tuple[str, Block]]:
-    """Return the openings of messages as lines with their ids, the newest first."""
     newest = max(batches.values(), default=0)
-    blocks = []
-    for item in items:
+    for item in said:
         text = first_sentence(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
-        if not text:
-            continue
-        days = told_days(text, said_at(item, zone=zone))
-        block = Block(
-            text, (item.citation,), "user", fenced=True, label=LABEL, about=days, batch=f"said {batches[item.id]}"
+        if text:
+            rows.append((item, text, told_days(text, said_at(item, zone=zone))))
+    return [
+        Block(
+            text,
+            (item.citation,),
+            "user" if item.kind == "message" else "system",
+            fenced=True,
+            label=LABEL,
+            about=about,
+            batch=f"{'said' if item.kind == 'message' else 'noted'} {batches[item.id]}",
+            place=places[item.id],
         )
-        blocks.append((item.id, block))
-    return blocks
-
-
-def _line_order(item: Item) -> tuple[int, bool, int, str]:
-    """Return the sort key of a line: a derived item follows its message."""
-    return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id
+        for item, text, about in rows
+    ]

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from phronesis.recall.entities import EntityBook
     from phronesis.recall.planner import Planner
     from phronesis.recall.query import Search
-    from phronesis.recall.retrieval import PlanExecutor
+    from phronesis.recall.retrievers import PlanExecutor
     from phronesis.resources import ingestion
     from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn

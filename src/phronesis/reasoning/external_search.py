@@ -24,7 +24,7 @@ from phronesis.reasoning.external_mirror import Mirror, parent_of
 from phronesis.reasoning.laws.records import CLAIM
 from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.evidence import EvidenceQuery, snippet, sources_of, with_related
+from phronesis.recall.evidence import snippet, sources_of, with_related
 from phronesis.recall.query import Query, Search
 from phronesis.recall.scoring.weights import on_scale
 from phronesis.store.database import Database, Unit
@@ -157,7 +157,7 @@ class MirroredSearch:
             cosine = round(claims[0].cosine, 6)
             why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
             out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
-        related = with_related(unit, lanes, out, EvidenceQuery(query.text, query.wanted, query.limit))
+        related = with_related(unit, lanes, out, query)
         explained = self._explanation() if query.explain else None
         return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
 

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
@@ -39,6 +39,7 @@ class EntryRecord(Protocol):
 
 
 AnyEntryRecord = TypeVar("AnyEntryRecord", bound=EntryRecord)
+T = TypeVar("T")
 
 
 def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
@@ -99,6 +100,12 @@ def held_at(item: Item, moment: int) -> bool:
     return starts and not ends and item.ended not in ("retracted", "dissolved")
 
 
+def as_known(unit: Unit, lane_id: int, items: Iterable[Item], wanted: ReadConditions) -> list[Item]:
+    """Return the items that were known and valid at the requested times, as they were then."""
+    found = list(items) if wanted.as_of is None else known_at(unit, lane_id, items, wanted.as_of)
+    return found if wanted.valid_at is None else [item for item in found if held_at(item, wanted.valid_at)]
+
+
 def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:
     """Return the evidence of items, by item, at ``moment`` (microseconds); the current evidence for None."""
     rows = read_evidence(unit, lane_id, item_ids)
@@ -149,13 +156,10 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: Pa
     """Return a page of the lanes' items that match, newest first."""
     before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
     more = asked.limit + 1
-    found = [
-        item
-        for lane in lanes
-        for item in _items_as_known(
-            unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
-        )
-    ]
+    most = more if wanted.as_of is None else None
+    found: list[Item] = []
+    for lane in lanes:
+        found += _items_as_known(unit, lane, items_before(unit, lane, wanted, before, limit=most), wanted)
     found.sort(key=ItemPosition.of, reverse=True)
     shown = tuple(found[: asked.limit])
     following = write_cursor(unit, ItemPosition.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
@@ -163,11 +167,8 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: Pa
 
 
 def _items_as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
-    """Return a lane's items that were known and valid at the requested times, as they were then."""
-    if wanted.as_of is None:
-        return found
-    known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
-    return known if wanted.valid_at is None else [item for item in known if held_at(item, wanted.valid_at)]
+    """Return a lane's items that were listed at the requested times, as they were then."""
+    return found if wanted.as_of is None else [one for one in as_known(unit, lane.lane_id, found, wanted) if one.live]
 
 
 def items_of(
@@ -191,10 +192,7 @@ def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: R
     out: dict[str, Item] = {}
     for lane in lanes if listed else ():
         found = [item for item in read_items(unit, lane, listed).values() if item.quarantine is None]
-        if wanted.as_of is not None:
-            found = known_at(unit, lane.lane_id, found, wanted.as_of)
-        if wanted.valid_at is not None:
-            found = [item for item in found if held_at(item, wanted.valid_at)]
+        found = as_known(unit, lane.lane_id, found, wanted)
         out |= {item.id: item for item in found if item.live or (wanted.past and item.quarantine is None)}
     return out
 
@@ -275,29 +273,17 @@ def change_name(
     """
     if op == "create":
         return "created"
-    return _end_of_fields(fields) or _move_of_fields(fields) or _evidence_change(added, removed)
-
-
-def _end_of_fields(fields: Fields) -> str | None:
     for name, back in (("ended", "revived"), ("quarantine", "released")):
         if name in fields:
             after = fields[name][1]
             return back if after is None else str(after) if name == "ended" else "quarantined"
     if "status" in fields:
         return "archived" if fields["status"][1] == "archived" else "restored"
-    return None
-
-
-def _move_of_fields(fields: Fields) -> str | None:
     if "content" in fields:
         return "modified"
     before, after = fields.get("stage", (None, None))
     if before in RANKS and after in RANKS:
         return "promoted" if RANKS.index(after) > RANKS.index(before) else "demoted"
-    return None
-
-
-def _evidence_change(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
     polarities = {row.get("polarity") for row in added}
     found = next((word for polarity, word in _FOUND if polarity in polarities), None)
     return found or ("unsupported" if removed else "changed")
@@ -312,15 +298,10 @@ def history_at(unit: Unit, lane: Lane, item: Item, moment: int | None) -> list[H
 
 def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> HistoryEvent:
     entry = find_entry(unit, delta.entry_id)
+    fields: dict[str, Sequence[Any]] = {name: tuple(change) for name, change in delta.patch.items()}
     if delta.op == "create":
-        first = as_of(item, later[::-1]) if later else item
-        fields: dict[str, Sequence[Any]] = {
-            name: (None, value)
-            for name, value in first.to_dict().items()
-            if name in _CREATED and value not in (None, {}, [])
-        }
-    else:
-        fields = {name: tuple(change) for name, change in delta.patch.items()}
+        first = as_of(item, later[::-1]).to_dict()
+        fields = {name: (None, first[name]) for name in first if name in _CREATED and first[name] not in (None, {}, [])}
     return HistoryEvent(
         delta_id=delta.id,
         entry_id=delta.entry_id,
@@ -356,25 +337,22 @@ class NamedItems:
 
     def find(self, external_id: str) -> Item | None:
         """Return the item that has an external id, or None."""
-        with self.database.transaction(self.tenant, "read") as unit:
-            lane = find_lane(unit, self.lane)
-            found = [] if lane is None else read_named(unit, lane, external_id)
+        found: list[Item] = self._read(lambda unit, lane: read_named(unit, lane, external_id), [])
         return next((item for item in reversed(found) if item.keeps_name), None)
 
     def row(self, external_id: str) -> NamedRow | None:
         """Return the row of the item that has an external id, or None."""
-        with self.database.transaction(self.tenant, "read") as unit:
-            lane = find_lane(unit, self.lane)
-            return None if lane is None else row_named(unit, lane, external_id)
+        return self._read(lambda unit, lane: row_named(unit, lane, external_id), None)
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
         """Return the parts before the first ``until`` of the external ids in [``low``, ``high``)."""
-        with self.database.transaction(self.tenant, "read") as unit:
-            lane = find_lane(unit, self.lane)
-            return set() if lane is None else heads_between(unit, lane, low, high, until=until)
+        return self._read(lambda unit, lane: heads_between(unit, lane, low, high, until=until), set())
 
     def rows(self, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
         """Return the rows of the items in a range of external ids, most recently changed first."""
+        return self._read(lambda unit, lane: rows_between(unit, lane, low, high, asked), [])
+
+    def _read(self, ask: Callable[[Unit, Lane], T], without: T) -> T:
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
-            return [] if lane is None else rows_between(unit, lane, low, high, asked)
+            return without if lane is None else ask(unit, lane)

@@ -1,7 +1,7 @@
 """Reads by id and listings: items, history, explanations, sessions and turns, and texts that became no memory."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -13,14 +13,14 @@ from phronesis.core.ids import Scope, is_id, item_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import DUPLICATE, GATED, Gated, Refusal, proposals_in, refusals_in
-from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, Edge, EvidenceRow, ItemUse, uses_of
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, uses_of
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
 from phronesis.core.serialization import decode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
 from phronesis.log.payloads import entry_of, fit, load_listed, texts_of
-from phronesis.recall.as_of import PageRequest, edges_at, held_at, history_at, known_at, page_of, visible_lanes
+from phronesis.recall.as_of import PageRequest, as_known, edges_at, history_at, known_at, page_of, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
 from phronesis.store.database import Database, Unit
@@ -83,6 +83,8 @@ class Browser:
             sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
             sources = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             shown = count_uses(unit, lane.lane_id, item_id) if wanted.as_of is None else 0  # counts have no time
+            use = uses_of(outcomes).get(item.id, UNUSED)
+            voices = evidence_fold.heard(row for row in rows if not row.part)
             return Explanation(
                 item=item,
                 sources=tuple(sources),
@@ -90,7 +92,11 @@ class Browser:
                 edges=tuple(edge.to_row() for edge in edges if edge not in outcomes),
                 history=tuple(history_at(unit, lane, item, wanted.as_of)),
                 needs_validation=not sources,
-                use=_use_of(item, rows, outcomes, shown=shown),
+                use=replace(
+                    use,
+                    shown=max(shown, (item.data.get("use") or {}).get("count", 0)),  # of the last `forget`
+                    usefulness=round_stored(evidence_fold.usefulness(voices, use)),
+                ),
             )
 
     def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
@@ -121,7 +127,7 @@ class Browser:
         with self.database.transaction(tenant, "read") as unit:
             rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
-            outcomes = _outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
+            outcomes = outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: ReadConditions) -> list[SessionInfo]:
@@ -163,9 +169,13 @@ class Browser:
             found = turns_of(unit, visible_lanes(unit, scope), session_id, last=last, before=before, as_of=as_of)
             named = [one.entry_id for one in found if any("id" in message for message in one.messages)]
             repeats = {(row.entry_id, row.n) for row in conversations.repeats_of_entries(unit, named)} if named else ()
-        shown = [_without_repeats(one, repeats) for one in found] if repeats else found
-        pairs = zip(shown, found, strict=True)
-        kept = [one for one, whole in pairs if one is whole or one.messages or one.tool_calls or one.refs]
+        kept: list[Turn] = []
+        for one in found:
+            own = tuple(message for n, message in enumerate(one.messages) if (one.entry_id, n) not in repeats)
+            if len(own) == len(one.messages):
+                kept.append(one)
+            elif own or one.tool_calls or one.refs:
+                kept.append(replace(one, messages=own))
         return kept if last is None else kept[-last:]
 
 
@@ -225,7 +235,8 @@ def gated_in(
     return out + [Gated(one.text, one.rule, one.reason) for one in refusals if one.n not in known]
 
 
-def _outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outcome]]:
+def outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outcome]]:
+    """Return the recorded outcomes of an entry, by role."""
     out: dict[str, list[Outcome]] = {}
     for row in rows:
         made = Outcome(role=row["role"], made_by=row["made_by"], n=row["n"], body=decode(row["body"]))
@@ -235,25 +246,10 @@ def _outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outco
 
 def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, Item]:
     lane, item = find_item(unit, item_id)
-    found = known_at(unit, lane.lane_id, [item], wanted.as_of) if wanted.as_of is not None else [item]
-    if wanted.valid_at is not None:
-        found = [version for version in found if held_at(version, wanted.valid_at)]
+    found = as_known(unit, lane.lane_id, [item], wanted)
     if not found:
         raise NotFound(f"item {item_id} was not known or did not hold at the time asked for", field="id")
     return lane, found[0]
-
-
-def _use_of(item: Item, rows: Iterable[EvidenceRow], outcomes: Iterable[Edge], *, shown: int) -> ItemUse:
-    """Return how an item was used, with its usefulness by feedback and by outcomes in contexts."""
-    use = uses_of(outcomes).get(item.id, UNUSED)
-    voices = evidence_fold.heard(row for row in rows if not row.part)
-    shown = max(shown, (item.data.get("use") or {}).get("count", 0))  # of the last `forget`
-    return replace(use, shown=shown, usefulness=round_stored(evidence_fold.usefulness(voices, use)))
-
-
-def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
-    kept = tuple(message for n, message in enumerate(turn.messages) if (turn.entry_id, n) not in repeats)
-    return turn if len(kept) == len(turn.messages) else replace(turn, messages=kept)
 
 
 def _turn(row: TurnRow, entry: Entry) -> Turn:
@@ -354,7 +350,7 @@ def _texts_of_entries(
         if lane is None or row.seq > lane.applied_seq:
             yield row.entry_id, []
             continue
-        entry, roles = entry_of(unit, row, parts[row.entry_id], lane), _outcomes_by_role(outcomes[row.entry_id])
+        entry, roles = entry_of(unit, row, parts[row.entry_id], lane), outcomes_by_role(outcomes[row.entry_id])
         yield row.entry_id, _unlearned(entry, roles, repeats[row.entry_id], is_failed=row.entry_id in failed)
 
 

@@ -64,12 +64,9 @@ class EntityBook:
                 reverse=True,
             )
             shown = [item for item in known if item.status == "active" and item.quarantine is None]
-            return lane, replace(record, evidence=_evidence(unit, lane, shown))
-
-
-def _evidence(unit: Unit, lane: Lane, items: Sequence[Item]) -> tuple[Evidence, ...]:
-    sources = sources_of(unit, lane.lane_id, items) if items else {}
-    return tuple(Evidence(item, 1.0, sources=tuple(sources.get(item.id, ()))) for item in items)
+            sources = sources_of(unit, lane.lane_id, shown) if shown else {}
+            evidence = tuple(Evidence(item, 1.0, sources=tuple(sources.get(item.id, ()))) for item in shown)
+            return lane, replace(record, evidence=evidence)
 
 
 class _LaneEntities:
@@ -156,8 +153,8 @@ class _LaneEntities:
             aliases=tuple(row.name for row in others),
             relation=relation,
             mentions=sum(one.number for one in sums),
-            first_mentioned=_moment(min((one.first for one in sums), default=None)),
-            last_mentioned=_moment(max((one.last for one in sums), default=None)),
+            first_mentioned=from_micros(min(one.first for one in sums)) if sums else None,
+            last_mentioned=from_micros(max(one.last for one in sums)) if sums else None,
             namesakes=self._namesakes(family),
             user_id=self._lane.user_id,
             namespace=self._lane.namespace,
@@ -177,10 +174,6 @@ class _LaneEntities:
         others = [row for one in bare for row in self._people.get(one.id, ())]
         roots = {row.canonical_id or row.id for row in others} - {row.canonical_id or row.id for row in family}
         return tuple(EntityName(root, self._families[root][0].name) for root in sorted(roots))
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
 
 
 NAMES: Final = ("name", "alias", "address_as")

@@ -1,9 +1,9 @@
 """Evidence records: built from found rows, with contradicting, agreeing and earlier items attached."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from phronesis.core.changes import Delta
 from phronesis.core.items import Item, statement
@@ -20,6 +20,9 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import read_edges, read_evidence
 from phronesis.traits.laws.strength import is_recalled
+
+if TYPE_CHECKING:
+    from phronesis.recall.query import Query
 
 # Building Evidence from found rows: items, matched parts and sources.
 
@@ -91,11 +94,10 @@ def sources_of(
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
     edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows, as_of)
     learned_of = {item.id for item in items if item.kind in LEARNED_KINDS}
-    quoted = _quoted_items(
-        unit,
-        lane_id,
-        [row for found in rows.values() for row in found if row.span_start is not None or row.item_id in learned_of],
-    )
+    quoting = [
+        row for found in rows.values() for row in found if row.span_start is not None or row.item_id in learned_of
+    ]
+    quoted = _quoted_items(unit, lane_id, quoting)
     out: dict[str, list[Source]] = {}
     for item in items:
         found = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.span_start or 0, row.source_key))
@@ -121,7 +123,14 @@ def _edits(
         if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))
     ]
     edits = _deltas_by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
-    unsure = [one for one, found in edits.items() if not all(_changed_text(delta) for delta in found)]
+    # Whether a delta that changed evidence also changed the text, folding it shows.
+    unsure = [
+        one
+        for one, found in edits.items()
+        if any(
+            d.op != "create" and (d.evidence_added or d.evidence_removed) and "content" not in d.patch for d in found
+        )
+    ]
     return {**edits, **_deltas_by(deltas_of_items(unit, lane_id, unsure), as_of)} if unsure else edits
 
 
@@ -130,12 +139,6 @@ def _deltas_by(found: Mapping[str, Sequence[Delta]], moment: int | None) -> Mapp
     if moment is None:
         return found
     return {one: [delta for delta in deltas if to_micros(delta.recorded_at) <= moment] for one, deltas in found.items()}
-
-
-def _changed_text(delta: Delta) -> bool:
-    """Return whether a delta that changed evidence also changed the text, as folding it shows."""
-    counted = delta.op != "create" and (delta.evidence_added or delta.evidence_removed)
-    return not counted or "content" in delta.patch
 
 
 def _quoted_items(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
@@ -259,11 +262,8 @@ def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
     out = view.of_words({f"{text}{ending}" for text in plain for ending in _ENDINGS})
     for item in items:
         if item.key is not None and item.value is not None:
-            out += [
-                one
-                for one in view.find(subject=item.subject, key=item.key)
-                if one.subject == item.subject and one.value == item.value
-            ]
+            same = view.find(subject=item.subject, key=item.key)
+            out += [one for one in same if one.subject == item.subject and one.value == item.value]
     return out
 
 
@@ -272,16 +272,7 @@ def asks_for_past(text: str) -> bool:
     return _BEFORE.search(text[:MAX_QUESTION]) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceQuery:
-    """The parts of a query that determine which related items are attached to its results."""
-
-    text: str
-    wanted: ReadConditions
-    limit: int
-
-
-def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: EvidenceQuery) -> list[Evidence]:
+def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: "Query") -> list[Evidence]:
     """Return the evidence with its conflicts, and with what may have outdated it.
 
     If the question asks about the past, each item is followed by those it superseded, which have no score of their own.
@@ -339,28 +330,18 @@ def _earlier_values(
             line[ends[edge.from_id]].append(edge.to_id)
         if not added:
             break
-    items = _allowed_items(unit, lane, [older for ids in line.values() for older in ids], wanted)
+    found_items = read_items(unit, lane, [older for ids in line.values() for older in ids])
+    allowed = [item for item in found_items.values() if item.quarantine is None]
+    if wanted.as_of is not None:
+        allowed = known_at(unit, lane.lane_id, allowed, wanted.as_of)
+    kinds = wanted.kinds
+    allowed = [item for item in allowed if item.ended == "superseded" and item.status == "active" and is_recalled(item)]
+    allowed = [item for item in allowed if (kinds is None or item.kind in kinds) and wanted.carries(item)]
+    items = {item.id: item for item in allowed if item.quarantine is None}
     sources = sources_of(unit, lane.lane_id, list(items.values()), as_of=wanted.as_of)
     scores = {one.item.id: one.score for one in found}
     return {
         start: [Evidence(items[older], scores[start], sources=tuple(sources[older])) for older in ids if older in items]
         for start, ids in line.items()
         if ids
-    }
-
-
-def _allowed_items(unit: Unit, lane: Lane, ids: Iterable[str], wanted: ReadConditions) -> Mapping[str, Item]:
-    """Return the items that the search may show: superseded ones, of its kinds and attributes."""
-    items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
-    if wanted.as_of is not None:
-        items = known_at(unit, lane.lane_id, items, wanted.as_of)
-    return {
-        item.id: item
-        for item in items
-        if item.ended == "superseded"
-        and item.status == "active"
-        and item.quarantine is None
-        and is_recalled(item)
-        and (wanted.kinds is None or item.kind in wanted.kinds)
-        and wanted.carries(item)
     }

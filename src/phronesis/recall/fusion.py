@@ -144,12 +144,6 @@ def _key_of(found: Evidence) -> _Key:
     return ("item", item.id)
 
 
-def _messages_of(found: Evidence) -> frozenset[_Key]:
-    """Return the keys of a memory's source messages (itself, if it is a message); empty for a resource."""
-    sources = () if _is_resource(found) else found.sources
-    return frozenset((MESSAGE, one.entry_id, one.message_id) for one in sources if one.message_id is not None)
-
-
 def _document_of(found: Evidence) -> str | None:
     """Return the id of a result's document; None for a memory."""
     if not _is_resource(found):
@@ -239,7 +233,8 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
 
     for one in ranked:
         found = one.evidence
-        key, messages = _key_of(found), _messages_of(found)
+        key, sources = _key_of(found), () if _is_resource(found) else found.sources
+        messages = frozenset((MESSAGE, it.entry_id, it.message_id) for it in sources if it.message_id is not None)
         known = next((it for it in kept if it.key == key or (messages and messages <= it.messages)), None)
         if known is not None:
             drop(one, known.candidate, "same key" if known.key == key else "same message")
@@ -314,7 +309,12 @@ def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> 
         dropped.append(Fate(one, "ratio" if other is not None and one.order < other else "limit"))
     shown = [Fate(one, "kept", place=n + 1) for n, one in enumerate(kept)]
     rest = sorted(dropped, key=lambda fate: fate.candidate.order)
-    return FusedEvidence(tuple(map(_with_score, kept)), (*shown, *rest))
+    evidence = []
+    for one in kept:
+        why = {**(one.evidence.why or {}), OWN_SCORE: one.evidence.score, RELEVANCE: round(one.relevance, 6)}
+        why |= {} if one.judged is None else {JUDGED: round(one.judged, 6)}
+        evidence.append(replace(one.evidence, score=round(one.score, 6), why=why))
+    return FusedEvidence(tuple(evidence), (*shown, *rest))
 
 
 def _diversify(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candidate], list[Fate]]:
@@ -369,11 +369,3 @@ def fill_places(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> 
     chosen += sorted((one for side in _SIDES for one in sides[side][taken[side] :]), key=lambda one: one.order)
     chosen += rest
     return chosen[:limit], chosen[limit:]
-
-
-def _with_score(one: Candidate) -> Evidence:
-    found = one.evidence
-    why = {**(found.why or {}), OWN_SCORE: found.score, RELEVANCE: round(one.relevance, 6)}
-    if one.judged is not None:
-        why[JUDGED] = round(one.judged, 6)
-    return replace(found, score=round(one.score, 6), why=why)

@@ -1,6 +1,7 @@
-"""From ranked places to hits: the best row of each item, diversified by session and document; and merging of stores.
+"""From ranked places to hits: the best row of each item, diversified by session and document.
 
-Restatements and repeats: the later of two near-identical results comes first, and duplicates are dropped.
+Restatements and repeats: the later of two near-identical results comes first, and duplicates are dropped. Results of
+several stores are merged; a reranker reorders the best of a search.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,13 +11,17 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.core.items import CORRECTED, Item
-from phronesis.core.results import Evidence, SearchResult
+from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.statements import plain_form
+from phronesis.errors import ModelError
+from phronesis.index.projections import chunk_start, of_content
 from phronesis.index.tokens import search_terms, tokenize, wholes
+from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.evidence import known_evidence
 from phronesis.recall.fusion import Part, candidates_of
-from phronesis.recall.scoring.lane_arrays import Floats, Layout
+from phronesis.recall.query import Query, Search
+from phronesis.recall.scoring.lane_arrays import Layout
 from phronesis.recall.scoring.ranking import Ranked
 from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import COVERED, MENTIONED, OUTLYING, SIGNALS, TIMED, at_least, diversify, on_scale
@@ -33,16 +38,12 @@ def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | Non
     An item that was corrected since, or whose message was, has no source message here: the two say different things.
     """
     corrected = {item.id for item in items if CORRECTED in item.data}
-    return {
-        item: frozenset({item}) if item in corrected or corrected & found else found
-        for item, found in _origins(unit, lane_id, items, as_of=as_of).items()
-    }
-
-
-def _origins(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
     taken = [item.id for item in items if item.kind != "message"]
     found = origins_at(unit, lane_id, taken, as_of) if taken else {}
-    return {item: frozenset(messages) for item, messages in found.items()}
+    return {
+        item: frozenset({item} if item in corrected or corrected.intersection(messages) else messages)
+        for item, messages in found.items()
+    }
 
 
 def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
@@ -119,7 +120,8 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
     """
     asked = frozenset(search_terms(question))
     named = asked.intersection(wholes(question)) | {term for term in asked if any(map(str.isdigit, term))}
-    texts = {one.item.id: _Text.of(one.item) for one in found[:COMPARED] if _comparable(one.item)}
+    items = [one.item for one in found[:COMPARED] if len(one.item.content) <= MAX_CHARACTERS]
+    texts = {item.id: _Text.of(item) for item in items if item.kind == "message" or item.key is None}
     evidence = {one.item.id: one for one in found}
     order = list(evidence)
     for one in order[:COMPARED]:
@@ -132,7 +134,11 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
                 continue  # only the earlier text contains an identifier or number of the question
             if _restates(later, earlier, asked):
                 order.insert(order.index(other), order.pop(place))
-                evidence[one] = _raise_score(evidence[one], evidence[other])
+                moved, passed = evidence[one], evidence[other]
+                why = moved.why
+                if why is not None and passed.why is not None:
+                    why = {**why, RESTATES: round(_sum(passed.why) - _sum(why), 6)}
+                evidence[one] = replace(moved, score=max(passed.score, moved.score), why=why)
                 break
     return [evidence[one] for one in order]
 
@@ -148,24 +154,19 @@ class _Text:
 
     @classmethod
     def of(cls, item: Item) -> "_Text":
+        role, name = (item.role, item.name) if item.kind == "message" else ("user", None)
+        at, place = item.occurred_at or item.recorded_at, -1 if item.position is None else item.position
         own = frozenset(wholes(item.content))
-        return cls(_speaker(item), _moment(item), own.union(tokenize(item.content)), own)
-
-
-def _raise_score(later: Evidence, earlier: Evidence) -> Evidence:
-    """Return a result with the score of another; ``why`` shows the difference as the restatement's share."""
-    why = later.why
-    if why is not None and earlier.why is not None:
-        why = {**why, RESTATES: round(_sum(earlier.why) - _sum(why), 6)}
-    return replace(later, score=max(earlier.score, later.score), why=why)
+        return cls(
+            (item.user_id, item.namespace, role, name),
+            (at, item.recorded_at, place),
+            own.union(tokenize(item.content)),
+            own,
+        )
 
 
 def _sum(why: Mapping[str, float]) -> float:
     return sum(share for name, share in why.items() if name not in SIGNALS)
-
-
-def _comparable(item: Item) -> bool:
-    return len(item.content) <= MAX_CHARACTERS and (item.kind == "message" or item.key is None)
 
 
 def _restates(later: _Text, earlier: _Text, asked: frozenset[str]) -> bool:
@@ -178,17 +179,6 @@ def _restates(later: _Text, earlier: _Text, asked: frozenset[str]) -> bool:
     enough = len(shared) >= FEWEST or (len(shared) == FEWEST - 1 and not shared <= asked)
     answers = named or len(shared & asked) >= ANSWERING * len(old & asked)
     return enough and answers and len(shared) >= SHARED * of and not new <= old
-
-
-def _speaker(item: Item) -> tuple[str | None, str | None, str | None, str | None]:
-    """Return the speaker of an item; for extracted items the user."""
-    said = item.kind == "message"
-    return item.user_id, item.namespace, item.role if said else "user", item.name if said else None
-
-
-def _moment(item: Item) -> tuple[object, ...]:
-    at = item.occurred_at or item.recorded_at
-    return at, item.recorded_at, -1 if item.position is None else item.position
 
 
 # Signals of one place that mean the same in every scope.
@@ -241,21 +231,19 @@ class Hit:
         return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Limits of hit selection: how many, the crowding penalty per session, and whether to report ``every`` row."""
-
-    limit: int
-    crowding: float
-    every: bool = False
-
-
 def best_hits(
-    lanes: Sequence[tuple[Layout, Sequence[str]]], signals: Sequence[Signals], ranked: Sequence[Ranked], choice: Choice
+    lanes: Sequence[tuple[Layout, Sequence[str]]],
+    signals: Sequence[Signals],
+    ranked: Sequence[Ranked],
+    *,
+    limit: int,
+    crowding: float,
+    every: bool,
 ) -> list[Hit]:
     """Return the best rows, one for each item, after the crowding penalty; of equals the later one first.
 
-    ``lanes`` are layouts, each with the item ids of its rows.
+    ``lanes`` are layouts, each with the item ids of its rows; ``crowding`` is the penalty for each better one of the
+    session; with ``every`` a hit has the other matching rows of its item too.
     """
     places = np.concatenate([one.places for one in ranked])
     scores = np.concatenate([one.scores for one in ranked])
@@ -272,51 +260,21 @@ def best_hits(
         best.setdefault(named[found[1]][found[4]], []).append(found)
     leading = [found[0] for found in best.values()]
     groups = [(one[1], one[5]) for one in leading]
-    picked = diversify([one[0] for one in leading], groups, crowding=choice.crowding, limit=choice.limit)
-    more = [found[1:] for found in best.values()] if choice.every else None
-    told = [_ReportedValues.of(*one) for one in zip(signals, ranked, strict=True)]
+    picked = diversify([one[0] for one in leading], groups, crowding=crowding, limit=limit)
+    more = [found[1:] if every else () for found in best.values()]
+    tables = [np.stack(list(one.shares.values()), axis=1) for one in ranked]
 
-    def others(at: int) -> list[Hit]:
-        made = (told[found[1]].hit(found) for found in more[at]) if more is not None else ()
-        return [one for one in made if one.met]
-
-    return [told[leading[at][1]].hit(leading[at], loss, others(at)) for at, loss in picked]
-
-
-@dataclass(frozen=True, slots=True)
-class _ReportedValues:
-    """Reported values of a lane's candidates: one row of ``table`` each, shares in the order of names."""
-
-    signals: Signals
-    ranked: Ranked
-    names: Sequence[str]
-    table: Floats
-
-    @classmethod
-    def of(cls, signals: Signals, ranked: Ranked) -> "_ReportedValues":
-        return cls(signals, ranked, list(ranked.shares), np.stack(list(ranked.shares.values()), axis=1))
-
-    def hit(self, found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()) -> Hit:
+    def hit(found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()) -> Hit:
         score, n, place, at, row, _ = found
-        shares = dict(zip(self.names, self.table[at].tolist(), strict=True))
+        signal, shares = signals[n], dict(zip(ranked[n].shares, tables[n][at].tolist(), strict=True))
         if loss:
             shares[CROWDED] = -loss
-        return Hit(
-            n,
-            row,
-            score - loss,
-            float(self.ranked.base[at]) - loss,
-            shares,
-            float(self.signals.coverage[place]),
-            _cosine(self.signals, place),
-            signals_at(self.signals, place),
-            others,
-        )
+        dense, embedded = signal.lane.dense, signal.lane.embedded
+        cosine = float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
+        base, coverage = float(ranked[n].base[at]) - loss, float(signal.coverage[place])
+        return Hit(n, row, score - loss, base, shares, coverage, cosine, signals_at(signal, place), others)
 
-
-def _cosine(signals: Signals, place: int) -> float | None:
-    dense, embedded = signals.lane.dense, signals.lane.embedded
-    return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
+    return [hit(leading[at], loss, [one for one in map(hit, more[at]) if one.met]) for at, loss in picked]
 
 
 # Which stores a search covers, and how their results are merged.
@@ -358,3 +316,54 @@ def drop_below(result: SearchResult, least: float | None) -> SearchResult:
 def without_why(result: SearchResult) -> SearchResult:
     """Return a result whose evidence has no ``why``."""
     return replace(result, evidence=tuple(replace(one, why=None) for one in result))
+
+
+# Reordering the best results of a search by a reranker.
+
+SHOWN_CHARACTERS: Final = 2_000
+"""Characters of a text that the reranker reads: about 500 tokens, as common rerankers were trained on."""
+
+FUSION: Final = "fusion"
+"""The fallback named in ``degraded``: the fused order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedSearch:
+    """A search whose best candidates are reordered by a reranker. If it fails, the order stays; ``degraded`` says so.
+
+    It changes the order only, not which results are found or whether the search abstains. No transaction is open during
+    the call.
+    """
+
+    searcher: Search
+    judge: Judge
+
+    def search(self, tenant: str, query: Query) -> SearchResult:
+        """Return the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
+        whole = replace(query, limit=max(query.limit, self.judge.candidates))
+        found = self.searcher.search(tenant, whole)
+        if len(found) <= 1:
+            return found
+        judged = found.evidence[: self.judge.candidates]
+        try:
+            scores = self.judge.judge(tenant, query.text, [shown_text(one) for one in judged])
+        except ModelError as error:
+            away = Degraded(ROLE, error.code, FUSION, self.judge.name)
+            return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
+        ranked = []
+        for one, score in sorted(zip(judged, scores, strict=True), key=lambda pair: -pair[1]):
+            why = {**(one.why or {}), "rerank": round(score, 6)} if query.explain else one.why
+            ranked.append(replace(one, score=round(score, 6), why=why))
+        least = ranked[-1].score
+        unread = [replace(one, score=min(one.score, least)) for one in found.evidence[len(judged) :]]
+        listed = on_scale([*ranked, *unread][: query.limit], abstained=found.abstained)
+        return replace(found, evidence=listed)
+
+
+def shown_text(evidence: Evidence) -> str:
+    """Return the matched text: a part with its own text, a chunk of a long text, or the beginning."""
+    best = evidence.matched[0] if evidence.matched else None
+    if best is not None and not of_content(best.part):
+        return best.snippet
+    start = 0 if best is None else chunk_start(best.part)
+    return evidence.item.content[start : start + SHOWN_CHARACTERS]

@@ -145,19 +145,9 @@ class Sentence:
         return _FILE.search(self.text) is not None
 
     @cached_property
-    def file_alone(self) -> bool:
-        """Return whether it is a file or an address with hardly another word."""
-        return self.file and Sentence(_FILE.sub(" ", self.text)).words <= FEW_WORDS
-
-    @cached_property
     def identifier(self) -> bool:
         """Return whether it contains a name of code, an option or an API path."""
         return _IDENTIFIER.search(_CURRENCY.sub(" ", self.text)) is not None
-
-    @cached_property
-    def names_somebody(self) -> bool:
-        """Return whether it contains a capitalised name, which may be a person's."""
-        return any(one.kind in ("name", "handle") for one in find_mentions(self.text))
 
     @cached_property
     def words(self) -> int:
@@ -179,11 +169,6 @@ class Message:
     sentences: Sequence[Sentence]
     code: bool
 
-    @property
-    def whole(self) -> Sentence:
-        """Return the whole text as one sentence."""
-        return Sentence(self.text[:MAX_READ])
-
 
 def read_message(text: str) -> Message:
     """Split a message into sentences, without blocks of code; ``code``: it contains nothing else."""
@@ -195,12 +180,9 @@ def read_message(text: str) -> Message:
     parts = [part.strip() for line in said for part in _BREAK.split(line) if part.strip(_MARKS)]
     half = MAX_SENTENCES // 2
     sentences = [Sentence(part[:MAX_SENTENCE]) for part in (*parts[:half], *parts[half:][-half:])]
-    coded = bool(read.strip()) and (not sentences or (len(lines) == 1 and _is_code(lines[0])))
-    return Message(read, sentences, coded)
-
-
-def _is_code(line: str) -> bool:
-    return _CODE.search(line) is not None and not Sentence(line).asks and _HAN.search(line) is None
+    line = lines[0] if len(lines) == 1 else ""
+    is_code = _CODE.search(line) is not None and not Sentence(line).asks and _HAN.search(line) is None
+    return Message(read, sentences, bool(read.strip()) and (not sentences or is_code))
 
 
 def identifiers(text: str) -> list[tuple[int, str]]:
@@ -259,8 +241,7 @@ def decide(message: Message) -> MessageIntent:
         if error.shows("error"):
             return MessageIntent("how_to", True, ("an error: what it means stands in documents",), ())
         return MessageIntent("chat", False, ("code without a word: nothing is asked",), ())
-    judged = [judge(sentence) for sentence in message.sentences]
-    judged = _in_company(judged)
+    judged = _in_company([judge(sentence) for sentence in message.sentences])
     needing = [one for one in judged if one.needs]
     asked = needing or [one for one in judged if one.asked]
     intent: Intent = asked[-1].intent if asked else "chat"  # earlier sentences lead up to the last
@@ -280,12 +261,16 @@ def _in_company(judged: Sequence[SentenceIntent]) -> list[SentenceIntent]:
     return out
 
 
+_Verdict = tuple[Intent, bool, str]
+"""An intent, whether a document is needed, and the reason."""
+
+
 def judge(one: Sentence) -> SentenceIntent:
     """Judge one sentence."""
     for rule in (_error, _command, _small_talk, _personal, _document, _technical, _private):
         found = rule(one)
         if found is not None:
-            return found
+            return SentenceIntent(one, *found)
     if one.asks and one.words > FEW_WORDS + 2 * one.shows("follow"):  # "and that one?"
         return SentenceIntent(one, _wanted(one, "lookup"), True, "a question that is about nobody here")
     if one.asks:
@@ -297,80 +282,79 @@ def _is_of_a_thing(one: Sentence) -> bool:
     return one.shows("tech") or one.identifier or one.file
 
 
-def _error(one: Sentence) -> SentenceIntent | None:
+def _error(one: Sentence) -> _Verdict | None:
     if not one.shows("error") or (one.shows("recall") and not one.identifier):
         return None
     plain = one.asks and not one.shows("how_to") and one.shows("means")
-    return SentenceIntent(one, "lookup" if plain else "how_to", True, "an error: what it means stands in documents")
+    return "lookup" if plain else "how_to", True, "an error: what it means stands in documents"
 
 
-def _command(one: Sentence) -> SentenceIntent | None:
+def _command(one: Sentence) -> _Verdict | None:
     if one.asks and not one.low.startswith(("can you", "could you", "please")):
         return None
     if one.shows("text_work") and not one.file:
-        return SentenceIntent(one, "act", False, "the text to work on stands in the message")
+        return "act", False, "the text to work on stands in the message"
     chinese = one.text.startswith(("把", "给", "请把", "请给", "帮我把", "帮我给")) and one.shows("in_chinese_act")
     change = one.begins_itself(["change_it"]) or (chinese and one.shows("change_it")) or one.shows("added")
     if not change and (one.begins_itself(["act"]) or one.shows("anywhere") or chinese):
-        return SentenceIntent(one, "act", False, "something to note or to do")
+        return "act", False, "something to note or to do"
     if not change and not one.begins_itself(["make"]) and not one.shows("make_anywhere"):
         return None
     if one.shows("recall") and not one.file:
-        return SentenceIntent(one, "act", False, "it is made from what was said")
+        return "act", False, "it is made from what was said"
     if one.file or one.consults or (change and (_is_of_a_thing(one) or one.shows("doc"))):
-        return SentenceIntent(one, "act", True, "what is to be worked on stands in a file or document")
-    return SentenceIntent(one, "act", False, "something to make, from what is said")
+        return "act", True, "what is to be worked on stands in a file or document"
+    return "act", False, "something to make, from what is said"
 
 
-def _small_talk(one: Sentence) -> SentenceIntent | None:
+def _small_talk(one: Sentence) -> _Verdict | None:
     if one.shows("chat") and not one.consults and not one.shows("how_to"):
-        return SentenceIntent(one, "chat", False, "small talk")
+        return "chat", False, "small talk"
     if one.asks or one.shows("how_to") or one.shows("advise"):
         return None
-    if one.file_alone:
-        return SentenceIntent(one, "lookup", True, "a file or address is given")
-    return SentenceIntent(one, "chat", False, "something is told")
+    if one.file and Sentence(_FILE.sub(" ", one.text)).words <= FEW_WORDS:
+        return "lookup", True, "a file or address is given"
+    return "chat", False, "something is told"
 
 
-def _personal(one: Sentence) -> SentenceIntent | None:
+def _personal(one: Sentence) -> _Verdict | None:
     """Judge a sentence about the user and the assistant: it needs a document only if one is consulted too."""
     if not one.shows("recall"):
         return None
     if one.consults:
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is asked beside what was said")
+        return _wanted(one, "lookup"), True, "a document is asked beside what was said"
     if one.shows("how_to") and (one.shows("tech") or one.shows("rule")) and not one.mine:
         return None
-    return SentenceIntent(one, _wanted(one, "recall"), False, "it asks what was said or done")
+    return _wanted(one, "recall"), False, "it asks what was said or done"
 
 
-def _document(one: Sentence) -> SentenceIntent | None:
+def _document(one: Sentence) -> _Verdict | None:
     if one.consults:
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document, file or address is asked")
+        return _wanted(one, "lookup"), True, "a document, file or address is asked"
     if one.shows("doc") and not one.shows("thing"):
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "a document is named")
+        return _wanted(one, "lookup"), True, "a document is named"
     return None
 
 
-def _technical(one: Sentence) -> SentenceIntent | None:
+def _technical(one: Sentence) -> _Verdict | None:
     """Judge a sentence about tools, instruments, products or procedures: it needs documents."""
     of_things = one.shows("tech") or one.identifier
     if one.shows("life") and not of_things:
         return None
     if of_things and (not one.mine or one.shows("how_to") or one.shows("fault")):
-        return SentenceIntent(
-            one, _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents"
-        )
+        return _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents"
     if one.shows("rule") and (not one.mine or one.shows("how_to")):
-        return SentenceIntent(one, _wanted(one, "lookup"), True, "rules and procedures stand in documents")
+        return _wanted(one, "lookup"), True, "rules and procedures stand in documents"
     return None
 
 
-def _private(one: Sentence) -> SentenceIntent | None:
-    named = one.names_somebody and not one.shows("how_to")
+def _private(one: Sentence) -> _Verdict | None:
+    # A capitalised name may be a person's.
+    named = not one.shows("how_to") and any(name.kind in ("name", "handle") for name in find_mentions(one.text))
     if named or one.mine or one.shows("life"):
-        return SentenceIntent(one, _wanted(one, "recall"), False, "it is about the user and those around")
+        return _wanted(one, "recall"), False, "it is about the user and those around"
     if one.shows("advise") and not one.shows("how_to"):
-        return SentenceIntent(one, "advise", False, "counsel on what is no matter of documents")
+        return "advise", False, "counsel on what is no matter of documents"
     return None
 
 

@@ -16,15 +16,7 @@ from phronesis.core.ids import Scope
 from phronesis.core.relations import find_mentions, normal_name
 from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery, TimeWindow
 from phronesis.recall.as_of import visible_lanes
-from phronesis.recall.intent import (
-    MAX_READ,
-    Message,
-    MessageIntent,
-    SentenceIntent,
-    excerpt,
-    identifiers,
-    judge,
-)
+from phronesis.recall.intent import MAX_READ, Message, MessageIntent, SentenceIntent, excerpt, identifiers, judge
 from phronesis.recall.query import names_in
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
@@ -77,17 +69,14 @@ def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
     found += [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(read)]
     found += identifiers(read)
     folded = normal_name(read)
-    found += [(max(0, folded.find(name)), name) for name in _longest(known)]
+    ordered = sorted(known, key=lambda name: (-len(name), name))
+    longest = [name for n, name in enumerate(ordered) if not any(name in longer for longer in ordered[:n])]
+    found += [(max(0, folded.find(name)), name) for name in longest]
     out: dict[str, str] = {}
     for _, surface in sorted(found, key=lambda one: (one[0], -len(one[1]))):
         if surface and not any(normal_name(surface) in earlier for earlier in out):
             out[normal_name(surface)] = surface
     return tuple(list(out.values())[:MAX_NAMED])
-
-
-def _longest(names: Iterable[str]) -> Sequence[str]:
-    ordered = sorted(names, key=lambda name: (-len(name), name))
-    return [name for n, name in enumerate(ordered) if not any(name in longer for longer in ordered[:n])]
 
 
 PART: Final = 0.8
@@ -112,15 +101,6 @@ STATE_FIELDS: Final = ("goal", "task", "topic")
 """Fields of ``agent_state`` that describe the agent's task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wordings:
-    """The queries of a plan: all of them, and those of each retriever."""
-
-    every: tuple[SubQuery, ...]
-    memory: tuple[SubQuery, ...]
-    resources: tuple[SubQuery, ...]
-
-
 def word_queries(
     message: Message,
     decided: MessageIntent,
@@ -129,8 +109,11 @@ def word_queries(
     entities: Sequence[str],
     recent: Sequence[str],
     state: Mapping[str, Any],
-) -> Wordings:
-    """Return the queries for a message; ``whole`` is its full text, ``recent`` the earlier texts, oldest first."""
+) -> tuple[tuple[SubQuery, ...], tuple[SubQuery, ...], tuple[SubQuery, ...]]:
+    """Return the queries for a message: all, and for each retriever all except the other's parts, if it has its own.
+
+    ``whole`` is the message's full text, ``recent`` the earlier texts, oldest first.
+    """
     first = SubQuery(excerpt(whole, MAX_QUERY))
     parts = _parts(decided)
     beside: list[SubQuery] = []
@@ -144,13 +127,12 @@ def word_queries(
     if told:
         beside.append(SubQuery(" ".join(dict.fromkeys(told))[:MAX_STATE], STATE, "state"))
     every = distinct([first, *(part for part, _ in parts), *beside])
-    return Wordings(every, _for(every, parts, needs=False), _for(every, parts, needs=True))
 
+    def queries(*, needs: bool) -> tuple[SubQuery, ...]:
+        own = [part for part, of in parts if of is needs]
+        return tuple(one for one in every if one.origin != "part" or not own or one in own)
 
-def _for(every: Sequence[SubQuery], parts: Sequence[tuple[SubQuery, bool]], *, needs: bool) -> tuple[SubQuery, ...]:
-    """Return the queries of one retriever: all except the other's parts, unless it has none of its own."""
-    own = [part for part, of in parts if of is needs]
-    return tuple(one for one in every if one.origin != "part" or not own or one in own)
+    return every, queries(needs=False), queries(needs=True)
 
 
 def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:

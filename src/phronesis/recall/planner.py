@@ -95,47 +95,64 @@ class ProposedPlan(pydantic.BaseModel):
     kinds: Annotated[list[str], pydantic.Field(max_length=64)] = []
 
 
-@dataclass(frozen=True, slots=True)
-class PlannerInput:
-    """The input shown to a model; all of it is data."""
+SHARE: Final = 0.4
+"""Share of memory in the evidence if resources are searched too (source: the plan of SmartBrain, 7.4)."""
+
+LIMIT: Final = 12
+"""Pieces of evidence of one plan (our choice: as in a context's default budget)."""
+
+_log = logging.getLogger("phronesis.plan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """A validated call of ``plan``.
+
+    ``recent`` are earlier texts, oldest first, in which "it" is resolved. ``resources`` says whether the scope has any,
+    None if unknown. ``now`` is the reference time of the message's relative times. ``names`` are the names in the
+    message that the scope knows, None if not looked up yet.
+    """
 
     message: str
-    now: datetime
-    recent: Sequence[str]
-    state: Mapping[str, Any]
-    resources: bool | None
+    scope: Scope = field(default_factory=Scope)
+    now: datetime | None = None
+    recent: Sequence[str] = ()
+    agent_state: Mapping[str, Any] = field(default_factory=dict)
+    resources: bool | None = None
+    limit: int | None = None
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+    names: Collection[str] | None = None
 
 
-def planned_by_model(asker: StructuredClient, tenant: str, rules: RetrievalPlan, shown: PlannerInput) -> RetrievalPlan:
+def _planned_by_model(
+    asker: StructuredClient, tenant: str, rules: RetrievalPlan, asked: PlanRequest, now: datetime
+) -> RetrievalPlan:
     """Return the rules' plan changed by the model's answer or, without one, unchanged with ``degraded``."""
-    answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
+    wanted = prompt(ROLE).replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
+    answer = asker.ask(tenant, Task(wanted, _fenced(rules.id, asked, now), ProposedPlan))
     if answer.value is None:
         return replace(rules, degraded=(Degraded(ROLE, answer.reason, RULES_VERSION, asker.name),))
-    return _merged(rules, answer.value, shown, made_by=f"{asker.name} {PROMPT_VERSION}")
+    return _merged(rules, answer.value, asked, made_by=f"{asker.name} {PROMPT_VERSION}")
 
 
-def _instructions() -> str:
-    return prompt(ROLE).replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
-
-
-def _fenced(plan_id: str, shown: PlannerInput) -> str:
+def _fenced(plan_id: str, shown: PlanRequest, now: datetime) -> str:
     recent = [excerpt(text, MAX_TURN) for text in shown.recent[-MAX_RECENT:]]
-    state = "\n".join(f"{name}: {value}"[:MAX_TEXT] for name, value in shown.state.items() if isinstance(value, str))
+    state = "\n".join(
+        f"{name}: {value}"[:MAX_TEXT] for name, value in shown.agent_state.items() if isinstance(value, str)
+    )
     message = excerpt(shown.message, MAX_MESSAGE)
     boundary = choose_boundary(plan_id, [*recent, state, message])
-    lines = [f"now: {shown.now:%Y-%m-%d, %A}"]
+    lines = [f"now: {now:%Y-%m-%d, %A}"]
     lines += [boundary.turn('part="recent"', text) for text in recent]
     lines += [boundary.turn('part="state"', state)] if state else []
     return "\n".join([*lines, boundary.turn('part="message"', message)])
 
 
-def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: PlannerInput, *, made_by: str) -> RetrievalPlan:
+def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: PlanRequest, *, made_by: str) -> RetrievalPlan:
     dropped: list[str] = []
-    intent: Intent = rules.intent
-    known = [one for one in INTENTS if one == said.intent]
-    if known:
-        intent = known[0]
-    else:
+    intent: Intent = next((one for one in INTENTS if one == said.intent), rules.intent)
+    if intent != said.intent:
         dropped.append("the model's intent is none of those there are; the rules' stands")
     window = rules.time or _window(said.time, shown.message, dropped)
     kinds = _kinds(said.kinds, dropped)
@@ -143,13 +160,13 @@ def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: PlannerInput, *, ma
     first, *others = rules.queries
     rest = [one for one in others if one.origin == "state"] if queries else others
 
-    def asked(store: str) -> tuple[SubQuery, ...]:
+    def queries_for(store: str) -> tuple[SubQuery, ...]:
         return distinct([first, *(one for one, of in queries if of in (store, "both")), *rest])
 
     needs = said.resources_needed
     share = rules.share if needs and shown.resources is not False else 1.0
-    memory = replace(sub_plan("memory", asked("memory"), rules.limit, share), kinds=kinds)
-    library = sub_plan("resources", asked("resources"), rules.limit, 1 - rules.share)
+    memory = replace(sub_plan("memory", queries_for("memory"), rules.limit, share), kinds=kinds)
+    library = sub_plan("resources", queries_for("resources"), rules.limit, 1 - rules.share)
     reason = " ".join(said.reason.split())[:MAX_TEXT] or "the model says so"
     return replace(
         rules,
@@ -217,38 +234,6 @@ def _entities(given: Sequence[str], rules: RetrievalPlan, message: str, dropped:
     return tuple(dict.fromkeys([*rules.entities, *held]))[:16]
 
 
-# The planner: builds a retrieval plan by rules, or by a model with the rules as its fallback (SB-06).
-
-SHARE: Final = 0.4
-"""Share of memory in the evidence if resources are searched too (source: the plan of SmartBrain, 7.4)."""
-
-LIMIT: Final = 12
-"""Pieces of evidence of one plan (our choice: as in a context's default budget)."""
-
-_log = logging.getLogger("phronesis.plan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRequest:
-    """A validated call of ``plan``.
-
-    ``recent`` are earlier texts, oldest first, in which "it" is resolved. ``resources`` says whether the scope has any,
-    None if unknown. ``now`` is the reference time of the message's relative times. ``names`` are the names in the
-    message that the scope knows, None if not looked up yet.
-    """
-
-    message: str
-    scope: Scope = field(default_factory=Scope)
-    now: datetime | None = None
-    recent: Sequence[str] = ()
-    agent_state: Mapping[str, Any] = field(default_factory=dict)
-    resources: bool | None = None
-    limit: int | None = None
-    as_of: datetime | None = None
-    valid_at: datetime | None = None
-    names: Collection[str] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Planner:
     """Makes plans. ``asker`` is the model of the role ``plan``; None: rules only. Thread-safe; it never writes."""
@@ -264,30 +249,21 @@ class Planner:
         now = asked.now or asked.valid_at or asked.as_of or self.clock()
         plan = self._by_rules(tenant, asked, now)
         if self.asker is not None:
-            shown = PlannerInput(asked.message, now, asked.recent, asked.agent_state, asked.resources)
-            plan = planned_by_model(self.asker, tenant, plan, shown)
+            plan = _planned_by_model(self.asker, tenant, plan, asked, now)
         plan = plan.named()
-        _log.debug(
-            "plan %s: intent %s, resources %s, %d queries, by %s",
-            plan.id,
-            plan.intent,
-            plan.resources_needed,
-            len(plan.queries),
-            plan.made_by,
-        )
+        told = (plan.id, plan.intent, plan.resources_needed, len(plan.queries), plan.made_by)
+        _log.debug("plan %s: intent %s, resources %s, %d queries, by %s", *told)
         return plan
-
-    def _names(self, tenant: str, asked: PlanRequest) -> Collection[str]:
-        if asked.names is not None:
-            return asked.names
-        return () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
 
     def _by_rules(self, tenant: str, asked: PlanRequest, now: datetime) -> RetrievalPlan:
         message = read_message(asked.message)
         decided = decide(message)
-        entities = entities_in(asked.message, self._names(tenant, asked))
+        names = asked.names
+        if names is None:
+            names = () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
+        entities = entities_in(asked.message, names)
         window = window_of(decided, now)
-        wordings = word_queries(
+        queries, of_memory, of_resources = word_queries(
             message, decided, whole=asked.message, entities=entities, recent=asked.recent, state=asked.agent_state
         )
         limit = asked.limit or self.limit
@@ -297,19 +273,19 @@ class Planner:
             reasons.append("there are no resources in this scope: memory alone is asked")
         if window is not None:
             reasons.append(f"the time is that of {window.words!r}")
-        if any(query.origin == "expansion" for query in wordings.every):
+        if any(query.origin == "expansion" for query in queries):
             reasons.append("it goes on with what was said before")
         return RetrievalPlan(
             id="",
             message=asked.message,
             intent=decided.intent,
             language=language_of(asked.message),
-            queries=wordings.every,
+            queries=queries,
             entities=entities,
             time=window,
             resources_needed=decided.needs,
-            memory=sub_plan("memory", wordings.memory, limit, self.share if library else 1.0),
-            resources=sub_plan("resources", wordings.resources, limit, 1 - self.share) if library else None,
+            memory=sub_plan("memory", of_memory, limit, self.share if library else 1.0),
+            resources=sub_plan("resources", of_resources, limit, 1 - self.share) if library else None,
             limit=limit,
             share=self.share,
             scope=asked.scope,

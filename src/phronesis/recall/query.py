@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, tzinfo
@@ -73,24 +74,24 @@ def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[NamedEntity]:
 
     A bare name denotes all its namesakes, unless one of them is named with the relation: "my sister Anna".
     """
+
+    def root(entity: Entity) -> str:
+        return entity.canonical_id or entity.id
+
     found = find_entities(unit, lane_id, sorted(names)) if names else []
     own = {entity.normal: entity for entity in found if entity.kind == NAME}
     people = [entity for entity in found if entity.related and entity.normal in own]
     bare = {person.canonical_id for person in people}
-    roots = {_root(entity) for entity in found if entity not in people and entity.id not in bare}
-    families: dict[str, list[Entity]] = {}
+    roots = {root(entity) for entity in found if entity not in people and entity.id not in bare}
+    families: dict[str, list[Entity]] = defaultdict(list)
     for entity in read_families(unit, lane_id, sorted(roots)):
-        families.setdefault(_root(entity), []).append(entity)
+        families[root(entity)].append(entity)
     for person in people:
-        families.setdefault(_root(own[person.normal]), []).append(person)
+        families[root(own[person.normal])].append(person)
     return [
-        NamedEntity(frozenset(entity.id for entity in family), frozenset(entity.normal for entity in family))
+        NamedEntity(frozenset(one.id for one in family), frozenset(one.normal for one in family))
         for family in families.values()
     ]
-
-
-def _root(entity: Entity) -> str:
-    return entity.canonical_id or entity.id
 
 
 def mentioned_items(unit: Unit, lane_id: int, named: Iterable[NamedEntity]) -> set[str]:
@@ -151,11 +152,7 @@ def held_under(unit: Unit, lane: Lane, asked: KeyAsked, wanted: ReadConditions) 
         return {item.id for item in found}
     names = _names(unit, lane, asked, wanted)
     mine = asked.about == USER
-    return {
-        item.id
-        for item in found
-        if (is_about(item, names) if mine else item.subject is not None and is_about(item, names))
-    }
+    return {item.id for item in found if (mine or item.subject is not None) and is_about(item, names)}
 
 
 def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: ReadConditions) -> Sequence[Item]:

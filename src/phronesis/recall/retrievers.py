@@ -1,4 +1,4 @@
-"""Retrievers: the port, conversation memory, local resources, and resources of another server (SB-08).
+"""Retrievers of memory, of local resources and of another server's (SB-08), and the execution of a plan over them.
 
 A remote server is asked by ``POST {url}/api/v1/retrieve``. The plan is sent without its scope and without its part for
 memory: the API key determines which store is searched. The response is bounded, validated field by field and marked as
@@ -7,7 +7,7 @@ foreign; any error gives an empty part with the reason.
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -23,10 +23,13 @@ from phronesis.core.timestamps import optional_micros
 from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError, ModelRefused
 from phronesis.index.tokens import tokenize
 from phronesis.models.call_policy import Limits
+from phronesis.models.rerankers import ROLE as RERANK
+from phronesis.models.rerankers import Judge
 from phronesis.models.transport import Gateway, ModelHttp
-from phronesis.recall.fusion import Part
+from phronesis.recall.fusion import Candidate, Part, candidates_of, fill_places, fuse, reranked
+from phronesis.recall.hits import FUSION, shown_text
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
-from phronesis.recall.scoring.weights import COVERED, OUTLYING
+from phronesis.recall.scoring.weights import COVERED, OUTLYING, FusionRules, on_scale
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 
@@ -34,24 +37,17 @@ from phronesis.store.filters import scoped_filters
 
 
 @dataclass(frozen=True, slots=True)
-class RetrieverResult:
+class RetrieverResult(Part):
     """The result of one retriever: evidence, best first, each with its signals by name in ``why``.
 
     ``ignored`` lists the plan fields that it could not use; ``abstained`` means that nothing supports an answer.
     """
 
-    name: str
-    store: Store
     evidence: tuple[Evidence, ...] = ()
     abstained: bool = True
     ignored: tuple[str, ...] = ()
     degraded: tuple[Degraded, ...] = ()
     explain: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def part(self) -> Part:
-        """The results in the form in which they are fused."""
-        return Part(self.name, self.store, self.evidence, self.abstained)
 
 
 class Retriever(Protocol):
@@ -89,51 +85,39 @@ RESOURCES: Final = "resources"
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRetriever:
-    """Searches conversation memory by words, names, vectors and time."""
+class LocalRetriever:
+    """Searches memory by words, names, vectors and time, or the sections of documents.
+
+    Sections have no time of utterance: of them the time window is ignored. The database does not belong to it.
+    """
 
     searcher: Search
-    name: str = MEMORY
-    store: Store = MEMORY
+    store: Store
+
+    @property
+    def name(self) -> str:
+        """The name of its store."""
+        return self.store
 
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> RetrieverResult:
-        """Return memory's results for a plan."""
-        sub = plan.memory
+        """Return the store's results for a plan."""
+        sub = _part_of(plan, self)
         if sub is None or not sub.queries:
             return RetrieverResult(self.name, self.store)
         query = _query(plan, sub, encodings, exclude)
-        query = replace(query, manner=replace(query.manner, window=plan.time))
-        return _make_result(self.name, sub, query, self.searcher.search(tenant, query))
+        ignored: list[str] = []
+        if self.store == MEMORY:
+            query = replace(query, manner=replace(query.manner, window=plan.time))
+        else:
+            others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
+            ignored = ["time"] * (plan.time is not None) + ["kinds"] * others
+            query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
+        return _make_result(self.name, sub, query, self.searcher.search(tenant, query), ignored)
 
     def close(self) -> None:
-        """Do nothing: the database does not belong to this retriever."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceRetriever:
-    """Searches the sections of documents. It ignores the time window: sections have no time of utterance."""
-
-    searcher: Search
-    name: str = RESOURCES
-    store: Store = RESOURCES
-
-    def retrieve(
-        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> RetrieverResult:
-        """Return the resources' results for a plan."""
-        sub = plan.resources
-        if sub is None or not sub.queries:
-            return RetrieverResult(self.name, self.store)
-        query = _query(plan, sub, encodings, exclude)
-        others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
-        query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
-        ignored = [*(["time"] if plan.time is not None else []), *(["kinds"] if others else [])]
-        return _make_result(self.name, sub, query, self.searcher.search(tenant, query), *ignored)
-
-    def close(self) -> None:
-        """Do nothing: the database does not belong to this retriever."""
+        """Do nothing: it has no connections."""
 
 
 def main_query(sub: SubPlan) -> SubQuery:
@@ -163,8 +147,8 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
 
-def _make_result(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> RetrieverResult:
-    passed: list[str] = list(ignored)
+def _make_result(name: str, sub: SubPlan, query: Query, found: SearchResult, ignored: Sequence[str]) -> RetrieverResult:
+    passed = list(ignored)
     if "semantic" in sub.modes and "dense" not in found.channels:
         passed.append("modes.semantic")
     if query.manner.names and "relational" not in sub.modes:
@@ -216,7 +200,12 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         "remote_id": item.id,
     }
     content = item.content[:MAX_CONTENT]
-    matched = tuple(_foreign_match(one, server, item.id) for one in found.matched[:1])
+    matched = []
+    for one in found.matched[:1]:
+        part = one.part if one.part.startswith("chunk:") else "whole"
+        which = part.partition(":")[2]
+        mine = _foreign_id(server, item.id) + (f"::chunk::{which}" if which else "")
+        matched.append(Match(mine, part, one.snippet[:MAX_READ], one.distance))
     ours = Item(
         id=_foreign_id(server, item.id),
         kind=SECTION,
@@ -233,34 +222,25 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
         occurred_at=item.occurred_at,
         data=data,
     )
+    held = set(tokenize("\n".join([*own.values(), *data["path"], content])[:MAX_READ]))
     why = {
         **{name: value for name, value in (found.why or {}).items() if name == OUTLYING},
-        COVERED: _coverage([*own.values(), *data["path"], content], asked),
+        COVERED: round(len(held.intersection(asked)) / len(asked), 6) if asked else 0.0,
     }
-    return Evidence(ours, found.score, matched, tuple(_source(one, server) for one in found.sources), why=why)
+    sources = tuple(
+        Source(
+            _foreign_id(server, one.entry_id),
+            one.source_ref,
+            occurred_at=one.occurred_at,
+            quote=one.quote and one.quote[:MAX_READ],
+        )
+        for one in found.sources
+    )
+    return Evidence(ours, found.score, tuple(matched), sources, why=why)
 
 
 def _foreign_id(server: str, identity: str) -> str:
     return f"{REMOTE_PREFIX}{derived_id('remote', server, identity)}"
-
-
-def _foreign_match(match: Match, server: str, item_id: str) -> Match:
-    part = match.part if match.part == "whole" or match.part.startswith("chunk:") else "whole"
-    mine = _foreign_id(server, item_id)
-    which = part.partition(":")[2]
-    return Match(mine if not which else f"{mine}::chunk::{which}", part, match.snippet[:MAX_READ], match.distance)
-
-
-def _source(source: Source, server: str) -> Source:
-    quote = None if source.quote is None else source.quote[:MAX_READ]
-    return Source(_foreign_id(server, source.entry_id), source.source_ref, occurred_at=source.occurred_at, quote=quote)
-
-
-def _coverage(texts: Collection[str], asked: Collection[str]) -> float:
-    if not asked:
-        return 0.0
-    held = set(tokenize("\n".join(texts)[:MAX_READ]))
-    return round(len(held.intersection(asked)) / len(asked), 6)
 
 
 PATH: Final = "/api/v1/retrieve"
@@ -322,10 +302,15 @@ class RemoteRetriever:
         except (AnswerRejected, InputError):  # not JSON, too long, or a wrong field
             return self._empty_result(UNREADABLE)
         except (ModelError, Closed):
-            with self._lock:
-                self._away_until = self.seconds() + PAUSE_SECONDS
+            self._away_until = self.seconds() + PAUSE_SECONDS
             return self._empty_result(UNAVAILABLE)
-        return self._foreign_result(pack, sub)
+        asked = set(tokenize(main_query(sub).text))
+        found = tuple(foreign(one, server=self.url, asked=asked) for one in pack.evidence[: sub.limit])
+        ignored = sorted({name for fields in pack.ignored_fields.values() for name in fields})
+        degraded = tuple(replace(one, instead_of=f"{self.name}/{one.instead_of}") for one in pack.degraded)
+        return RetrieverResult(
+            self.name, self.store, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
+        )
 
     def close(self) -> None:
         """Close the connections; a running call ends."""
@@ -337,25 +322,79 @@ class RemoteRetriever:
     def _ask_server(self, plan: RetrievalPlan, sub: SubPlan) -> EvidencePack:
         limits = Limits(self.seconds, self.seconds() + self.timeout, max_bytes=MAX_BYTES)
         outgoing = replace(plan, scope=Scope(), memory=None, kinds=None, limit=sub.limit, share=0.0, degraded=())
-        return EvidencePack.from_dict(self._connect().post(PATH, outgoing.to_dict(), limits=limits), plan=plan)
-
-    def _foreign_result(self, pack: EvidencePack, sub: SubPlan) -> RetrieverResult:
-        asked = set(tokenize(main_query(sub).text))
-        found = tuple(foreign(one, server=self.url, asked=asked) for one in pack.evidence[: sub.limit])
-        ignored = sorted({name for fields in pack.ignored_fields.values() for name in fields})
-        degraded = tuple(replace(one, instead_of=f"{self.name}/{one.instead_of}") for one in pack.degraded)
-        return RetrieverResult(
-            self.name, self.store, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
-        )
+        with self._lock:
+            if self._closed:
+                raise Closed(f"{self.name}: its connections were closed")
+            http = self._http = self._http or ModelHttp(Gateway(self.name, self.url, self.api_key))
+        return EvidencePack.from_dict(http.post(PATH, outgoing.to_dict(), limits=limits), plan=plan)
 
     def _empty_result(self, reason: str) -> RetrieverResult:
         away = Degraded(ROLE, reason, WITHOUT, self.name)
         return RetrieverResult(self.name, self.store, degraded=(away,), explain={"url": self.url})
 
-    def _connect(self) -> ModelHttp:
-        with self._lock:
-            if self._closed:
-                raise Closed(f"{self.name}: its connections were closed")
-            if self._http is None:
-                self._http = ModelHttp(Gateway(self.name, self.url, self.api_key))
-            return self._http
+
+# Executing a plan over its retrievers.
+
+
+@dataclass(frozen=True, slots=True)
+class PlanExecutor:
+    """Executes plans over its retrievers; ``judge`` reranks their joint candidates once. It never writes."""
+
+    retrievers: Sequence[Retriever]
+    rules: FusionRules = field(default_factory=FusionRules)
+    judge: Judge | None = None
+
+    @property
+    def remote(self) -> bool:
+        """Return whether another server is asked for resources."""
+        return any(isinstance(one, RemoteRetriever) for one in self.retrievers)
+
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings | None = None, *, exclude: Exclusion = NO_EXCLUSION
+    ) -> EvidencePack:
+        """Return the evidence for a plan, best first, with sources and the fate of every candidate.
+
+        Items that match ``exclude`` are no candidates; another server's resources are not affected.
+
+        It abstains if all queried retrievers do. An unavailable model or server is named in ``degraded``. InputError: a
+        kind or a filter of the plan is wrong.
+        """
+        encodings = encodings or Encodings()
+        asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
+        parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
+        rules = replace(self.rules, memory_share=plan.share)
+        candidates, away = self._rerank(tenant, plan, rules, candidates_of(parts))
+        fused = fuse(candidates, rules, limit=plan.limit)
+        abstained = all(part.abstained for part in parts)
+        told = {part.name: {**part.explain, "found": len(part.evidence), "abstained": part.abstained} for part in parts}
+        reranker = None if self.judge is None else self.judge.name
+        return EvidencePack(
+            on_scale(fused.evidence, abstained=abstained),
+            plan,
+            abstained=abstained,
+            ignored_fields={part.name: part.ignored for part in parts if part.ignored},
+            explain={"retrievers": told, "rules": rules.to_dict(), "reranker": reranker, **fused.to_dict()},
+            degraded=(*dict.fromkeys(one for part in parts for one in part.degraded), *away),
+        )
+
+    def close(self) -> None:
+        """Close the retrievers' connections."""
+        for one in self.retrievers:
+            one.close()
+
+    def _rerank(
+        self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
+    ) -> tuple[Sequence[Candidate], tuple[Degraded, ...]]:
+        """Rerank as many candidates as the reranker takes, of both sides in their ratio; on failure the order stays."""
+        if self.judge is None or len(candidates) <= 1:
+            return candidates, ()
+        read, rest = fill_places(candidates, rules, self.judge.candidates)
+        try:
+            scores = self.judge.judge(tenant, plan.message, [shown_text(one.evidence) for one in read])
+        except ModelError as error:
+            return candidates, (Degraded(RERANK, error.code, FUSION, self.judge.name),)
+        return reranked([*read, *rest], scores), ()
+
+
+def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
+    return plan.memory if retriever.store == "memory" else plan.resources

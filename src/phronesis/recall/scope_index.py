@@ -361,7 +361,10 @@ class ScopeIndexes:
             self._kept[key] = index
         self._kept.move_to_end(key)
         index.catch_up(unit, lane)
-        self._shrink(key)
+        self._held += index.nbytes - self._sizes.get(key, 0)
+        self._sizes[key] = index.nbytes
+        while self._held > self.limit and len(self._kept) > 1:
+            self._forget(next(other for other in self._kept if other != key))  # the one that was not used for longest
         return index
 
     def drop(self, tenant: str, lane_id: int) -> None:
@@ -369,14 +372,6 @@ class ScopeIndexes:
         with self.lock:
             for history, home in product((False, True), HOMES):
                 self._forget((tenant, lane_id, history, home))
-
-    def _shrink(self, used: Key) -> None:
-        size = self._kept[used].nbytes
-        self._held += size - self._sizes.get(used, 0)
-        self._sizes[used] = size
-        while self._held > self.limit and len(self._kept) > 1:
-            oldest = next(key for key in self._kept if key != used)
-            self._forget(oldest)
 
     def _forget(self, key: Key) -> None:
         self._kept.pop(key, None)

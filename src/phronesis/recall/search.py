@@ -16,10 +16,9 @@ from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.as_of import held_at, known_at, searched_lanes
-from phronesis.recall.evidence import EvidenceQuery, asks_for_past, snippet, sources_of, with_related
+from phronesis.recall.as_of import as_known, searched_lanes
+from phronesis.recall.evidence import asks_for_past, snippet, sources_of, with_related
 from phronesis.recall.hits import (
-    Choice,
     Hit,
     best_hits,
     deduplicate_messages,
@@ -160,10 +159,10 @@ class Searcher:
     ) -> SearchResult:
         signals = self._signals(unit, lanes, query, asked)
         formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
-        depth = max(CANDIDATES, 2 * _read_count(query, lanes))
-        ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
-        wanted = Choice(_read_count(query, lanes), formula.crowding, every=query.wanted.parts is not None)
-        hits = best_hits([(lane.laid.layout, lane.index.item_ids) for lane in lanes], signals, ranked, wanted)
+        limit, every = _read_count(query, lanes), query.wanted.parts is not None
+        ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=max(CANDIDATES, 2 * limit))
+        laid = [(lane.laid.layout, lane.index.item_ids) for lane in lanes]
+        hits = best_hits(laid, signals, ranked, limit=limit, crowding=formula.crowding, every=every)
         evidence = self._evidence(unit, lanes, hits, query, formula, dated=bool(signals[0].question.times))
         explained = _explain(lanes, signals, formula, encoder) if query.explain else None
         abstained = not evidence or _abstains(hits, signals, formula)
@@ -193,16 +192,12 @@ class Searcher:
         inputs = []
         for lane in lanes:
             dense, embedded = self._dense(unit, lane, *vector)
-            named = named_in(unit, lane.lane.lane_id, names | speaking)
-            # A speaker may be named by an alias.
-            speaking |= {
-                name
-                for one in named
-                if any(n in lane.index.speakers for n in one.names)
-                for name in one.names
-                if name in names
-            }
-            others = [one for one in named if not any(name in lane.index.speakers for name in one.names)]
+            named, others = named_in(unit, lane.lane.lane_id, names | speaking), []
+            for one in named:
+                if one.names.isdisjoint(lane.index.speakers):
+                    others.append(one)
+                else:  # a speaker may be named by an alias
+                    speaking |= one.names & names
             speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
             mentioned = mentioned_items(unit, lane.lane.lane_id, others)
             held = held_under(unit, lane.lane, asked, query.wanted) if asked is not None else set()
@@ -263,9 +258,7 @@ class Searcher:
             lane_id, ids = lane.lane.lane_id, [lane.index.item_ids[hit.row] for hit in hits if hit.lane == n]
             found = list(read_items(unit, lane.lane, ids).values())
             if wanted.as_of is not None:
-                found = [item for item in known_at(unit, lane_id, found, wanted.as_of) if item.live]
-                if wanted.valid_at is not None:
-                    found = [item for item in found if held_at(item, wanted.valid_at)]
+                found = [item for item in as_known(unit, lane_id, found, wanted) if item.live]
             elif wanted.now is not None and not wanted.past:
                 found = [item for item in found if not is_over(item, from_micros(wanted.now))]
             items.update({item.id: item for item in found})
@@ -298,7 +291,7 @@ class Searcher:
             out.append(Evidence(item, score, matched, told_once, why=why, same=same))
         if not dated and not asks_for_past(query.text):
             out = latest_first(out, query.text)
-        return with_related(unit, [lane.lane for lane in lanes], out, EvidenceQuery(query.text, wanted, query.limit))
+        return with_related(unit, [lane.lane for lane in lanes], out, query)
 
 
 def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:

@@ -138,7 +138,8 @@ def parse_table(given: Mapping[str, Any]) -> KeyWords:
         raise PhronesisError(f"{FILE}: {unknown[0]!r} is no key of memory-types.md")
     cues: dict[str, list[tuple[str, Cue]]] = {}
     for key, text in given["keys"].items():
-        for cue in map(_cue, filter(str.strip, text.split(","))):
+        for written in filter(str.strip, text.split(",")):
+            cue = tuple(word for part in written.split() for word in parse_words(part))
             cues.setdefault(cue[0], []).append((key, cue))
     relatives = {word: key for key, words in given["relatives"].items() for word in parse_words(words)}
     return KeyWords(
@@ -150,10 +151,6 @@ def parse_table(given: Mapping[str, Any]) -> KeyWords:
         relations=frozenset(relatives),
         lists={name: parse_words(text) for name, text in given["words"].items()},
     )
-
-
-def _cue(text: str) -> Cue:
-    return tuple(word for part in text.split() for word in parse_words(part))
 
 
 # Which key a question asks for, and of whom.
@@ -217,7 +214,8 @@ class _Clause:
         if named is None:
             return None
         free = len(self.read.units) - len(used)
-        if free and (key not in self.words.open_keys or free > self._most_free() or self._barred(used)):
+        most = 2 * MAX_FREE if is_chinese(self.read.text) else MAX_FREE
+        if free and (key not in self.words.open_keys or free > most or self._is_barred(used)):
             return None
         return self._of_whom(key, relations, named)
 
@@ -306,10 +304,7 @@ class _Clause:
         doubled = len(text) == 2 and text[0] == text[1]  # noqa: PLR2004 - 朵朵
         return doubled or (1 < len(text) <= MAX_NAME and text[0] in self.words.lists["surname"])
 
-    def _most_free(self) -> int:
-        return 2 * MAX_FREE if is_chinese(self.read.text) else MAX_FREE
-
-    def _barred(self, used: set[int]) -> bool:
+    def _is_barred(self, used: set[int]) -> bool:
         """Return whether a unit that is not used says that something else is asked."""
         asks = not is_chinese(self.read.text) or self.read.has(self.words.lists["asks"])
         return not asks or bool(self.read.within(self.words.lists["bar"]) - used)

@@ -187,7 +187,11 @@ class Version:
             first, last = self.lines[n]
             return f"{self.uri}#L{first}" + (f"-L{last}" if last > first else "")
         path = self.sections[n].path
-        return f"{self.uri}#{slug(path[-1])}" if path else self.uri
+        if not path:
+            return self.uri
+        # The heading as a URL fragment: letters and digits of any script, joined by hyphens.
+        words = "".join(sign if sign.isalnum() else " " for sign in path[-1].casefold()).split()
+        return f"{self.uri}#{'-'.join(words)}"
 
     def rows(self, document_id: str, number: int, ids: Sequence[str], type_: str) -> ResourceRows:
         """Return the version as rows; its sections are the items ``ids``."""
@@ -202,23 +206,30 @@ class Version:
             characters=len(self.text),
             recorded_at=self.entry.recorded_at,
         )
-        sections = [
+        sections = tuple(
             SectionRow(
                 document_id=document_id, number=number, n=n, item_id=ids[n], path=one.path, start=one.start, end=one.end
             )
             for n, one in enumerate(self.sections)
-        ]
-        return ResourceRows(documents=(document,), sections=tuple(sections))
+        )
+        return ResourceRows(documents=(document,), sections=sections)
 
     def evidence(self, items: Sequence[Item]) -> list[EvidenceRow]:
         """Return rows that link items to this entry too, so that erasing it finds every text that contains it."""
-        out = []
-        for item in items:
-            out += [
-                _source(item, item.entry_id, self.entry, item.occurred_at),
-                _source(item, self.entry.id, self.entry, self.at),
-            ]
-        return out
+        return [
+            EvidenceRow(
+                item_id=item.id,
+                polarity="source",
+                source_key=named,
+                entry_id=self.entry.id,
+                recorded_at=self.entry.recorded_at,
+                source_entry_id=named,
+                source_ref=item.source_ref,
+                occurred_at=at,
+            )
+            for item in items
+            for named, at in ((item.entry_id, item.occurred_at), (self.entry.id, self.at))
+        ]
 
     def edge(self, type_: str, start: str, end: str) -> Edge:
         """Return an edge between two items with this entry as evidence."""
@@ -235,30 +246,12 @@ def trust_of(entry: Entry) -> Trust:
     return Trust.ASSISTANT if payload_of(entry, ResourcePayload).get("made_by") == "assistant" else Trust.EXTERNAL
 
 
-def slug(heading: str) -> str:
-    """Return a heading as a URL fragment: letters and digits of any script, joined by hyphens."""
-    return "-".join("".join(sign if sign.isalnum() else " " for sign in heading.casefold()).split())
-
-
 def _given_fields(payload: ResourcePayload) -> dict[str, Any]:
     type_ = payload.get("type")
     if "mode" in payload and type_ in REF_TYPES:
         type_ = None  # a reference that names no type has that of references, which says nothing of the document
     said = {"source_type": type_, "metadata": payload.get("metadata")}
     return {name: value for name, value in said.items() if value}
-
-
-def _source(item: Item, named: str, entry: Entry, at: datetime | None) -> EvidenceRow:
-    return EvidenceRow(
-        item_id=item.id,
-        polarity="source",
-        source_key=named,
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        source_entry_id=named,
-        source_ref=item.source_ref,
-        occurred_at=at,
-    )
 
 
 # Sections as search documents: chunks of their text, each under its headings (SB-08).
@@ -276,21 +269,13 @@ def project_section(item: Item) -> list[Part]:
     A chunk seldom names its topic; its headings do. A section without text is searched by its headings. Relative dates
     are not resolved: "yesterday" in a document is not relative to when it was stored.
     """
-    heading, text = heading_of(item), item.content
+    named = [item.data.get("title") or "", *(item.data.get("path") or ())]
+    told = dict.fromkeys(" ".join(str(one).split()) for one in named)  # a title that is the first heading too: once
+    heading, text = UNDER.join(one for one in told if one)[:MAX_HEADING], item.content
     return [
         Part(f"{CHUNK}{one.start}", f"{heading}\n{text[one.start : one.end]}", dated=False)
         for one in chunks_of(text) or [Chunk(0, len(text))]
     ]
-
-
-def heading_of(item: Item) -> str:
-    """Return a section's headings in one line, the document's title first.
-
-    A title that is also the first heading is not repeated.
-    """
-    named = [item.data.get("title") or "", *(item.data.get("path") or ())]
-    told = dict.fromkeys(" ".join(str(one).split()) for one in named)
-    return UNDER.join(one for one in told if one)[:MAX_HEADING]
 
 
 @dataclass(frozen=True, slots=True)

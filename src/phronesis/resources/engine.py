@@ -34,10 +34,6 @@ def _open_references(platform: Platform) -> OpenEngine:
     return OpenEngine(decorations={"turn": partial(ingestion.with_references, rules=rules)})
 
 
-def _open_reading(platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"resources": documents.ResourceBook(platform.database)})
-
-
 def _projections() -> "Mapping[str, Projection]":
     return {"document": projections.no_parts, "section": documents.project_section}
 
@@ -52,7 +48,10 @@ ENGINE: Final = Engine(
     parts=(
         Part(open=_open_documents, verbs=("resource",), components=("documents",)),
         Part(open=_open_references, decorated=("turn",)),
-        Part(open=_open_reading, components=("resources",)),
+        Part(
+            open=lambda platform: OpenEngine(components={"resources": documents.ResourceBook(platform.database)}),
+            components=("resources",),
+        ),
     ),
     projections=by_kind(_projections, "document", "section"),
     consequences=(_with_sections,),

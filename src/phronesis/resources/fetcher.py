@@ -22,18 +22,9 @@ from phronesis.models.network import BoundedBackend, resolved
 from phronesis.resources.readers.port import RawDocument
 
 DEFAULT_TYPES: Final = (
-    "text/*",
-    "application/pdf",
-    "application/json",
-    "application/*+json",
-    "application/xml",
-    "application/*+xml",
-    "application/yaml",
-    "application/x-yaml",
-    "application/toml",
-    "application/javascript",
-    "application/octet-stream",
-    "application/vnd.openxmlformats-officedocument.*",
+    *("text/*", "application/pdf", "application/json", "application/*+json", "application/xml", "application/*+xml"),
+    *("application/yaml", "application/x-yaml", "application/toml", "application/javascript"),
+    *("application/octet-stream", "application/vnd.openxmlformats-officedocument.*"),
 )
 """Media types that may be readable. Servers send octet-stream for unknown types, including Markdown."""
 DEFAULT_PORTS: Final = (80, 443, 8080, 8443)
@@ -247,7 +238,12 @@ def _exchange(
             length = headers.get("content-length", "")
             if length.isdecimal() and int(length) > rules.max_bytes:
                 raise _too_large(rules)
-            _check_type(headers, rules)
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind and not any(_fits(kind, allowed) for allowed in rules.content_types):
+                problem = (
+                    "what it gives is of a type that is not fetched; add it to content_types, or name another document"
+                )
+                raise _refusal("content_types", problem, content_type=kind[:100])
             body = bytearray()
             for part in _decompress(cast("Iterable[bytes]", response.stream), headers, rules):
                 body += part
@@ -259,13 +255,6 @@ def _exchange(
 def _too_large(rules: FetchRules) -> FetchRefused:
     problem = f"it gives more than {rules.max_bytes:,} bytes; raise max_bytes, or name a smaller document"
     return _refusal("max_bytes", problem, max_bytes=rules.max_bytes)
-
-
-def _check_type(headers: Mapping[str, str], rules: FetchRules) -> None:
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind and not any(_fits(kind, allowed) for allowed in rules.content_types):
-        problem = "what it gives is of a type that is not fetched; add it to content_types, or name another document"
-        raise _refusal("content_types", problem, content_type=kind[:100])
 
 
 def _fits(kind: str, allowed: str) -> bool:

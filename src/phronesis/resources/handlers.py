@@ -4,7 +4,7 @@ Versions are ordered by the time from which they are valid. An older version is 
 sections are created with an end. Sections of the version before it that it does not contain end when it begins.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -13,7 +13,6 @@ from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import DOCUMENT, DocumentRow, Entry, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
-from phronesis.core.relations import EvidenceRow
 from phronesis.engine.content_guards import suspected_texts
 from phronesis.engine.handler import Handler, Outcomes, Prepare
 from phronesis.resources.documents import ResourcePayload, Version, trust_of, uri_of
@@ -25,24 +24,15 @@ from phronesis.store.lane_view import LaneView
 
 def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes with those of the sections of documents that are archived or restored."""
-    moved = [(held[patch.item_id], patch) for patch in changes.patches if _moves(patch, held)]
-    if not moved:
-        return changes
     taken = {patch.item_id for patch in changes.patches}
-    patches = [
-        one
-        for document, patch in moved
-        for one in _section_changes(view, document, patch.fields)
-        if one.item_id not in taken
-    ]
-    return replace(changes, patches=(*changes.patches, *patches))
-
-
-def _moves(patch: Patch, held: Mapping[str, Item]) -> bool:
-    item = held.get(patch.item_id)
-    if item is None or item.kind != DOCUMENT or "data.sections" in patch.fields:
-        return False  # another version says itself what becomes of its sections
-    return any(name in patch.fields and patch.fields[name] != getattr(item, name) for name in ("status", "ended"))
+    patches: list[Patch] = []
+    for patch in changes.patches:
+        item = held.get(patch.item_id)
+        if item is None or item.kind != DOCUMENT or "data.sections" in patch.fields:
+            continue  # another version says itself what becomes of its sections
+        if any(name in patch.fields and patch.fields[name] != getattr(item, name) for name in ("status", "ended")):
+            patches += [one for one in _section_changes(view, item, patch.fields) if one.item_id not in taken]
+    return replace(changes, patches=(*changes.patches, *patches)) if patches else changes
 
 
 def _section_changes(view: LaneView, document: Item, fields: Mapping[str, Any]) -> Iterator[Patch]:
@@ -82,6 +72,10 @@ def metadata_patches(version: Version, document: Item, sections: Sequence[Item])
         fields["data.type"] = fields["source_type"]
     patches = [Patch(document.id, fields, DESCRIBED)] if fields else []
     return patches + [Patch(one.id, other, DESCRIBED) for one in sections if (other := version.otherwise(one))]
+
+
+def _words_of(items: Iterable[Item]) -> dict[str, SectionText]:
+    return {one.id: SectionText(tuple(one.data["path"]), one.content) for one in items}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +118,12 @@ class History:
         ids = [kept[n] if n in kept else made[n].id for n in range(len(version.words))]
         stayed = [{**before.items, **after.items}[one] for one in kept.values()]
         evidence = version.evidence([*stayed, document])
-        since = self._dated_updates([*(after.items[one] for one in later.kept.values()), document])
+        at = version.at
+        since = [
+            Patch(one.id, {"valid_from": at}, _EARLIER)
+            for one in (*(after.items[one] for one in later.kept.values()), document)
+            if one.valid_from is not None and one.valid_from > at
+        ]
         if before.says(version, ids):
             return Changes(evidence=evidence)
         if after.says(version, ids):
@@ -144,11 +143,6 @@ class History:
             resources=version.rows(document.id, number, ids, type_),
         )
 
-    @property
-    def _next(self) -> tuple[datetime, str]:
-        """Return the time from which the next version is valid, and its entry."""
-        return min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
-
     def _neighbours(self) -> tuple[_AdjacentVersion, _AdjacentVersion]:
         """Return the versions before and after it. Of two valid from the same time the later entry counts."""
         rows = [row for row in self.view.document_versions(self.document.id) if row.entry_id in self.stated]
@@ -163,21 +157,18 @@ class History:
         """Return a version with its sections; None stands for the present state, restated after all versions."""
         if row is None or row.number == self.document.data["number"]:
             items = self.view.items(self.document.data.get("sections", ()))
-            return _AdjacentVersion(
-                row, {one.id: SectionText(tuple(one.data["path"]), one.content) for one in items.values()}, items
-            )
+            return _AdjacentVersion(row, _words_of(items.values()), items)
         sections = self.view.sections(self.document.id, row.number)
         items = self.view.items([one.item_id for one in sections])
-        words = {
-            one.item_id: SectionText(one.path, items[one.item_id].content) for one in sections if one.item_id in items
-        }
+        kept = [one for one in sections if one.item_id in items]
+        words = {one.item_id: SectionText(one.path, items[one.item_id].content) for one in kept}
         return _AdjacentVersion(row, words, items)
 
     def _make_sections(
         self, places: Sequence[int], replaced: Mapping[int, str], after: _AdjacentVersion
     ) -> dict[int, Item]:
         """Return the sections that only this version has, ended at the beginning of the next one."""
-        until, by = self._next
+        until, by = min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
         suspects = suspected_texts(self.outcomes)
         fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
         out = {}
@@ -188,26 +179,14 @@ class History:
             out[n] = suspects.held(n, self.version.section(n, self.document.id, fields | over))
         return out
 
-    def _dated_updates(self, items: Sequence[Item]) -> list[Patch]:
-        """Return updates of the items that are valid since this version already."""
-        at = self.version.at
-        return [
-            Patch(one.id, {"valid_from": at}, _EARLIER)
-            for one in items
-            if one.valid_from is not None and one.valid_from > at
-        ]
-
     def _ended_before(self, before: _AdjacentVersion, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
         """Yield the sections of the version before that this one does not contain: they end when it begins."""
         for one in before.items.values():
-            if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
-                continue
-            over = (
-                {"ended": "superseded", "ended_by": by[one.id].id}
-                if one.id in by
-                else {"ended": "retired", "ended_by": self.version.entry.id}
-            )
-            yield Patch(one.id, {**over, "valid_to": self.version.at}, _SHORTER)
+            if one.id in gone and one.ended in _OVER and (one.valid_to or self.version.at) > self.version.at:
+                over = {"ended": "retired", "ended_by": self.version.entry.id}
+                if one.id in by:
+                    over = {"ended": "superseded", "ended_by": by[one.id].id}
+                yield Patch(one.id, {**over, "valid_to": self.version.at}, _SHORTER)
 
     def _with_description(self, since: Sequence[Patch], after: _AdjacentVersion) -> list[Patch]:
         """Merge the updates of validity with those of type and metadata, if it describes what is held."""
@@ -248,17 +227,10 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         stated = stated_at(view, document)
         if version.at < max(stated.values()):
             return History(view, version, document, stated, outcomes).changes()
-    held = _held_sections(view, document)
-    diff = difference({one.id: SectionText(tuple(one.data["path"]), one.content) for one in held}, version.words)
+    present = {} if document is None else view.items(document.data.get("sections", ()))
+    held = [item for item in present.values() if item.ended is None]
+    diff = difference(_words_of(held), version.words)
     return _VersionWriter(view, version, document, held, diff, outcomes).changes()
-
-
-def _held_sections(view: LaneView, document: Item | None) -> list[Item]:
-    """Return the sections of a document that are still held, in reading order."""
-    if document is None:
-        return []
-    found = view.items(document.data.get("sections", ()))
-    return [item for item in found.values() if item.ended is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,20 +254,30 @@ class _VersionWriter:
         """Return the changes; if the text is that of the version before, only those of type and metadata."""
         made = self._make_sections()
         ids = [made[n].id if n in made else self.diff.kept[n] for n in range(len(self.version.sections))]
-        evidence = self._evidence()
+        kept = set(self.diff.kept.values())
+        stayed = [one for one in self.held if one.id in kept]
+        evidence = self.version.evidence([*stayed, *([] if self.document is None else [self.document])])
         if self.document is not None and self._is_same(ids):
             return Changes(patches=metadata_patches(self.version, self.document, self.held), evidence=evidence)
         number = 1 + max((one.number for one in self.view.document_versions(self._document_id)), default=0)
-        fields = self._data(ids, number)
-        edges = [self.version.edge("parent_of", self._document_id, one.id) for one in made.values()]
-        edges += [self.version.edge("supersedes", made[n].id, old) for n, old in self.diff.replaced.items()]
+        version = self.version
+        fields = {
+            "title": version.title,
+            "media_type": version.media_type,
+            "type": version.described(self.document)["source_type"],
+            "number": number,
+            "characters": len(version.text),
+            "sections": list(ids),
+        }
+        edges = [version.edge("parent_of", self._document_id, one.id) for one in made.values()]
+        edges += [version.edge("supersedes", made[n].id, old) for n, old in self.diff.replaced.items()]
         item, patch = self._document(fields)
         return Changes(
             items=[*item, *made.values()],
             patches=[*patch, *self._ended_sections(made), *self._moved_sections()],
             edges=edges,
             evidence=evidence,
-            resources=self.version.rows(self._document_id, number, ids, fields["type"]),
+            resources=version.rows(self._document_id, number, ids, fields["type"]),
         )
 
     def _is_same(self, ids: Sequence[str]) -> bool:
@@ -304,17 +286,6 @@ class _VersionWriter:
         if document is None or list(document.data.get("sections", ())) != list(ids):
             return False
         return document.data.get("title") == self.version.title and document.status == "active"
-
-    def _data(self, ids: Sequence[str], number: int) -> dict[str, Any]:
-        version = self.version
-        return {
-            "title": version.title,
-            "media_type": version.media_type,
-            "type": version.described(self.document)["source_type"],
-            "number": number,
-            "characters": len(version.text),
-            "sections": list(ids),
-        }
 
     def _document(self, data: Mapping[str, Any]) -> tuple[list[Item], list[Patch]]:
         version, entry = self.version, self.version.entry
@@ -343,10 +314,8 @@ class _VersionWriter:
 
     def _make_sections(self) -> dict[int, Item]:
         """Return the new sections, by place."""
-        suspects, fields = (
-            suspected_texts(self.outcomes),
-            self.version.described(self.document) | self.view.scope_fields(),
-        )
+        suspects = suspected_texts(self.outcomes)
+        fields = self.version.described(self.document) | self.view.scope_fields()
         return {
             n: suspects.held(n, self.version.section(n, self._document_id, fields))
             for n in range(len(self.version.words))
@@ -360,9 +329,8 @@ class _VersionWriter:
         for n, one in self.diff.kept.items():
             item = by_id[one]
             placed = {"path": list(version.sections[n].path), "title": version.title, **version.place(n)}
-            fields: dict[str, Any] = {
-                f"data.{name}": value for name, value in placed.items() if item.data.get(name) != value
-            }
+            changed = {name: value for name, value in placed.items() if item.data.get(name) != value}
+            fields: dict[str, Any] = {f"data.{name}": value for name, value in changed.items()}
             if item.source_ref != version.source_ref(n):
                 fields["source_ref"] = version.source_ref(n)
             if item.status != "active":
@@ -382,10 +350,6 @@ class _VersionWriter:
         ]
         gone = {"ended": "retired", "ended_by": version.entry.id, "valid_to": version.at}
         return out + [Patch(old, gone, _ENDED) for old in self.diff.gone]
-
-    def _evidence(self) -> list[EvidenceRow]:
-        stayed = [one for one in self.held if one.id in set(self.diff.kept.values())]
-        return self.version.evidence([*stayed, *([self.document] if self.document is not None else [])])
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:

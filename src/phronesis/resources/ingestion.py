@@ -7,14 +7,11 @@ and slow fetching blocks nothing: the child is prepared after the turn is stored
 """
 
 import base64
-import hashlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -22,18 +19,18 @@ from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, ReadDocument, Section, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
-from phronesis.core.serialization import decode
 from phronesis.engine.content_guards import suspicions
-from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.errors import InputError, MissingExtra, PhronesisError
+from phronesis.recall.browse import outcomes_by_role
 from phronesis.resources import handlers
 from phronesis.resources.documents import LISTED, ResourcePayload
 from phronesis.resources.handlers import READ, RESOURCE
 from phronesis.resources.laws import summary_of
 from phronesis.resources.policy_section import ResourcePolicy, ResourceRules
 from phronesis.resources.readers.port import HTML, REMEDY, RawDocument, read_document
-from phronesis.store.database import Database, Unit
+from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import get_lane
 from phronesis.store.log import read_outcomes
@@ -52,7 +49,8 @@ def open_documents(platform: Platform) -> OpenEngine:
     own = platform.policy.of(ResourcePolicy).resources
     roots, redact = tuple(map(Path, own.file_roots)), platform.redactor.document
     fetch = partial(_fetch_page, own)
-    documents = TakingIn(Reader(read_document), fetch, _summarise, own.urls, roots, own.max_bytes, redact)
+    read = lru_cache(_KEPT)(read_document)
+    documents = TakingIn(read, fetch, own.urls, roots, own.max_bytes, redact)
     return OpenEngine(handlers=handlers.handlers(documents), components={"documents": documents})
 
 
@@ -71,49 +69,16 @@ def _fetch_page(own: ResourceRules, url: str) -> RawDocument:
     return fetch(url, rules)
 
 
-def _summarise(document: ReadDocument) -> ReadDocument:
-    """Replace a document by its summary as one section."""
-    text = summary_of(document)
-    sections = (Section((document.title,) if document.title else (), 0, len(text)),)
-    return replace(document, text=text, sections=sections, media_type="text/plain")
-
-
-@dataclass(slots=True)
-class Reader:
-    """Parses documents and caches the last few. Thread-safe."""
-
-    read: Callable[[RawDocument], ReadDocument]
-    _last: "OrderedDict[str, ReadDocument]" = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def __call__(self, raw: RawDocument) -> ReadDocument:
-        """Return a parsed document. InputError: it is not readable. MissingExtra: a package is missing."""
-        body = raw.data if raw.data is not None else (raw.text or "").encode("utf-8", "surrogatepass")
-        number = hashlib.sha256(f"{raw.name}\0{raw.media_type}\0{raw.text is None}\0".encode() + body).hexdigest()
-        with self._lock:
-            known = self._last.get(number)
-        if known is not None:
-            return known
-        found = self.read(raw)
-        with self._lock:
-            self._last[number] = found
-            while len(self._last) > _KEPT:
-                self._last.popitem(last=False)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class TakingIn:
     """Prepares the verb ``resource``: ``reader`` parses, ``fetch`` gets the page of a URL.
 
-    ``summarise`` makes the text that is stored in place of a page; ``urls`` is the policy for URLs: off, summary or
-    snapshot. Files are only read from under ``roots``. ``redact`` removes secrets and personal data from what was read;
-    a text that came with the call is redacted already.
+    ``urls`` is the policy for URLs: off, summary or snapshot. Files are only read from under ``roots``. ``redact``
+    removes secrets and personal data from what was read; a text that came with the call is redacted already.
     """
 
     reader: Callable[[RawDocument], ReadDocument]
     fetch: Callable[[str], RawDocument]
-    summarise: Callable[[ReadDocument], ReadDocument]
     urls: str = "off"
     roots: Sequence[Path] = ()
     max_bytes: int = 10_000_000
@@ -123,7 +88,9 @@ class TakingIn:
         """Return the outcome with the document's text, and one that marks possible prompt injections."""
         payload = payload_of(entry, ResourcePayload)
         if payload.get("mode") == LISTED:
-            return [Outcome(role=READ, made_by="policy", body=_listed_fields(payload))]
+            name = unquote(urlsplit(payload["uri"]).path).rstrip("/").rpartition("/")[2] or payload["uri"]
+            listed = {"title": payload.get("title") or name, "media_type": "", "sections": [], "text": ""}
+            return [Outcome(role=READ, made_by="policy", body=listed)]
         try:
             raw = self.raw(payload)
             found = self.reader(raw)
@@ -139,6 +106,12 @@ class TakingIn:
             found = self.summarise(found)
         texts = {n: found.text[one.start : one.end] for n, one in enumerate(found.sections)}
         return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicions(texts)]
+
+    def summarise(self, document: ReadDocument) -> ReadDocument:
+        """Return a document's summary as one section, which is stored in place of a page."""
+        text = summary_of(document)
+        sections = (Section((document.title,) if document.title else (), 0, len(text)),)
+        return replace(document, text=text, sections=sections, media_type="text/plain")
 
     def raw(self, payload: ResourcePayload) -> RawDocument:
         """Return the document in the payload, or the one that it refers to."""
@@ -181,11 +154,6 @@ def body_of(payload: ResourcePayload, found: ReadDocument) -> dict[str, Any]:
     # A text decoded from another encoding has its own line numbers; one made from a page or a PDF has none.
     lined = found.media_type.startswith("text/") and found.media_type != HTML and payload.get("mode") != SUMMARY
     return body | {"text": found.text, "lined": lined}
-
-
-def _listed_fields(payload: ResourcePayload) -> dict[str, Any]:
-    name = unquote(urlsplit(payload["uri"]).path).rstrip("/").rpartition("/")[2] or payload["uri"]
-    return {"title": payload.get("title") or name, "media_type": "", "sections": [], "text": ""}
 
 
 REFERRED: Final = "referred"
@@ -236,7 +204,8 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         changes = handler.apply(view, entry, outcomes)
-        children = tuple(_children(entry, outcomes))
+        taken = taken_in(entry, outcomes)
+        children = [ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, mode)) for _, ref, mode in taken]
         return replace(changes, children=(*changes.children, *children)) if children else changes
 
     return replace(handler, prepare=prepared, apply=apply)
@@ -294,11 +263,6 @@ def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[st
                 yield row["n"], refs[row["n"]], row["mode"]
 
 
-def _children(entry: Entry, outcomes: Outcomes) -> Iterator[ChildEntry]:
-    for _, ref, mode in taken_in(entry, outcomes):
-        yield ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, mode))
-
-
 def _payload(entry: Entry, ref: Mapping[str, Any], mode: str) -> dict[str, Any]:
     metadata = dict(ref.get("metadata") or {})
     payload: dict[str, Any] = {"uri": ref["uri"], "mode": mode, "type": type_of(ref) or ref["type"]}
@@ -327,27 +291,20 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
     if not refs:
         return ()
     with database.transaction(tenant, "read") as unit:
-        outcomes = by_role(_outcomes(unit, [entry.id])[entry.id])
+        outcomes = outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
+        rows = (row for outcome in outcomes.get(REFERRED, ()) for row in outcome.body["refs"] if "why" in row)
+        skipped = {row["n"]: (refs[row["n"]], row["why"]) for row in rows if not is_erased(refs[row["n"]])}
         found = {
-            row["n"]: _skipped_result(entry, refs[row["n"]], row["why"])
-            for outcome in outcomes.get(REFERRED, ())
-            for row in outcome.body["refs"]
-            if "why" in row and not is_erased(refs[row["n"]])
+            n: ReferenceResult(ref["uri"], ref["type"], code=code, why=_skip_reason(entry, ref, code))
+            for n, (ref, code) in skipped.items()
         }
         taken = list(taken_in(entry, outcomes))
         children = [child_entry_id(entry.id, place) for place in range(len(taken))]
-        came = _outcomes(unit, children)
+        came = read_outcomes(unit, children)
         view = LaneView(unit, get_lane(unit, entry.lane_id))
         for (n, ref, mode), child in zip(taken, children, strict=True):
-            found[n] = _reference_result(view, ref, mode, by_role(came[child]))
+            found[n] = _reference_result(view, ref, mode, outcomes_by_role(came[child]))
     return tuple(found[n] for n in sorted(found))
-
-
-def _outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Outcome]]:
-    return {
-        entry_id: [Outcome(row["role"], row["made_by"], decode(row["body"]), row["n"]) for row in rows]
-        for entry_id, rows in read_outcomes(unit, entry_ids).items()
-    }
 
 
 def _reference_result(
@@ -358,10 +315,6 @@ def _reference_result(
     document = view.document(ref["uri"]) if READ in outcomes else None
     held = document is not None and document.ended is None
     return ReferenceResult(ref["uri"], ref["type"], mode=mode, document_id=document.id if document and held else None)
-
-
-def _skipped_result(entry: Entry, ref: Mapping[str, Any], code: str) -> ReferenceResult:
-    return ReferenceResult(ref["uri"], ref["type"], code=code, why=_skip_reason(entry, ref, code))
 
 
 def _skip_reason(entry: Entry, ref: Mapping[str, Any], code: str) -> str:

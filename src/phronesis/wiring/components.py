@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from phronesis.models.token_counter import TokenCounter
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import plan_queries, planner, retrieval, retrievers, search
+    from phronesis.recall import hits, plan_queries, planner, retrievers, search
     from phronesis.recall.query import Search
     from phronesis.resources import policy_section as resource_policy
 else:
@@ -51,7 +51,7 @@ else:
     recorder = lazy_module("phronesis.log.recorder")
     replay = lazy_module("phronesis.engine.replay")
     resource_policy = lazy_module("phronesis.resources.policy_section")
-    retrieval = lazy_module("phronesis.recall.retrieval")
+    hits = lazy_module("phronesis.recall.hits")
     retrievers = lazy_module("phronesis.recall.retrievers")
     search = lazy_module("phronesis.recall.search")
     session_history = lazy_module("phronesis.compose.session_history")
@@ -83,7 +83,7 @@ def make_search(platform: Platform, mirror: "Mirror | None") -> "Search":
 def make_searcher(platform: Platform) -> "Search":
     """Return the search of the verbs, which reranks where the policy names a reranker."""
     judge = _judge_of(platform)
-    return platform.search if judge is None else retrieval.RerankedSearch(platform.search, judge)
+    return platform.search if judge is None else hits.RerankedSearch(platform.search, judge)
 
 
 def _judge_of(platform: Platform) -> "Judge | None":
@@ -91,22 +91,22 @@ def _judge_of(platform: Platform) -> "Judge | None":
     return platform.models.judge() if platform.policy.gateways else None
 
 
-def make_retrieving(platform: Platform) -> "retrieval.PlanExecutor":
+def make_retrieving(platform: Platform) -> "retrievers.PlanExecutor":
     """Return the executor of plans over memory, resources, and the server that the policy names.
 
     It reranks the joint candidates itself. InputError: the variable that holds the server's key is not set.
     """
     remote = platform.policy.of(resource_policy.ResourcePolicy).resources.remote
     found: list[retrievers.Retriever] = [
-        retrievers.MemoryRetriever(platform.search),
-        retrievers.ResourceRetriever(platform.search),
+        retrievers.LocalRetriever(platform.search, retrievers.MEMORY),
+        retrievers.LocalRetriever(platform.search, retrievers.RESOURCES),
     ]
     if remote is not None:
         key = read_key(
             remote.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"
         )
         found.append(retrievers.RemoteRetriever(remote.url, key, remote.timeout))
-    return retrieval.PlanExecutor(found, platform.policy.fusion.rules(), _judge_of(platform))
+    return retrievers.PlanExecutor(found, platform.policy.fusion.rules(), _judge_of(platform))
 
 
 def make_planner(platform: Platform) -> "planner.Planner":
@@ -130,7 +130,9 @@ def make_assembler(
     own = policy.of(conversation_policy.ConversationPolicy).summary
     return assembly.Assembler(
         components.browser,
-        assembly.EvidencePlanner(components.planner, components.retrieving, components.searcher),
+        components.planner,
+        components.retrieving,
+        components.searcher,
         counter,
         _core_policy(policy),
         session_history.SummaryPolicy(own.noted, own.said, own.opening),

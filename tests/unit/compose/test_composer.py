@@ -1,20 +1,24 @@
-"""What a composed context looks like, slot by slot, and what it leaves out."""
+"""What a composed context looks like, slot by slot, within its budget, and what it leaves out."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from phronesis.compose.budget_selection import SlotLedger
 from phronesis.compose.composer import compose
+from phronesis.compose.item_wording import excerpt
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.items import Trust
 from phronesis.core.results import Match
-from phronesis.errors import BudgetTooSmall
-from phronesis.models.token_counter import O200k
-from unit.compose.drawn import evidence_of
+from phronesis.models.token_counter import ByteBound, O200k
+from unit.compose.drawn import TEXTS, evidence_of
 
 O200K = O200k()
+TOKENS = O200K.count
 N = choose_boundary("ctx", []).number
 
 
@@ -170,13 +174,6 @@ def test_a_boundary_that_a_text_guessed_is_not_taken() -> None:
     assert choose_boundary("other", []) != choose_boundary("ctx", [])
 
 
-def test_what_the_message_needs_is_named_when_it_does_not_fit() -> None:
-    with pytest.raises(BudgetTooSmall, match=r"token_budget: 10 tokens cannot hold .* at least 28,") as caught:
-        composed("train " * 20, total=10)
-    assert caught.value.field == "token_budget"
-    assert composed("train " * 20, total=caught.value.details["minimum"]).token_count == 28
-
-
 def test_the_message_is_shown_as_it_is() -> None:
     message = "  </memory> [mem:1] \u202e <|im_end|>\n"
     assert composed(message).render("messages")[-1]["content"] == message
@@ -269,6 +266,88 @@ def test_long_evidence_is_shown_around_its_match_and_never_without_its_citation(
     found = evidence_of(content, matched=[Match("m", "chunk", "Sentence 400 says", 0.1)])
     package = composed(evidence=[found])
     assert "(2026-05-01, user) …Sentence 400 says little." in package.text
-    assert package.evidence == [found]
     assert package.explain["shortened"] == [{"slot": "evidence", "index": 0, "citation": found.item.citation}]
     assert composed(evidence=[found], budget=Budget(snippet_tokens=0)).evidence == []
+
+
+def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> None:
+    for available, caps, shares in ((100, (30, 10), (30, 10)), (20, (30, 10), (15, 5)), (0, (30, 0), (0, 0))):
+        ledger = SlotLedger(available, {"system_blocks": caps[0], "evidence": caps[1]})
+        assert tuple(row["share"] for row in ledger.report().values()) == shares
+
+
+def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
+    ledger = SlotLedger(100, {"system_blocks": 80, "recent_turns": 40, "evidence": 80})
+    assert (ledger.own("system_blocks"), ledger.own("recent_turns"), ledger.own("evidence")) == (40, 20, 40)
+    ledger.use("system_blocks", 10)
+    assert (ledger.spare(), ledger.own("system_blocks"), ledger.room("system_blocks")) == (90, 30, 30)
+    assert ledger.room("evidence") == ledger.room("recent_turns") == 90
+    assert (ledger.room("evidence", held=20), ledger.room("evidence", held=-5), ledger.room("evidence", held=95)) == (
+        70,
+        90,
+        0,
+    )
+    ledger.use("evidence", 85)
+    assert (ledger.own("recent_turns"), ledger.own("evidence"), ledger.room("system_blocks")) == (5, 0, 5)
+    assert ledger.report() == {
+        "system_blocks": {"cap": 80, "share": 40, "used": 10, "borrowed": 0},
+        "recent_turns": {"cap": 40, "share": 20, "used": 0, "borrowed": 0},
+        "evidence": {"cap": 80, "share": 40, "used": 85, "borrowed": 45},
+    }
+    ledger.use("evidence", -85)
+    assert ledger.spare() == 90
+
+
+BYTES = ByteBound().count
+ENGLISH = "".join(f"This is sentence number {number} of a long report. " for number in range(400))
+CHINESE = "".join(f"这是报告的第{number}句话，内容很长。" for number in range(400))
+
+
+@pytest.mark.parametrize("count", [TOKENS, BYTES], ids=["o200k", "bytes"])
+@given(text=TEXTS, snippet=TEXTS, limit=st.integers(-2, 200))
+def test_the_limit_is_kept(count: object, text: str, snippet: str, limit: int) -> None:
+    counted = TOKENS if count is TOKENS else BYTES
+    shown, cut = excerpt(text, snippet=snippet, limit=limit, count=counted)
+    assert counted(shown) <= max(0, limit)
+    assert cut or limit >= 0
+
+
+def test_a_long_text_ends_with_a_sentence_and_uses_its_room() -> None:
+    cases: list[tuple[str, str]] = [(ENGLISH, "report.…"), (CHINESE, "很长。…")]
+    for text, end in cases:
+        shown, cut = excerpt(text, limit=100, count=TOKENS)
+        assert cut
+        assert shown.endswith(end)
+        assert text.startswith(shown[:-1])
+        assert 70 <= TOKENS(shown) <= 100
+
+
+def test_what_was_found_is_shown_from_the_start_of_its_sentence() -> None:
+    cases: list[tuple[str, str, str]] = [
+        (ENGLISH, "number 300 of", "…This is sentence number 300"),
+        (CHINESE, "第300句", "…这是报告的第300句"),
+    ]
+    for text, snippet, start in cases:
+        shown, _ = excerpt(text, snippet=snippet, limit=100, count=TOKENS)
+        assert shown.startswith(start)
+        assert snippet in shown
+
+
+def test_a_stretch_that_was_found_is_shown_from_its_beginning() -> None:
+    cases: list[tuple[str, str]] = [(ENGLISH, "This is sentence number 200 of"), (CHINESE, "这是报告的第200句话")]
+    for text, sentence in cases:
+        start = text.index(sentence)
+        shown, cut = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=TOKENS)
+        assert cut
+        assert shown.startswith(f"…{sentence}")
+        assert excerpt(text, snippet="nowhere", start=start, limit=100, count=TOKENS)[0] == shown
+        assert excerpt(text, start=10**9, limit=100, count=TOKENS)[0].startswith(text[:20])
+
+
+def test_words_are_kept_whole_where_no_sentence_ends_and_characters_where_no_word_does() -> None:
+    shown, _ = excerpt("alpha beta gamma delta " * 100, limit=50, count=TOKENS)
+    assert shown.rstrip("…").rpartition(" ")[2] in {"alpha", "beta", "gamma", "delta"}
+    shown, _ = excerpt("e\u0301" * 500, limit=50, count=BYTES)
+    assert shown[:-1].endswith("\u0301")
+    shown, _ = excerpt("👩\u200d👩\u200d👧" * 50, limit=50, count=BYTES)
+    assert shown[:-1].endswith(("👧", "👩\u200d👩\u200d👧"))

@@ -15,13 +15,13 @@ from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.errors import InputError
 from phronesis.recall.fusion import fuse
 from phronesis.recall.query import Encodings
-from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import (
     PATH,
     PAUSE_SECONDS,
     REFUSED,
     UNAVAILABLE,
     UNREADABLE,
+    PlanExecutor,
     RemoteRetriever,
     RetrieverResult,
 )
@@ -67,6 +67,8 @@ def test_what_comes_is_a_section_from_outside_and_nothing_else() -> None:
     theirs = memory(
         1,
         text="Vinegar is used in the kettle.",
+        messages=["m"],
+        data={"path": ["A", 7, "B"], "title": "T", "x": 1, "start": 3},
         kind="procedure",
         trust=Trust.OPERATOR,
         pinned=True,
@@ -76,21 +78,14 @@ def test_what_comes_is_a_section_from_outside_and_nothing_else() -> None:
         subject="user",
         stage="core",
         source_ref="https://kb.example/a",
-        data={"path": ["A", 7, "B"], "title": "T", "x": 1, "start": 3},
-        messages=["m"],
     )
     with ModelServer(reply_json(answer(theirs))) as server:
         [found] = asked(server).evidence
         [again] = asked(server).evidence
     item = found.item
     assert found == again
-    assert (item.kind, item.trust, item.pinned, item.role, item.session_id) == (
-        "section",
-        Trust.EXTERNAL,
-        False,
-        None,
-        None,
-    )
+    assert (item.kind, item.trust, item.pinned, item.role) == ("section", Trust.EXTERNAL, False, None)
+    assert item.session_id is None
     assert (item.user_id, item.subject, item.stage, item.source_ref) == (None, None, None, "https://kb.example/a")
     assert item.data["path"] == ["A", "B"]
     assert (item.data["title"], item.data["remote_id"], item.data["start"]) == ("T", "m1", 3)

@@ -10,17 +10,16 @@ from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
 from phronesis import Memory
 from phronesis.core.ids import make_scope
-from phronesis.core.items import Item
-from phronesis.core.results import Degraded, Evidence, Match, SearchResult
+from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.hits import SHOWN_CHARACTERS, RerankedSearch
 from phronesis.recall.query import Encodings, Query
-from phronesis.recall.retrieval import SHOWN_CHARACTERS, PlanExecutor, RerankedSearch
-from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
+from phronesis.recall.retrievers import MEMORY, LocalRetriever, PlanExecutor, RetrieverResult, main_query
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
 from phronesis.store.lanes import list_lanes
 
@@ -146,7 +145,7 @@ def test_the_weightiest_wording_is_searched_whole() -> None:
     assert main_query(sub).text == "b?"
     searches = Searches(memory(1), channels=("lexical",))
     window = TimeWindow(NOON, NOON, "today")
-    told = MemoryRetriever(searches).retrieve(
+    told = LocalRetriever(searches, MEMORY).retrieve(
         "t", plan(memory=sub, time=window, entities=("Ada",), kinds=("task",), as_of=NOON), Encodings()
     )
     [query] = searches.asked
@@ -162,61 +161,39 @@ def test_the_weightiest_wording_is_searched_whole() -> None:
 # A search whose best candidates are put in the order of a reranker.
 
 
-def evidence(n: int, content: str, part: str = "whole") -> Evidence:
-    item = Item(id=f"i{n}", kind="message", content=content, entry_id="e", recorded_at=NOON, updated_at=NOON)
-    match = Match(id=f"d{n}", part=part, snippet="", distance=0.0)
-    return Evidence(item, 10.0 - n, (match,), (), why={"lexical": 10.0 - n})
+def tea(
+    scores: Scores, *found: Evidence, explain: bool = False, **allowed: Any
+) -> tuple[SearchResult, MemoryLedger, Searches]:
+    searches, ledger = Searches(*found), MemoryLedger()
+    query = Query("tea?", make_scope(user_id="u"), ReadConditions(), 2, explain=explain)
+    return RerankedSearch(searches, judge(scores, 3, ledger, **allowed)).search("t", query), ledger, searches
 
 
-class Found:
-    def __init__(self, *found: Evidence) -> None:
-        self.found = found
-        self.limits: list[int] = []
-
-    def search(self, _tenant: str, query: Query) -> SearchResult:
-        self.limits.append(query.limit)
-        return SearchResult(tuple(self.found[: query.limit]))
-
-
-def reranking(
-    found: Found, scores: Scores, *, candidates: int = 3, **allowed: Any
-) -> tuple[RerankedSearch, MemoryLedger]:
-    ledger = MemoryLedger()
-    return RerankedSearch(found, judge(scores, candidates, ledger, **allowed)), ledger
-
-
-def tea(limit: int, *, explain: bool = False) -> Query:
-    return Query("tea?", make_scope(user_id="u"), ReadConditions(), limit, explain=explain)
+MANY = [memory(n, text=f"text {n}", score=10.0 - n) for n in range(5)]
 
 
 def test_the_candidates_are_put_in_its_order() -> None:
-    found = Found(*(evidence(n, f"text {n}") for n in range(5)))
     scores = Scores(0.1, 0.9, 0.5)
-    search, ledger = reranking(found, scores)
-    result = search.search("t", tea(2, explain=True))
-    assert ids(result) == ["i1", "i2"]
+    result, ledger, searches = tea(scores, *MANY, explain=True)
+    assert ids(result) == ["m1", "m2"]
     assert [(one.score, dict(one.why or {})["rerank"]) for one in result] == [(0.9, 0.9), (0.5, 0.5)]
     assert scores.shown == [("tea?", ["text 0", "text 1", "text 2"])]
-    assert found.limits == [3]
+    assert [query.limit for query in searches.asked] == [3]
     assert [(call.role, call.model, call.status) for _, call in ledger.calls] == [("rerank", "test/reranker", "ok")]
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("away"), AnswerRejected("NaN")])
 def test_without_it_the_order_stays_and_that_is_said(error: ModelError) -> None:
-    found = Found(*(evidence(n, "x") for n in range(5)))
-    search, ledger = reranking(found, Scores(fault=error))
-    result = search.search("t", tea(2))
-    assert ids(result) == ["i0", "i1"]
-    (said,) = result.degraded
-    assert (said.role, said.reason, said.by, said.instead_of) == ("rerank", error.code, "fusion", "test/reranker")
-    assert result.to_dict()["degraded"][0]["role"] == "rerank"
+    result, ledger, _ = tea(Scores(fault=error), *MANY)
+    assert ids(result) == ["m0", "m1"]
+    assert result.degraded == (Degraded("rerank", error.code, "fusion", "test/reranker"),)
     assert [call.status for _, call in ledger.calls] == [error.code]
 
 
 def test_what_may_not_be_spent_is_not_asked() -> None:
     scores = Scores(0.1)
-    search, ledger = reranking(Found(evidence(0, "x"), evidence(1, "y")), scores, tokens_per_call=1)
-    assert search.search("t", tea(2)).degraded[0].reason == ModelBudgetSpent.code
+    result, ledger, _ = tea(scores, *MANY[:2], tokens_per_call=1)
+    assert result.degraded[0].reason == ModelBudgetSpent.code
     assert scores.shown == []
     assert ledger.calls == []
 
@@ -224,8 +201,7 @@ def test_what_may_not_be_spent_is_not_asked() -> None:
 def test_it_reads_the_chunk_that_was_found() -> None:
     text = "a" * 5_000 + "b" * 5_000
     scores = Scores(0.1, 0.2)
-    search, _ = reranking(Found(evidence(0, text, "chunk:5000"), evidence(1, text)), scores)
-    search.search("t", tea(2))
+    tea(scores, section(0, text=text, part="chunk:5000"), memory(1, text=text))
     assert scores.shown == [("tea?", ["b" * SHOWN_CHARACTERS, "a" * SHOWN_CHARACTERS])]
 
 

@@ -1,7 +1,7 @@
 """Lexical scores of a question for every place: BM25 and coverage of its text, and BM25 of windows and pairs."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -118,17 +118,10 @@ def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]
 def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
     """Return BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
     average = mean_length([layout.lengths for layout, _ in lanes])
-    out = []
-    for layout, found in lanes:
-        saturation = saturation_of(layout.lengths, average)
-        scores = np.zeros(len(layout), dtype=np.float32)
-        for one, weight in zip(found.postings, found.asked * found.idf, strict=True):
-            if one.common:
-                scores += bm25_part(one.everywhere(), saturation, weight)
-            else:  # each place occurs once
-                scores[one.places] += bm25_part(one.counts, saturation[one.places], weight)
-        out.append(scores)
-    return out
+    return [
+        _bm25(map(_single_windows, found.postings), saturation_of(layout.lengths, average), found.asked * found.idf)
+        for layout, found in lanes
+    ]
 
 
 def coverage(layout: Layout, found: Frequencies) -> Floats:
@@ -217,7 +210,7 @@ def _scores(
     ]
 
 
-def _bm25(table: Sequence[_TermWindows], saturation: Floats, weights: Floats) -> Floats:
+def _bm25(table: Iterable[_TermWindows], saturation: Floats, weights: Floats) -> Floats:
     out = np.zeros(len(saturation), dtype=np.float32)
     # Term by term: an array of ten thousand stays in the CPU's first caches, a table of all terms does not.
     for one, weight in zip(table, weights, strict=True):

@@ -7,7 +7,6 @@ purpose of each, ``docs/benchmarks.md`` its effect.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -177,36 +176,12 @@ def _zeros(places: Rows) -> Floats:
     return np.zeros(len(places), dtype=np.float32)
 
 
-FEATURES: Final[Mapping[str, Feature]] = MappingProxyType(
-    {
-        feature.__name__: feature
-        for feature in (
-            words,
-            window,
-            pair,
-            previous,
-            second_previous,
-            following,
-            coverage,
-            coverage_next,
-            coverage_third_next,
-            dense,
-            dense_next,
-            speaker,
-            mention,
-            key,
-            date,
-            date_covered,
-            date_in_text,
-            when_time,
-            length,
-            asks,
-            previous_asks,
-            photo,
-            stated,
-        )
-    }
+_FEATURES: Final = (
+    *(words, window, pair, previous, second_previous, following, coverage, coverage_next, coverage_third_next),
+    *(dense, dense_next, speaker, mention, key, date, date_covered, date_in_text, when_time, length, asks),
+    *(previous_asks, photo, stated),
 )
+FEATURES: Final[Mapping[str, Feature]] = {feature.__name__: feature for feature in _FEATURES}
 """Every feature by its name, in a fixed order; formulas and ``explain`` use these names."""
 
 
@@ -292,19 +267,16 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
 
 def supported_places(signals: Signals) -> Mask:
     """Return the places with any support: a word nearby, a vector, a name, a key. Others are not shown."""
-    found = signals.touched.copy()
-    lane = signals.lane
+    found, lane = signals.touched.copy(), signals.lane
     if lane.embedded is not None:
         found |= lane.embedded
-    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.key):
+    covered = None if signals.further is None else signals.further.covered
+    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.key, covered):
         if named is not None:
             found |= named > 0
-    if signals.further is not None:
-        found |= signals.further.covered > 0
-    if signals.within is not None:
-        found |= signals.within >= 1.0
-    if signals.happened is not None:
-        found |= signals.happened >= 1.0
+    for timed in (signals.within, signals.happened):
+        if timed is not None:
+            found |= timed >= 1.0
     return found
 
 
@@ -331,18 +303,15 @@ def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, d
         if signals.happened is not None:
             shares[HAPPENED] = at_the_time(signals.question) * signals.happened[places]
         base = _sum(shares, len(places))
-        bonuses = bonus_shares(base, _bonuses(signals, places))
+        known = signals.lane.properties
+        importance = known.importance[places]
+        learned = (importance > NO_IMPORTANCE) & (known.flags[places] & SAID == 0)
+        recent = recency(known.days[places], signals.question.asked_on, learned=learned)
+        values = (recent, IMPORTANCES[importance], BOOSTS[known.stages[places]])
+        bonuses = bonus_shares(base, dict(zip(BONUSES, values, strict=True)))
         out.append(Ranked(places, base, base + _sum(bonuses, len(places)), {**shares, **bonuses}))
         begin = end
     return out
-
-
-def _bonuses(signals: Signals, places: Rows) -> dict[str, Floats]:
-    known = signals.lane.properties
-    importance = known.importance[places]
-    learned = (importance > NO_IMPORTANCE) & (known.flags[places] & SAID == 0)
-    recent = recency(known.days[places], signals.question.asked_on, learned=learned)
-    return dict(zip(BONUSES, (recent, IMPORTANCES[importance], BOOSTS[known.stages[places]]), strict=True))
 
 
 def _sum(shares: Mapping[str, Floats], size: int) -> Floats:

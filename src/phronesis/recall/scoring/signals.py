@@ -340,11 +340,8 @@ def _standardise(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequenc
 
     ``words`` are z of BM25, which replace missing vectors, bounded.
     """
-    present = [
-        _select_values(lane.dense, lane.embedded)
-        for lane in lanes
-        if lane.dense is not None and lane.embedded is not None
-    ]
+    both = [(one.dense, one.embedded) for one in lanes if one.dense is not None and one.embedded is not None]
+    present = [values if mask.all() else values[mask] for values, mask in both]  # without a copy of all
     if not any(map(len, present)):
         return [None] * len(lanes)
     spread = spread_of(present)
@@ -358,11 +355,6 @@ def _standardise(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequenc
         else:
             out.append(np.where(lane.embedded, spread.z(lane.dense), guessed))
     return out
-
-
-def _select_values(values: Floats, mask: Mask) -> Floats:
-    """Return the values that a mask selects; without a copy if it selects all."""
-    return values if mask.all() else values[mask]
 
 
 def _overlap_with_times(lane: LaneInput, asked: Sequence[DayRange]) -> Floats | None:

@@ -86,53 +86,39 @@ _TEXTS: Final = frozenset(
 """Charsets that may be declared; Python's other codecs decompress or rewrite and are no text encodings."""
 
 
+def unreadable(problem: str) -> InputError:
+    """Return the error for a document that cannot be read; ``problem`` says why, and what to do."""
+    return InputError(f"document: {problem}", field="document")
+
+
 def decoded(data: bytes, charset: str | None = None) -> str:
     """Return the text of ``data``, with the sender's ``charset`` if given; InputError for bytes that are not text."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _text(data.decode(encoding, "replace"))
-    if _is_wide(data[:_SAMPLE]):
-        return _text(data.decode(_wide(data[:_SAMPLE]), "replace"))
-    try:
-        return _text(data.decode("utf-8"))
-    except UnicodeDecodeError:  # hardly anything that is not UTF-8 reads as if it were
-        pass
-    for named in (charset, _declared_encoding(data)):
-        text = _decode_as(data, named)
+    sample = data[:_SAMPLE]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if 2 * (even + odd) > len(sample) // 2 and min(even, odd) * 10 < max(even, odd):
+        # About every other byte is NUL: Latin letters in UTF-16.
+        return _text(data.decode("utf-16-be" if even > odd else "utf-16-le", "replace"))
+    declared = _DECLARED.search(data, 0, _HEAD)
+    # Hardly anything that is not UTF-8 reads as if it were.
+    for named in ("utf-8", charset, declared and declared[1].decode("ascii")):
+        try:
+            known = codecs.lookup(_ALIASES.get(named.lower(), named)).name if named else None
+            text = data.decode(known) if known in _TEXTS else None
+        except (LookupError, ValueError):  # unknown or wrong charset
+            continue
         if text is not None:
             return _text(text)
-    guessed = _guess_encoding(data[:_SAMPLE])
+    guessed = _guess_encoding(sample)
     if guessed is None:
-        _text(data[:_SAMPLE].decode("latin-1"))  # input that is no text is refused as such
-        raise InputError(
-            "document: the encoding of these bytes cannot be told; give them as UTF-8, or name their charset"
-            " (media_type 'text/csv; charset=shift_jis')",
-            field="document",
+        _text(sample.decode("latin-1"))  # input that is no text is refused as such
+        raise unreadable(
+            "the encoding of these bytes cannot be told; give them as UTF-8, or name their charset"
+            " (media_type 'text/csv; charset=shift_jis')"
         )
     return _text(data.decode(guessed, "replace"))
-
-
-def _decode_as(data: bytes, named: str | None) -> str | None:
-    try:
-        known = codecs.lookup(_ALIASES.get(named.lower(), named)).name if named else None
-        return data.decode(known) if known in _TEXTS else None
-    except (LookupError, ValueError):  # unknown or wrong charset
-        return None
-
-
-def _declared_encoding(data: bytes) -> str | None:
-    found = _DECLARED.search(data, 0, _HEAD)
-    return found[1].decode("ascii") if found else None
-
-
-def _is_wide(sample: bytes) -> bool:
-    """Return whether about every other byte is NUL: Latin letters in UTF-16."""
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    return 2 * (even + odd) > len(sample) // 2 and min(even, odd) * 10 < max(even, odd)
-
-
-def _wide(sample: bytes) -> str:
-    return "utf-16-be" if sample[::2].count(0) > sample[1::2].count(0) else "utf-16-le"
 
 
 def _guess_encoding(sample: bytes) -> str | None:
@@ -145,7 +131,12 @@ def _guess_encoding(sample: bytes) -> str | None:
         return "utf-8"
     pairs, common = _GB_PAIR.findall(sample), _GB_COMMON.findall(sample)
     if 2 * len(pairs) >= _MOST * high and 2 * len(common) >= len(pairs):
-        return None if _is_other_pairs(pairs) else "gb18030"
+        # Japanese has a tenth in the kana rows 4 and 5, Korean nearly all in 25 rows.
+        kana = sum(pair[0] in _KANA for pair in pairs)
+        letters = [pair[0] for pair in pairs if pair[0] not in _SIGNS]
+        hangul = sum(row in _HANGUL for row in letters)
+        other = 10 * kana > len(pairs) or (len(letters) >= _ENOUGH and hangul > _ALL * len(letters))
+        return None if other else "gb18030"
     fives, usual = _BIG5_PAIR.findall(sample), _BIG5_COMMON.findall(sample)
     in_pairs = sum(1 + (pair[1] >= 0x80) for pair in fives)  # noqa: PLR2004 - the first byte that is no ASCII
     low = sum(pair[1] < 0x80 for pair in fives)  # noqa: PLR2004
@@ -154,14 +145,6 @@ def _guess_encoding(sample: bytes) -> str | None:
     if _is_western(sample, high):
         return "cp1252"
     return "utf-8" if _RARE * high <= len(sample) else None  # invalid bytes become U+FFFD
-
-
-def _is_other_pairs(pairs: list[bytes]) -> bool:
-    """Return whether pairs are Japanese (a tenth in the kana rows 4 and 5) or Korean (nearly all in 25 rows)."""
-    kana = sum(pair[0] in _KANA for pair in pairs)
-    letters = [pair[0] for pair in pairs if pair[0] not in _SIGNS]
-    hangul = sum(row in _HANGUL for row in letters)
-    return 10 * kana > len(pairs) or (len(letters) >= _ENOUGH and hangul > _ALL * len(letters))
 
 
 def _is_western(sample: bytes, high: int) -> bool:
@@ -183,9 +166,8 @@ def _text(text: str) -> str:
     """Return a decoded text if it looks like text."""
     head = text[:_SAMPLE]
     if len(_CONTROLS.findall(head)) > _FEW_CONTROLS * len(head):
-        raise InputError(
-            "document: these bytes are no text; give the document itself, with its media_type or a name that ends as"
-            " its form does (.pdf, .docx, .html)",
-            field="document",
+        raise unreadable(
+            "these bytes are no text; give the document itself, with its media_type or a name that ends as"
+            " its form does (.pdf, .docx, .html)"
         )
     return text

@@ -20,16 +20,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from phronesis.core.entries import ReadDocument
-from phronesis.errors import InputError
-from phronesis.resources.laws import (
-    MAX_TITLE,
-    Heading,
-    first_headings,
-    has_words,
-    plain_title,
-    sections_of,
-    told_title,
-)
+from phronesis.resources.laws import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of, told_title
+from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
 if TYPE_CHECKING:
@@ -48,19 +40,14 @@ _FRONT_LONGEST: Final = 20_000
 _FRONT_TITLE: Final = re.compile(r"^title:[ \t]+(\S[^\n]{0,400})$", re.MULTILINE | re.IGNORECASE)
 
 
-class MarkdownReader:
-    """Reads Markdown; the text is unchanged."""
-
-    version = "markdown/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is that of the front matter, else the first outermost heading."""
-        text = text_of(raw)
-        begin, told = front_matter(text)
-        headings = first_headings(markdown_headings(text, begin))
-        title = told or first_title(headings, raw.name)
-        sections = sections_of(text, headings)
-        return ReadDocument(title, raw.media_type or "text/markdown", text, sections, self.version)
+def read_markdown(raw: RawDocument) -> ReadDocument:
+    """Return the sections; the title is that of the front matter, else the first outermost heading."""
+    text = text_of(raw)
+    begin, told = front_matter(text)
+    headings = first_headings(markdown_headings(text, begin))
+    title = told or first_title(headings, raw.name)
+    sections = sections_of(text, headings)
+    return ReadDocument(title, raw.media_type or "text/markdown", text, sections, "markdown/2")
 
 
 def first_title(headings: list[Heading], name: str) -> str:
@@ -146,38 +133,33 @@ MAX_OUTPUT: Final = 2_000
 """Characters of the output of one cell; pictures and pages are left out."""
 
 
-class NotebookReader:
-    """Reads Jupyter notebooks."""
+def read_notebook(raw: RawDocument) -> ReadDocument:
+    """Return the cells in order, with the sections of their headings."""
+    try:
+        notebook = json.loads(text_of(raw))
+    except (ValueError, RecursionError) as error:
+        raise unreadable("it is no notebook, which is JSON; save it again") from error
+    name = _member(notebook, "metadata", "language_info", "name")
+    language = name if isinstance(name, str) and name.isalnum() else "python"
+    parts = (part for cell in _cells(notebook) for part in _cell_text(cell, language))
+    text = "\n\n".join(part for part in parts if part.strip())
+    headings = first_headings(markdown_headings(text))
+    title = first_title(headings, raw.name)
+    return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), "notebook/2")
 
-    version = "notebook/2"
 
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the cells in order, with the sections of their headings."""
-        try:
-            notebook = json.loads(text_of(raw))
-        except (ValueError, RecursionError) as error:
-            raise InputError("document: it is no notebook, which is JSON; save it again", field="document") from error
-        text = "\n\n".join(
-            part for cell in _cells(notebook) for part in _cell_text(cell, _language(notebook)) if part.strip()
-        )
-        headings = first_headings(markdown_headings(text))
-        title = first_title(headings, raw.name)
-        return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), self.version)
+def _member(value: Any, *names: str) -> Any:
+    """Return a member of a member, or None where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _cells(notebook: Any) -> Iterator[Mapping[str, Any]]:
-    top = notebook if isinstance(notebook, dict) else {}
-    sheets = top["worksheets"] if isinstance(top.get("worksheets"), list) else [top]
-    for sheet in sheets:
-        cells = sheet.get("cells") if isinstance(sheet, dict) else None
+    sheets = _member(notebook, "worksheets")
+    for sheet in sheets if isinstance(sheets, list) else [notebook]:
+        cells = _member(sheet, "cells")
         yield from (cell for cell in (cells if isinstance(cells, list) else ()) if isinstance(cell, dict))
-
-
-def _language(notebook: Any) -> str:
-    metadata = notebook.get("metadata") if isinstance(notebook, dict) else None
-    told = metadata.get("language_info") if isinstance(metadata, dict) else None
-    name = told.get("name") if isinstance(told, dict) else None
-    return name if isinstance(name, str) and name.isalnum() else "python"
 
 
 def _cell_text(cell: Mapping[str, Any], language: str) -> Iterator[str]:
@@ -189,9 +171,7 @@ def _cell_text(cell: Mapping[str, Any], language: str) -> Iterator[str]:
         yield _fence(source, language)
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
-        data = output.get("data") if isinstance(output, dict) else None
-        told = _join_lines(output.get("text")) if isinstance(output, dict) else ""
-        told = told or _join_lines(data.get("text/plain") if isinstance(data, dict) else None)
+        told = _join_lines(_member(output, "text")) or _join_lines(_member(output, "data", "text/plain"))
         if told.strip():
             yield _fence(told[:MAX_OUTPUT], "text")
 
@@ -246,18 +226,15 @@ _BREAKS: Final = {name: f"\n\n{'#' * int(name[1])} " for name in _HEADINGS} | {"
 _WITHIN_LINES: Final = frozenset({*_INLINE, "code", "span", "font", "sub", "sup", "tt", "u", "small", "/td", "/th"})
 
 
-class HtmlReader:
-    """Reads pages into Markdown."""
-
-    version = "html/3"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the article, or the text of the whole page, with its sections."""
-        html = text_of(raw)
-        page = page_of(html)
-        text, headings, made_by = _extract_article(html, page) or (page.text, page.headings, self.version)
-        title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
-        return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
+def read_html(raw: RawDocument) -> ReadDocument:
+    """Return the article, or the text of the whole page, with its sections."""
+    html = text_of(raw)
+    page = page_of(html)
+    headings = first_headings(markdown_headings(page.text))
+    article = _extract_article(html, page, len(headings))
+    text, headings, made_by = article or (page.text, headings, "html/3")
+    title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
+    return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,32 +245,33 @@ class Page:
     title: str
     parsed: bool
 
-    @property
-    def headings(self) -> list[Heading]:
-        """The headings of the text."""
-        return first_headings(markdown_headings(self.text))
-
 
 def page_of(html: str) -> Page:
     """Return the content of a page; input that is not HTML is text. InputError for too many tags."""
     tags = html.count("<")
     if tags > MAX_TAGS:
-        raise InputError(f"document: a page of over {MAX_TAGS:,} tags; split it", field="document")
+        raise unreadable(f"a page of over {MAX_TAGS:,} tags; split it")
     try:
         from bs4 import BeautifulSoup  # noqa: PLC0415 - optional
     except ImportError:
         return _strip_tags(html)
     # The line break keeps Beautiful Soup from taking the page for XML, or for a file name.
     soup = BeautifulSoup(f"\n{html}", "lxml") if tags <= MAX_PARSED else None
-    if soup is None or _is_deep(soup):
+    level: list[Tag] = [] if soup is None else [soup]
+    for _ in range(MAX_DEPTH):
+        level = [child for tag in level for child in tag.find_all(recursive=False)]
+    if soup is None or level:
         return _strip_tags(html)
     told = soup.select_one('meta[property="og:title"][content]')
     title = str(told["content"]) if told else soup.title.get_text() if soup.title else ""
     return Page(_convert_page(soup), title, parsed=True)
 
 
-def _extract_article(html: str, page: Page) -> tuple[str, list[Heading], str] | None:
-    """Return the article found by trafilatura, and its version; None without it or if it leaves out too much."""
+def _extract_article(html: str, page: Page, count: int) -> tuple[str, list[Heading], str] | None:
+    """Return the article found by trafilatura, and its version; None without it or if it leaves out too much.
+
+    ``count`` is the number of the page's headings.
+    """
     if not page.parsed or len(html) > MAX_EXTRACTED or html.count("<") > MAX_EXTRACTED_TAGS:
         return None
     try:
@@ -315,16 +293,8 @@ def _extract_article(html: str, page: Page) -> tuple[str, list[Heading], str] | 
         return None
     found = without_escapes(found)
     headings = first_headings(markdown_headings(found))
-    if len(headings) < _KEPT * len(page.headings):
-        return None
-    return found, headings, f"{HtmlReader.version} trafilatura {trafilatura.__version__}"
-
-
-def _is_deep(soup: "BeautifulSoup") -> bool:
-    level: list[Tag] = [soup]
-    for _ in range(MAX_DEPTH):
-        level = [child for tag in level for child in tag.find_all(recursive=False)]
-    return bool(level)
+    made_by = f"html/3 trafilatura {trafilatura.__version__}"
+    return None if len(headings) < _KEPT * count else (found, headings, made_by)
 
 
 def _convert_page(soup: "BeautifulSoup") -> str:
@@ -336,21 +306,13 @@ def _convert_page(soup: "BeautifulSoup") -> str:
     for tag in soup(["a", *_HEADINGS]):
         if not has_words(tag.get_text()):  # a heading's link to itself, or an empty heading
             tag.decompose()
-    region = _region(soup)
+    # The only ``main`` or ``article`` if it has text; else the page.
+    alone = (found[0] for found in map(soup.select, ("main, [role=main]", "article")) if len(found) == 1)
+    region = next((tag for tag in alone if has_words(tag.get_text())), soup)
     arranged = [cell for table in soup.select(_LAYOUT) for cell in [table, *table(_CELLS)]]
     for tag in [*soup(_BLOCKS), *arranged]:
         tag.name = "div"
-    converter = MarkdownConverter(**_STYLE)
-    return converter.convert_soup(region).replace("\xa0", " ").strip()
-
-
-def _region(soup: "BeautifulSoup") -> "Tag":
-    """Return the only ``main`` or ``article`` if it has text; else the page."""
-    for name in ("main, [role=main]", "article"):
-        found = soup.select(name)
-        if len(found) == 1 and has_words(found[0].get_text()):
-            return found[0]
-    return soup
+    return MarkdownConverter(**_STYLE).convert_soup(region).replace("\xa0", " ").strip()
 
 
 def _strip_tags(html: str) -> Page:

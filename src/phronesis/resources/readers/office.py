@@ -18,6 +18,7 @@ from xml.parsers.expat import ExpatError
 from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
 from phronesis.resources.laws import Heading, first_headings, plain_title, sections_of
+from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.markup import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import MAX_CHARACTERS, PPTX, REMEDY, RawDocument, data_of, stem
 
@@ -46,19 +47,17 @@ def check_office_file(data: bytes) -> None:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             parts = archive.infolist()
             if len(parts) > MAX_PARTS:
-                raise InputError(f"document: {len(parts):,} parts; at most {MAX_PARTS:,} are read", field="document")
+                raise unreadable(f"{len(parts):,} parts; at most {MAX_PARTS:,} are read")
             room, room_of_xml = MAX_UNFOLDED, MAX_XML
             for part in parts:
                 is_xml = part.filename.lower().endswith(_XML)
                 size = _check_part(archive, part, min(room, room_of_xml) if is_xml else room, is_xml=is_xml)
                 room -= size
                 room_of_xml -= size if is_xml else 0
+    except InputError:
+        raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"document: it is no Office file, or a damaged one ({type(error).__name__}); save it anew", field="document"
-        ) from error
+        raise unreadable(f"it is no Office file, or a damaged one ({type(error).__name__}); save it anew") from error
 
 
 def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_xml: bool) -> int:
@@ -68,12 +67,9 @@ def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, i
         while piece := unfolding.read(_PIECE):
             size += len(piece)
             if size > room:
-                raise InputError(
-                    f"document: it unfolds to over {MAX_XML:,} bytes of text, or {MAX_UNFOLDED:,} in all; split it",
-                    field="document",
-                )
+                raise unreadable(f"it unfolds to over {MAX_XML:,} bytes of text, or {MAX_UNFOLDED:,} in all; split it")
             if is_xml and any(mark in end + piece for mark in _FORBIDDEN):
-                raise InputError("document: it defines a document type, which no Office file does", field="document")
+                raise unreadable("it defines a document type, which no Office file does")
             end = piece[-_LONGEST_MARK:]
     return size
 
@@ -105,24 +101,19 @@ _TITLE: Final = re.compile(r"^# [^\n]*\n?", re.MULTILINE)
 _PICTURE: Final = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,500}\)")
 
 
-class OfficeReader:
-    """Reads .docx and .pptx; the text is Markdown converted from them."""
-
-    version = "office/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text with the sections of its headings; each slide is a section with its title."""
-        data = data_of(raw)
-        check_office_file(data)
-        text = without_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
-        if raw.media_type == PPTX:
-            text = "\n\n".join(_slides(text))
-        if len(text) > MAX_CHARACTERS:
-            raise InputError(f"document: more than {MAX_CHARACTERS:,} characters. Split it", field="document")
-        headings = first_headings(markdown_headings(text))
-        made_by = f"{self.version} markitdown {metadata.version('markitdown')}"
-        title = first_title(headings, raw.name)
-        return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), made_by)
+def read_office(raw: RawDocument) -> ReadDocument:
+    """Return the text with the sections of its headings; each slide is a section with its title."""
+    data = data_of(raw)
+    check_office_file(data)
+    text = without_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
+    if raw.media_type == PPTX:
+        text = "\n\n".join(_slides(text))
+    if len(text) > MAX_CHARACTERS:
+        raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
+    headings = first_headings(markdown_headings(text))
+    made_by = f"office/2 markitdown {metadata.version('markitdown')}"
+    title = first_title(headings, raw.name)
+    return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), made_by)
 
 
 def _convert_document(data: bytes, form: str) -> str:
@@ -136,9 +127,7 @@ def _convert_document(data: bytes, form: str) -> str:
     try:
         return str(converter().convert(BytesIO(data), StreamInfo(mimetype=form)).markdown)
     except BROKEN as error:
-        raise InputError(
-            f"document: it cannot be read as {form} ({type(error).__name__}); save it anew", field="document"
-        ) from error
+        raise unreadable(f"it cannot be read as {form} ({type(error).__name__}); save it anew") from error
 
 
 def _slides(text: str) -> Iterator[str]:
@@ -160,30 +149,23 @@ MAX_CELL: Final = 2_000
 """Characters of a cell that are kept; Excel allows 32,767."""
 
 
-class SheetReader:
-    """Reads .xlsx; the text is one table per sheet."""
-
-    version = "sheets/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sheets in order, each a section under its name."""
-        data = data_of(raw)
-        check_office_file(data)
-        try:
-            import openpyxl  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise MissingExtra(f"document: Excel files are read with openpyxl; {REMEDY}", field="document") from error
-        try:
-            book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
-            text, headings = _sheets_text(book.worksheets)
-        except InputError:
-            raise
-        except BROKEN as error:
-            raise InputError(
-                f"document: it cannot be read as a workbook ({type(error).__name__}); save it anew", field="document"
-            ) from error
-        made_by = f"{self.version} openpyxl {openpyxl.__version__}"
-        return ReadDocument(stem(raw.name), raw.media_type or "", text, sections_of(text, headings), made_by)
+def read_sheets(raw: RawDocument) -> ReadDocument:
+    """Return the sheets in order, each a section under its name."""
+    data = data_of(raw)
+    check_office_file(data)
+    try:
+        import openpyxl  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise MissingExtra(f"document: Excel files are read with openpyxl; {REMEDY}", field="document") from error
+    try:
+        book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        text, headings = _sheets_text(book.worksheets)
+    except InputError:
+        raise
+    except BROKEN as error:
+        raise unreadable(f"it cannot be read as a workbook ({type(error).__name__}); save it anew") from error
+    made_by = f"sheets/1 openpyxl {openpyxl.__version__}"
+    return ReadDocument(stem(raw.name), raw.media_type or "", text, sections_of(text, headings), made_by)
 
 
 def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
@@ -197,7 +179,7 @@ def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
         for row in sheet.iter_rows(values_only=True):
             room -= len(row) + 1
             if room < 0:
-                raise InputError(f"document: over {MAX_CELLS:,} cells; give the part that matters", field="document")
+                raise unreadable(f"over {MAX_CELLS:,} cells; give the part that matters")
             if any(value is not None for value in row):
                 rows.append([_cell_text(value) for value in row])
         head = f"## {title}\n\n"
@@ -206,7 +188,7 @@ def _sheets_text(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
         parts += (head, body)
         length += len(head) + len(body)
         if length > MAX_CHARACTERS:
-            raise InputError(f"document: more than {MAX_CHARACTERS:,} characters. Split it", field="document")
+            raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
     return "".join(parts), headings
 
 

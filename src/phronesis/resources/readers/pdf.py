@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
 from phronesis.resources.laws import Heading, plain_title, sections_of, told_title
+from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.plain_text import numbered_headings
 from phronesis.resources.readers.port import MAX_CHARACTERS, REMEDY, RawDocument, data_of, stem
 
@@ -82,25 +84,21 @@ _LABEL: Final = re.compile(
 """The number of a heading, which may be only in the outline or only on the page."""
 
 
-class PdfReader:
-    """Reads PDF; the text is that of its pages."""
-
-    version = "pdf/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the pages' text with sections by the outline, by numbered headings, or by page."""
-        try:
-            import pypdf  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise MissingExtra(f"document: PDF is read with pypdf; {REMEDY}", field="document") from error
-        pages, told, outline = _unpack_file(data_of(raw))
-        pages = _without_running_lines(pages)
-        starts, text = _join_pages(pages)
-        headings = _from_outline(text, starts, outline) or numbered_headings(text, paged=True)
-        if not headings:
-            headings = [Heading(1, f"p. {n}", start, start) for n, start in enumerate(starts, start=1)]
-        version = f"{self.version} pypdf {pypdf.__version__}"
-        return ReadDocument(told or stem(raw.name), raw.media_type or "", text, sections_of(text, headings), version)
+def read_pdf(raw: RawDocument) -> ReadDocument:
+    """Return the pages' text with sections by the outline, by numbered headings, or by page."""
+    try:
+        import pypdf  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise MissingExtra(f"document: PDF is read with pypdf; {REMEDY}", field="document") from error
+    pages, told, outline = _unpack_file(data_of(raw))
+    pages = _without_running_lines(pages)
+    starts = [0, *accumulate(len(page) + len(_BETWEEN) for page in pages)][: len(pages)]
+    text = _BETWEEN.join(pages)
+    headings = _from_outline(text, starts, outline) or numbered_headings(text, paged=True)
+    if not headings:
+        headings = [Heading(1, f"p. {n}", start, start) for n, start in enumerate(starts, start=1)]
+    version = f"pdf/2 pypdf {pypdf.__version__}"
+    return ReadDocument(told or stem(raw.name), raw.media_type or "", text, sections_of(text, headings), version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,47 +120,34 @@ def _unpack_file(data: bytes) -> tuple[list[str], str, list[_Entry]]:
     broken = (PyPdfError, *_BROKEN)
     try:
         reader = pypdf.PdfReader(BytesIO(data))
-        _unlock(reader)
+        if reader.is_encrypted and not reader.decrypt(""):  # what only restricts rights needs no password
+            raise unreadable("the PDF is encrypted; save it without its password")
         return list(_texts(reader)), _title(reader), list(_entries(reader))
     except DependencyError as error:
-        raise InputError("document: the PDF is encrypted; save it without its password", field="document") from error
+        raise unreadable("the PDF is encrypted; save it without its password") from error
     except InputError:
         raise
     except broken as error:
-        raise InputError(
-            f"document: it cannot be read as PDF ({type(error).__name__}); save or print it to PDF anew",
-            field="document",
-        ) from error
-
-
-def _unlock(reader: "Pages") -> None:
-    """Decrypt a document that only restricts rights, which needs no password."""
-    if reader.is_encrypted and not reader.decrypt(""):
-        raise InputError("document: the PDF is encrypted; save it without its password", field="document")
+        raise unreadable(f"it cannot be read as PDF ({type(error).__name__}); save or print it to PDF anew") from error
 
 
 def _texts(reader: "Pages") -> Iterator[str]:
     if len(reader.pages) > MAX_PAGES:
-        raise InputError(
-            f"document: {len(reader.pages):,} pages; at most {MAX_PAGES:,} are read. Split it", field="document"
-        )
+        raise unreadable(f"{len(reader.pages):,} pages; at most {MAX_PAGES:,} are read. Split it")
     drawn = length = 0
     for page in reader.pages:
         contents = page.get_contents()
         size = 0 if contents is None else len(contents.get_data())
         drawn += size
         if drawn > MAX_DRAWN:
-            raise InputError("document: its pages unfold to too much; print it to PDF anew", field="document")
-        text = "" if size > MAX_PAGE else _clean_text(page.extract_text())
+            raise unreadable("its pages unfold to too much; print it to PDF anew")
+        text = "" if size > MAX_PAGE else page.extract_text()
+        plain = _UNSTORABLE.sub("\ufffd", text.translate(_SAME)).replace("\r\n", "\n").replace("\f", "\n")
+        text = "\n".join(line.rstrip() for line in plain.split("\n")).strip("\n")
         length += len(text)
         if length > MAX_CHARACTERS:
-            raise InputError(f"document: more than {MAX_CHARACTERS:,} characters. Split it", field="document")
+            raise unreadable(f"more than {MAX_CHARACTERS:,} characters. Split it")
         yield text
-
-
-def _clean_text(text: str) -> str:
-    plain = _UNSTORABLE.sub("\ufffd", text.translate(_SAME)).replace("\r\n", "\n").replace("\f", "\n")
-    return "\n".join(line.rstrip() for line in plain.split("\n")).strip("\n")
 
 
 def _title(reader: "Pages") -> str:
@@ -219,28 +204,17 @@ def _mark(line: str) -> str:
     return _NUMBER.sub("#", line.strip())
 
 
-def _join_pages(pages: Sequence[str]) -> tuple[list[int], str]:
-    """Return the start of each page, and the text of all."""
-    starts, place = [], 0
-    for page in pages:
-        starts.append(place)
-        place += len(page) + len(_BETWEEN)
-    return starts, _BETWEEN.join(pages)
-
-
 def _from_outline(text: str, starts: Sequence[int], outline: Sequence[_Entry]) -> list[Heading]:
     """Return headings for the entries of an outline, each at its title on the page, or at the page's start."""
     places: dict[int, dict[str, list[tuple[int, int]]]] = {}
     out: list[Heading] = []
-    done = 0
+    done, ends = 0, [*starts[1:], len(text)]
     for entry in outline:
         if entry.page >= len(starts):
             continue
         start = starts[entry.page]
         if entry.page not in places:
-            places[entry.page] = _titles(
-                text, start, starts[entry.page + 1] if entry.page + 1 < len(starts) else len(text)
-            )
+            places[entry.page] = _titles(text, start, ends[entry.page])
         known = places[entry.page]
         found = [span for key in _keys(entry.title) for span in known.get(key, ()) if span[0] >= done]
         begin, end = found[0] if found else (max(start, done), max(start, done))

@@ -114,16 +114,12 @@ def _number(written: str, form: str) -> tuple[int, ...]:
     if form == "decimal":
         return tuple(int(part) for part in written.split("."))
     if written[0] in _ROMAN and (form == "roman" or len(written) > 1 or written in "IVX"):
-        return (_roman(written),)
+        values = [_ROMAN[letter] for letter in written]
+        return (sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True)),)
     if written.isascii() and written.isalpha():
         return (ord(written) - ord("A") + 1,)
     told = parse_number(written)
     return () if told is None else (int(told),)
-
-
-def _roman(written: str) -> int:
-    values = [_ROMAN[letter] for letter in written]
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
 
 
 def _is_heading(form: str, rest: str) -> bool:
@@ -203,17 +199,12 @@ _SHORTER: Final = 0.5
 """Share of its title's width that an underline must have. Counting Chinese characters as one column gives a half."""
 
 
-class RstReader:
-    """Reads reStructuredText; the text is unchanged."""
-
-    version = "rst/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is the document's own, else the only outermost one."""
-        text = text_of(raw)
-        headings = first_headings(rst_headings(text))
-        title = first_title(headings, raw.name)
-        return ReadDocument(title, raw.media_type or "text/x-rst", text, sections_of(text, headings), self.version)
+def read_rst(raw: RawDocument) -> ReadDocument:
+    """Return the sections; the title is the document's own, else the only outermost one."""
+    text = text_of(raw)
+    headings = first_headings(rst_headings(text))
+    title = first_title(headings, raw.name)
+    return ReadDocument(title, raw.media_type or "text/x-rst", text, sections_of(text, headings), "rst/1")
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
@@ -226,14 +217,16 @@ def rst_headings(text: str) -> Iterator[Heading]:
             continue
         over, overline = _line_above(text, above)
         both = over >= done and over < above and overline.rstrip() == mark[0].rstrip()
-        if not both and (line != line.lstrip() or not _is_border(overline, over, done)):
+        # A title may follow a blank or processed line, a comment, target or field.
+        is_border = over < done or not overline.strip() or overline.startswith(("..", ":"))
+        if not both and (line != line.lstrip() or not is_border):
             continue  # only a title between two lines may be indented, or stand on a paragraph
         level = levels.setdefault((mark[1], both), len(levels) + 1)
-        yield Heading(level, rst_title(line), over if both else above, mark.end())
+        yield Heading(level, _rst_title(line), over if both else above, mark.end())
         done = mark.end()
 
 
-def rst_title(written: str) -> str:
+def _rst_title(written: str) -> str:
     """Return a reStructuredText heading without roles, references and emphasis."""
     text = _TARGET.sub(r"\1", _ROLE.sub("`", written[:_LONGEST]))
     text = "".join(part if n % 2 else _STARS.sub("", part) for n, part in enumerate(text.split("`")))
@@ -244,11 +237,6 @@ def _line_above(text: str, start: int) -> tuple[int, str]:
     """Return the start and text of the line before the one that begins at ``start``."""
     begin = text.rfind("\n", 0, max(0, start - 1)) + 1
     return begin, text[begin : max(begin, start - 1)]
-
-
-def _is_border(line: str, begin: int, done: int) -> bool:
-    """Return whether a title may follow a line: a blank or processed one, a comment, target or field."""
-    return begin < done or not line.strip() or line.startswith(("..", ":"))
 
 
 def _is_title(line: str, adornment: str) -> bool:
@@ -268,29 +256,19 @@ _FEW: int = 2
 """Underlined lines from which they are headings; a single one may be a table's."""
 
 
-class PlainReader:
-    """Reads plain text; the text is unchanged."""
-
-    version = "plain/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is the only outermost heading, or the file's name."""
-        text = text_of(raw)
-        headings = plain_headings(text)
-        underlined = bool(headings) and headings[0].level == 1
-        title = first_title(headings, raw.name) if underlined else stem(raw.name)
-        return ReadDocument(title, raw.media_type or "text/plain", text, sections_of(text, headings), self.version)
+def read_plain(raw: RawDocument) -> ReadDocument:
+    """Return the sections; the title is the only outermost heading, or the file's name."""
+    text = text_of(raw)
+    headings = plain_headings(text)
+    underlined = bool(headings) and headings[0].level == 1
+    title = first_title(headings, raw.name) if underlined else stem(raw.name)
+    return ReadDocument(title, raw.media_type or "text/plain", text, sections_of(text, headings), "plain/1")
 
 
-class TextReader:
-    """Reads structured text without headings: data, settings, tables. It is unchanged."""
-
-    version = "text/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return one section, or several if it is too long."""
-        text = text_of(raw)
-        return ReadDocument(stem(raw.name), raw.media_type or "text/plain", text, sections_of(text, ()), self.version)
+def read_text(raw: RawDocument) -> ReadDocument:
+    """Return one section, or several if it is too long."""
+    text = text_of(raw)
+    return ReadDocument(stem(raw.name), raw.media_type or "text/plain", text, sections_of(text, ()), "text/1")
 
 
 def plain_headings(text: str) -> list[Heading]:
@@ -305,29 +283,21 @@ _END: Final = re.compile(r"\r?\n(?=\r?\n)")
 _FIELD: Final = re.compile(r"^(name|description-content-type):[ \t]*([^\n]{0,300})", re.MULTILINE | re.IGNORECASE)
 
 
-class MetadataReader:
-    """Reads a package's metadata; the text is unchanged."""
-
-    version = "metadata/2"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the fields as the section (), and those of the description; the title is the package's name."""
-        text = text_of(raw)
-        end = _END.search(text)
-        begin = len(text) if end is None else end.end()
-        fields = {match[1].lower(): match[2].strip() for match in _FIELD.finditer(text, 0, begin)}
-        headings = [Heading(0, "", begin, begin), *_headings(text, begin, fields.get("description-content-type", ""))]
-        title = plain_title(fields.get("name", "")) or stem(raw.name)
-        return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), self.version)
+def read_metadata(raw: RawDocument) -> ReadDocument:
+    """Return the fields as the section (), and those of the description; the title is the package's name."""
+    text = text_of(raw)
+    end = _END.search(text)
+    begin = len(text) if end is None else end.end()
+    fields = {match[1].lower(): match[2].strip() for match in _FIELD.finditer(text, 0, begin)}
+    headings = [Heading(0, "", begin, begin), *_headings(text, begin, fields.get("description-content-type", ""))]
+    title = plain_title(fields.get("name", "")) or stem(raw.name)
+    return ReadDocument(title, raw.media_type or "", text, sections_of(text, headings), "metadata/2")
 
 
 def _headings(text: str, begin: int, form: str) -> list[Heading]:
     if "markdown" in form.lower():
         return first_headings(markdown_headings(text, begin))
-    if "plain" in form.lower():
-        return [heading for heading in plain_headings(text) if heading.start >= begin]
-    found = [heading for heading in first_headings(rst_headings(text)) if heading.start >= begin]
-    if form:
-        return found
-    # Nobody says what it is: what shows more headings is right.
-    return max(found, first_headings(markdown_headings(text, begin)), key=len)
+    found = plain_headings(text) if "plain" in form.lower() else first_headings(rst_headings(text))
+    found = [heading for heading in found if heading.start >= begin]
+    # If nobody says what it is, what shows more headings is right.
+    return found if form else max(found, first_headings(markdown_headings(text, begin)), key=len)

@@ -5,19 +5,17 @@ The format follows from the declared type, the name or the first bytes.
 
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import PurePosixPath
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.laws import has_words, plain_title
-from phronesis.resources.readers.decoding import decoded
-
-# The port of a reader: a raw document in, its text and sections out.
+from phronesis.resources.readers.decoding import decoded, unreadable
 
 REMEDY: Final = 'pip install "phronesis[documents]"'
 """The command that installs the packages for reading documents."""
@@ -42,34 +40,26 @@ class RawDocument:
     data: bytes | None = None
 
 
-class Reader(Protocol):
-    """The port of a reader of one format. Pure: the result depends on the document and the installed packages only.
+Reader = Callable[[RawDocument], ReadDocument]
+"""A reader of one format. Pure: the result depends on the document and the installed packages only.
 
-    Time and memory must be linear in the document's size, whatever its content.
-    """
-
-    version: str
-    """The value of ``made_by``, such as ``markdown/2``; changes when the same document would give other sections."""
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text and sections. ``media_type`` is set, and so is ``text`` for text formats.
-
-        InputError for a document that is not of the format, or has no text; MissingExtra if a package is missing.
-        """
-        ...
+``made_by`` of what it returns, such as ``markdown/2``, changes when the same document would give other sections. Time
+and memory must be linear in the document's size, whatever its content. InputError for a document that is not of the
+format, or has no text; MissingExtra if a package is missing.
+"""
 
 
 def text_of(raw: RawDocument) -> str:
     """Return the text of a document in a text format, which the registry has decoded."""
     if raw.text is None:
-        raise InputError("document: its form is text; give text, or bytes in a known encoding", field="document")
+        raise unreadable("its form is text; give text, or bytes in a known encoding")
     return raw.text
 
 
 def data_of(raw: RawDocument) -> bytes:
     """Return the bytes of a document in a binary format."""
     if raw.data is None:
-        raise InputError(f"document: {raw.media_type} is no text; give its bytes", field="document")
+        raise unreadable(f"{raw.media_type} is no text; give its bytes")
     return raw.data
 
 
@@ -198,10 +188,7 @@ def _sniff_format(data: bytes) -> str:
     if _PDF_MARK in data[:1024]:  # its readers allow for so much before it
         return PDF
     if data.startswith(_OLD_OFFICE):
-        raise InputError(
-            "document: an old Office file, or one with a password; save it as .docx, .pptx or .xlsx without one",
-            field="document",
-        )
+        raise unreadable("an old Office file, or one with a password; save it as .docx, .pptx or .xlsx without one")
     if not data.startswith(b"PK\x03\x04"):
         return ""
     try:
@@ -225,32 +212,24 @@ def form_of_text(text: str) -> str:
 
 
 _READERS: Final[Mapping[str, str]] = {
-    PLAIN: "plain_text:PlainReader",
-    MARKDOWN: "markup:MarkdownReader",
-    RST: "plain_text:RstReader",
-    METADATA: "plain_text:MetadataReader",
-    HTML: "markup:HtmlReader",
-    NOTEBOOK: "markup:NotebookReader",
-    "text/x-python": "source_code:PythonReader",
-    "text/x-tex": "source_code:CodeReader",
-    PDF: "pdf:PdfReader",
-    DOCX: "office:OfficeReader",
-    PPTX: "office:OfficeReader",
-    XLSX: "office:SheetReader",
+    PLAIN: "plain_text:read_plain",
+    MARKDOWN: "markup:read_markdown",
+    RST: "plain_text:read_rst",
+    METADATA: "plain_text:read_metadata",
+    HTML: "markup:read_html",
+    NOTEBOOK: "markup:read_notebook",
+    "text/x-python": "source_code:read_python",
+    "text/x-tex": "source_code:read_code",
+    PDF: "pdf:read_pdf",
+    DOCX: "office:read_office",
+    PPTX: "office:read_office",
+    XLSX: "office:read_sheets",
 }
-"""Module and class by format. Other text formats are code or data: see ``_reader_of``."""
+"""Module and function by format. Other text formats are code or data: see ``_reader_of``."""
 _BINARY: Final = frozenset({PDF, DOCX, PPTX, XLSX})
 _DATA: Final = frozenset(
-    {
-        "text/csv",
-        "text/tab-separated-values",
-        "text/css",
-        "text/x-ini",
-        "application/json",
-        "application/yaml",
-        "application/toml",
-        "application/xml",
-    }
+    "text/csv text/tab-separated-values text/css text/x-ini".split()
+    + "application/json application/yaml application/toml application/xml".split()
 )
 _WORDS: Final = re.compile(r"[^\W_][^\n]*")
 _TITLE: Final = 80
@@ -264,16 +243,18 @@ def read_document(raw: RawDocument) -> ReadDocument:
     extra ``documents``.
     """
     if (raw.text is None) == (raw.data is None):
-        raise InputError("document: give either its text or its bytes", field="document")
+        raise unreadable("give either its text or its bytes")
     if raw.data is not None and len(raw.data) > MAX_BYTES:
-        raise InputError(
-            f"document: {len(raw.data):,} bytes; at most {MAX_BYTES:,} are read. Split it", field="document"
-        )
+        raise unreadable(f"{len(raw.data):,} bytes; at most {MAX_BYTES:,} are read. Split it")
     known = _detect_format(raw)
-    read = _reader_of(known.media_type or "").read(known)
+    read = _reader_of(known.media_type or "")(known)
     if not has_words(read.text) or not read.sections:
-        raise InputError("document: there is no word in it; a scan has to go through OCR first", field="document")
-    return replace(read, title=plain_title(read.title) or _opening_text(read.text))
+        raise unreadable("there is no word in it; a scan has to go through OCR first")
+    title, found = plain_title(read.title), _WORDS.search(read.text)
+    if not title and found is not None:
+        line = plain_title(found[0])
+        title = line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+    return replace(read, title=title)
 
 
 def _detect_format(raw: RawDocument) -> RawDocument:
@@ -281,41 +262,29 @@ def _detect_format(raw: RawDocument) -> RawDocument:
     form = guessed_type(raw)
     if form in _BINARY:
         return replace(raw, media_type=form)
-    text = raw.text
+    text = raw.text or ""
     if raw.data is not None:
         text = decoded(raw.data, split_type(raw.media_type)[1])
-    elif text is not None and "\0" in text[:_TITLE]:
-        raise InputError("document: its text holds NUL, so it is no text; take a file in by its path", field="document")
-    if not (text or "").strip():
-        raise InputError("document: it is empty; it needs some words", field="document")
-    text = text or ""
+    elif "\0" in text[:_TITLE]:
+        raise unreadable("its text holds NUL, so it is no text; take a file in by its path")
+    if not text.strip():
+        raise unreadable("it is empty; it needs some words")
     if len(text) > MAX_CHARACTERS:
-        raise InputError(
-            f"document: {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Split it", field="document"
-        )
+        raise unreadable(f"{len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Split it")
     return replace(raw, media_type=form or form_of_text(text), text=text, data=None)
 
 
 def _reader_of(form: str) -> Reader:
     named = _READERS.get(form)
     if named is None and (form in _DATA or form.endswith(("+json", "+xml"))):
-        named = "plain_text:TextReader"
+        named = "plain_text:read_text"
     elif named is None and form.startswith("text/"):
-        named = (
-            "source_code:CodeReader" if form.startswith(("text/x-", "text/javascript")) else "plain_text:PlainReader"
-        )
+        is_code = form.startswith(("text/x-", "text/javascript"))
+        named = "source_code:read_code" if is_code else "plain_text:read_plain"
     if named is None:
         raise InputError(
             f"media_type: nothing here reads {form}; give text, Markdown, HTML, PDF, .docx, .pptx, .xlsx or code",
             field="media_type",
         )
     module, _, name = named.partition(":")
-    reader = getattr(import_module(f"phronesis.resources.readers.{module}"), name)
-    return cast("Reader", reader())
-
-
-def _opening_text(text: str) -> str:
-    """Return the beginning of a text without title and name."""
-    found = _WORDS.search(text)
-    line = plain_title(found[0]) if found else ""
-    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+    return cast("Reader", getattr(import_module(f"phronesis.resources.readers.{module}"), name))

@@ -61,22 +61,14 @@ _MAX_ABOVE: Final = 200
 """Lines of comments that are examined above one declaration."""
 
 
-class CodeReader:
-    """Reads source code; the text is unchanged."""
-
-    version = "code/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the declarations as sections, with their comments; the path is their names."""
-        text = text_of(raw)
-        form = raw.media_type or "text/plain"
-        headings = first_headings(_tex(text) if form == "text/x-tex" else _declarations(text, form))
-        return ReadDocument(plain_title(stem(raw.name)), form, text, sections_of(text, headings), self.version)
-
-
-def _tex(text: str) -> Iterator[Heading]:
-    for match in _TEX.finditer(text):
-        yield Heading(_TEX_LEVELS.index(match["level"]) + 1, plain_title(match["name"]), match.start(), match.end())
+def read_code(raw: RawDocument) -> ReadDocument:
+    """Return the declarations as sections, with their comments; the path is their names."""
+    text = text_of(raw)
+    form = raw.media_type or "text/plain"
+    found = _TEX.finditer(text) if form == "text/x-tex" else ()
+    tex = (Heading(_TEX_LEVELS.index(m["level"]) + 1, plain_title(m["name"]), *m.span()) for m in found)
+    headings = first_headings(tex if form == "text/x-tex" else _declarations(text, form))
+    return ReadDocument(plain_title(stem(raw.name)), form, text, sections_of(text, headings), "code/1")
 
 
 def _declarations(text: str, form: str) -> Iterator[Heading]:
@@ -113,30 +105,25 @@ def _with_comments(text: str, start: int, done: int) -> int:
 # Python: a section per class and function, with its decorators, preceding comments and docstring.
 
 MAX_PARSED: Final = 2_000_000
-"""Characters that are given to the parser (our choice). Longer files are split by ``CodeReader``."""
+"""Characters that are given to the parser (our choice). Longer files are split by `read_code`."""
 
 _COMMENT: Final = re.compile(r"(?<![ \t])[ \t]*+#")
 _Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class PythonReader:
-    """Reads Python; the text is unchanged."""
+def read_python(raw: RawDocument) -> ReadDocument:
+    """Return module, classes, functions and methods; the path is their names.
 
-    version = "python/1"
-
-    def read(self, raw: RawDocument) -> ReadDocument:
-        """Return module, classes, functions and methods; the path is their names.
-
-        A file with a syntax error is split by ``CodeReader``.
-        """
-        text = text_of(raw)
-        tree = _parse_module(text)
-        if tree is None:
-            return CodeReader().read(raw)
-        headings = list(_Outline(text).of(tree.body, 1))
-        docstring = ast.get_docstring(tree) or ""
-        title = stem(raw.name) or plain_title(docstring.partition("\n")[0])
-        return ReadDocument(title, raw.media_type or "text/x-python", text, sections_of(text, headings), self.version)
+    A file with a syntax error is split by `read_code`.
+    """
+    text = text_of(raw)
+    tree = _parse_module(text)
+    if tree is None:
+        return read_code(raw)
+    headings = list(_Outline(text).of(tree.body, 1))
+    docstring = ast.get_docstring(tree) or ""
+    title = stem(raw.name) or plain_title(docstring.partition("\n")[0])
+    return ReadDocument(title, raw.media_type or "text/x-python", text, sections_of(text, headings), "python/1")
 
 
 def _parse_module(text: str) -> ast.Module | None:
