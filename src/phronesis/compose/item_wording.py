@@ -16,8 +16,7 @@ from phronesis.core.items import Item, Trust, statement
 from phronesis.core.prospective import due_of
 from phronesis.core.results import Evidence, Source
 from phronesis.core.text import label, name_of, place, title
-from phronesis.reasoning.laws.block_format import readable_block
-from phronesis.reasoning.laws.claim_status import current_block
+from phronesis.reasoning.laws.claim_status import current_block, readable_block
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.evidence import sources_of
 from phronesis.store.database import Unit

@@ -3,6 +3,7 @@
 `ClaimJudge` judges; `ItemEffects` computes evidence, edges, text, limitations and deletions.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,15 +19,13 @@ from phronesis.reasoning.claim_gate import offends
 from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.claim_status import (
     current_block,
-    limitation_from,
     replaced_fields,
     standings,
     status_of,
-    verdict,
     written_block,
     written_of,
 )
-from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView
+from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, excerpt, metric_of_run, verdict
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 
 # Verdicts by arithmetic on FACTS, and the limitation written when a claim is contradicted (RB-18, RB-19).
@@ -98,6 +97,74 @@ def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
             folded[texts] = tuple(folded_name(text) for text in texts if text is not None)
         found.setdefault(folded[texts], []).append(one)
     return {texts: these for texts, these in found.items() if len(texts) == len(names)}
+
+
+# The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).
+
+MAX_RUNS: Final = 3
+"""Maximum contradicting runs named, the latest; the others are only counted."""
+
+MAX_NAME: Final = 60
+"""Maximum characters of a run's label, and of the name of a product or run."""
+
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+# A name must not introduce an alias such as [C12], and is limited to one line.
+_ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
+
+
+def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None = None) -> str:
+    """Return a limitation that names the runs in which a claim failed, in the claim's language, Chinese or English.
+
+    It states results and gives no advice. ``contradicting`` are in learn order, at least one; ``test`` is the one that
+    judged them, None where a model did. Names of runs, modifiers and products are as given.
+    """
+    test = test if test is not None else claim.test
+    chinese = _is_chinese(claim)
+    say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
+    shown = contradicting[-MAX_RUNS:]
+    parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
+    more = len(contradicting) - len(shown)
+    if more:
+        parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
+    text = joint.join(parts) + end
+    return text if chinese else f"Not held {text}"
+
+
+def _is_chinese(claim: Claim) -> bool:
+    return _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
+
+
+def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
+    where = f"in run {run_id}" + (f" ({label})" if label else "")
+    if measure is None:
+        return where
+    metric, product, number = measure
+    return f"{where}: {metric} of {product} {number}" if product else f"{where}: total activity {number}"
+
+
+def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
+    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else " ") + "中不成立"
+    if measure is None:
+        return where
+    metric, product, number = measure
+    if product is None:
+        return f"{where}：总活性为 {number}"
+    gap = " " if product[-1:].isascii() else ""
+    return f"{where}：{product}{gap}的{'占比' if metric == 'fraction' else '数值'}为 {number}"
+
+
+def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
+    if test is None:
+        return None
+    number = metric_of_run(view, test["metric"], test.get("product"))
+    if number is None:
+        return None
+    product = test.get("product")
+    return test["metric"], None if product is None else _name(product), f"{number:.6g}"
+
+
+def _name(text: str) -> str:
+    return excerpt(text.translate(_ROUND), MAX_NAME)
 
 
 def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:

@@ -20,9 +20,17 @@ from phronesis.errors import ClaimsRefused, InputError, Violation
 from phronesis.index.projections import Part, in_words
 from phronesis.log.reader import fit
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import block_of, claim_text, prose_of
 from phronesis.reasoning.laws.block_rules import read_draft
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, replaced_fields, written_block, written_of
+from phronesis.reasoning.laws.claim_status import (
+    CLAIMS_FOLD,
+    WRITTEN,
+    block_of,
+    claim_text,
+    prose_of,
+    replaced_fields,
+    written_block,
+    written_of,
+)
 from phronesis.reasoning.laws.facts import GenericFacts
 from phronesis.reasoning.laws.records import CLAIM, REASONING, Feedback, Run, checked_feedback, checked_run
 from phronesis.store.lane_view import LaneView

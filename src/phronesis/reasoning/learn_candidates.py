@@ -18,7 +18,7 @@ from phronesis.errors import InputError
 from phronesis.reasoning.claim_gate import without_aliases
 from phronesis.reasoning.comparisons import MAX_READ, read_comparison, sentences
 from phronesis.reasoning.handlers import RUN, feedback_of, run_of
-from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import text_of
 from phronesis.reasoning.laws.facts import (
     NAMED,
     TOP_PRODUCTS,

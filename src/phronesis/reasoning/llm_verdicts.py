@@ -19,7 +19,7 @@ from phronesis.models.decision import CONTRA, SUPPORT, ask_claim
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge, test_of
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
-from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import text_of
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock
 from phronesis.reasoning.learn_candidates import RULES, Proposal
 from phronesis.reasoning.learn_prompt import (

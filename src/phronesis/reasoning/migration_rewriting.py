@@ -32,8 +32,8 @@ from phronesis.reasoning.claim_gate import (
     without_aliases,
     without_quotations,
 )
-from phronesis.reasoning.laws.block_format import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, read_draft
+from phronesis.reasoning.laws.claim_status import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
 from phronesis.reasoning.migration_sources import Statement, read_statements, says_something

@@ -18,9 +18,8 @@ from phronesis.core.items import Item
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import Violation
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import block_of, text_of
 from phronesis.reasoning.laws.block_rules import MAX_BLOCK, SOURCES, STRING, UnreadableBlock, read_draft, read_json
-from phronesis.reasoning.laws.claim_status import current_block
+from phronesis.reasoning.laws.claim_status import block_of, current_block, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS, REASONING, Claim, ReasoningBlock, Tally
 from phronesis.reasoning.learn_candidates import Proposal

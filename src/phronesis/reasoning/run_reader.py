@@ -22,8 +22,7 @@ from phronesis.errors import NotFound
 from phronesis.log.reader import load_entry
 from phronesis.reasoning import handlers, learning, migration
 from phronesis.reasoning.handlers import RUN, find_run, run_of
-from phronesis.reasoning.laws.block_format import claim_text
-from phronesis.reasoning.laws.claim_status import status_of, written_block
+from phronesis.reasoning.laws.claim_status import claim_text, status_of, written_block
 from phronesis.reasoning.laws.item_records import (
     ClaimSeen,
     Dropped,

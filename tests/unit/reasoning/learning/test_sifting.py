@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.reasoning.laws.block_format import block_of
 from phronesis.reasoning.laws.block_rules import read_draft
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, written_of
+from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, block_of, written_of
 from phronesis.reasoning.laws.records import Tally
 from phronesis.reasoning.learn_candidates import Proposal
 from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from phronesis.reasoning import claim_effects
 from phronesis.reasoning.claim_effects import BARE, ClaimJudge, add_limitation, limitation_for
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import text_of
 from phronesis.reasoning.laws.facts import FactsView
 from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock
 
