@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold, Patch
-from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
+from phronesis.core.entries import EditPayload, Entry, is_erased, item_stamps, payload_of
 from phronesis.core.ids import derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import EvidenceRow, Polarity
@@ -110,15 +110,11 @@ def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Change
         id=made_id(entry),
         kind=REASONING,
         content="",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=DEFAULT_IMPORTANCE[REASONING],
         trust=Trust.USER,
         source_type="manual",
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={name: payload[name] for name in WRITTEN if name in payload},
+        **item_stamps(entry),
         **view.scope_fields(),
     )
     return Changes(items=[item])
@@ -276,17 +272,13 @@ def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         id=item_id(entry.id, RUN, run_id),
         kind=RUN,
         content=_summary(run),
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=DEFAULT_IMPORTANCE[RUN],
         trust=Trust.TOOL,
         source_type=RUN,
         source_ref=run_id,
         run_id=run_id,
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={name: said[name] for name in _MEMBERS if said.get(name) not in (None, "", {}, [])},
+        **item_stamps(entry),
         **view.scope_fields(),
     )
     return Changes(items=[item])

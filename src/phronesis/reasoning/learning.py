@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypedDict
 
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
@@ -319,16 +319,12 @@ def _make_item(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, A
         id=proposed["item_id"],
         kind=REASONING,
         content="",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=DEFAULT_IMPORTANCE[REASONING],
         trust=Trust.USER if proposed["made_by"] == RULES else Trust.ASSISTANT,
         source_type=RUN,
         source_ref=run.run_id,
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": proposed["made_by"]},
+        **item_stamps(entry),
         **view.scope_fields(),
     )
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.ids import citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
@@ -165,17 +165,13 @@ def _old(view: LaneView, entry: Entry) -> Item:
         id=old_id(entry.id),
         kind=kind,
         content=payload["content"],
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         metadata=payload.get("metadata") or {},
         importance=DEFAULT_IMPORTANCE[kind],
         status="archived",
         trust=Trust.USER,
         source_type=SOURCE_TYPE,
         source_ref=payload.get("source_ref"),
-        occurred_at=at,
-        valid_from=at,
+        **item_stamps(entry, at),
         **view.scope_fields(),
     )
 

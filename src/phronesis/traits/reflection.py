@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold
-from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
@@ -90,14 +90,10 @@ def make_cycle(
         id=item_id(entry.id, CYCLE, ""),
         kind=CYCLE,
         content="",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=1,
         source_type="reflection",
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={name: value for name, value in data.items() if value is not None},
+        **item_stamps(entry),
         **scope,
     )
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from phronesis.core.changes import Patch
 from phronesis.core.data_delimiters import has_context
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, item_stamps
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
@@ -290,14 +290,9 @@ class ReflectionState:
             id=item_id(self.entry.id, TRAIT, f"{form_of(content)}\n{data.get(SIDE_OF) or ''}"),
             kind=TRAIT,
             content=content,
-            entry_id=self.entry.id,
-            recorded_at=self.entry.recorded_at,
-            updated_at=self.entry.recorded_at,
             importance=DEFAULT_IMPORTANCE[TRAIT],
             trust=min(memory.trust for memory in (*memories, *of)),
             source_type="reflection",
-            occurred_at=observed,
-            valid_from=observed,
             data={
                 "subtype": subtype,
                 "context": context,
@@ -306,6 +301,7 @@ class ReflectionState:
                 "made_by": self.origin,
                 **given,
             },
+            **item_stamps(self.entry, observed),
             **self.scope,
         )
         self.traits[trait.id] = trait

@@ -71,11 +71,6 @@ FindItems = Callable[[PrepareContext, str], Sequence[str]]
 """Searches a lane for the held items that bear on a text; returns their ids, best first."""
 
 
-def find_nothing(_bench: PrepareContext, _text: str) -> Sequence[str]:
-    """Return no held items: nothing can be searched."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
     """The held items by the number under which they are shown, the messages from before, and further subjects.
@@ -129,7 +124,7 @@ def gather_context(
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
     kept = _fit_within(room, [(one, held_line(0, one)) for one in shown.values()])
     earlier = _fit_within(
-        budget * 3 // 8, [(one, _format_line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER]
+        budget * 3 // 8, [(one, _cut(one)) for one in before[::-1] if not hides(one.content)][:EARLIER]
     )
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
     subjects = {item.subject for item in ordered}
@@ -173,13 +168,9 @@ def _select_adjoining(before: Sequence[Item], until: datetime) -> list[Item]:
 
 
 def _fit_within(budget: int, lines: Iterable[tuple[Item, str]]) -> list[Item]:
-    kept: list[Item] = []
-    for item, line in lines:
-        budget -= estimate_tokens(line)
-        if budget < 0:
-            break
-        kept.append(item)
-    return kept
+    listed = list(lines)
+    used = itertools.accumulate(estimate_tokens(line) for _, line in listed)
+    return [item for (item, _), size in zip(listed, used, strict=True) if size <= budget]
 
 
 def estimate_tokens(text: str) -> int:
@@ -208,16 +199,12 @@ def held_line(number: int, item: Item) -> str:
     return f"{number} | {item.subject} | {item.key} | {', '.join(when)} | {text}"
 
 
-def _format_line(item: Item) -> str:
-    return _cut(item.role, item.name, item.content)
-
-
-def _cut(role: str | None, name: str | None, text: str) -> str:
+def _cut(one: Item | GateInput) -> str:
     """Return a message as a line; of a long one the beginning and the end."""
-    words = " ".join(text.split())
+    words = " ".join((one.content if isinstance(one, Item) else one.text).split())
     if len(words) > MAX_LINE:
         words = f"{words[: MAX_LINE * 2 // 3]} … {words[-MAX_LINE // 3 :]}"
-    return f"{role} {name}: {words}" if name else f"{role}: {words}"
+    return f"{one.role} {one.name}: {words}" if one.name else f"{one.role}: {words}"
 
 
 def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
@@ -241,21 +228,17 @@ def render_request(
     if context.known:
         lines.append(f"Further subjects: {'; '.join(context.known)}")
     held = "\n".join(lines)
-    said_before = [_cut(one.role, one.name, one.text) for one in overlap]
-    earlier = "\n".join([*map(_format_line, context.earlier), *said_before])
+    earlier = "\n".join(map(_cut, (*context.earlier, *overlap)))
     boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
     parts = [f"Held:\n{boundary.memory(held)}"] if held else []
     parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []
     parts.append("New:")
-    parts += [boundary.turn(_format_attributes(n, one), one.text) for n, one in said.items()]
+    for n, one in said.items():
+        name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
+        parts.append(boundary.turn(f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"', one.text))
     if sum(one.role != "assistant" for one in said.values()) > 1:
         parts.append(f"Numbers of `held` go on: the first memory of your answer is {len(context.held) + 1}.")
     return "\n".join(parts)
-
-
-def _format_attributes(n: int, one: GateInput) -> str:
-    name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
-    return f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"'
 
 
 MAX_QUERY: Final = 2_000

@@ -15,7 +15,6 @@ from phronesis.conversation.extraction.context import (
     BUDGET,
     ExtractionContext,
     FindItems,
-    find_nothing,
     gather_context,
     messages_said,
     render_request,
@@ -139,7 +138,7 @@ class ModelExtractor:
 
     asker: StructuredClient
     local: LocalExtractor
-    find: FindItems = find_nothing
+    find: FindItems = lambda _bench, _text: ()
     messages: int = MESSAGES
     budget: int = BUDGET
     _ahead: dict[str, _Member] = field(default_factory=dict)
