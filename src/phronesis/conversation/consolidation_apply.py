@@ -193,7 +193,7 @@ class ApplyState:
         )
 
     def _edge(self, type_: str, start: str, end: str) -> Edge:
-        return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)
+        return Edge.of_items(type_, start, end, entry_id=self.entry.id)
 
 
 TASKS: Final = ("task", "reminder", "plan", "goal")

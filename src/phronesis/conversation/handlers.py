@@ -65,12 +65,10 @@ def outcome_edges(entry: Entry, made: Sequence[Item]) -> Sequence[Edge]:
     if by_citation and reply.quarantine is not None:
         return ()
     return [
-        Edge(
-            type=CONTEXT_OUTCOME,
-            from_kind="item",
-            from_id=reply.id,
-            to_kind="item",
-            to_id=item_id,
+        Edge.of_items(
+            CONTEXT_OUTCOME,
+            reply.id,
+            item_id,
             entry_id=entry.id,
             grade=outcome,
             origin="model" if by_citation else "rule",

@@ -362,9 +362,7 @@ class ItemEffects:
         }
 
     def _edge(self, kind: str) -> Edge:
-        return Edge(
-            type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id, entry_id=self.entry.id
-        )
+        return Edge.of_items(kind, self.item.id, self.run.id, entry_id=self.entry.id)
 
 
 def _ids(block: ReasoningBlock) -> set[str]:

@@ -148,10 +148,7 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             *([] if kept else [Patch(old.id, {"status": "archived", "pinned": False}, REASON)]),
             *(Patch(item.id, {}, REASON) for item in made),
         ],
-        edges=[
-            Edge(type="supersedes", from_kind="item", from_id=item.id, to_kind="item", to_id=old.id, entry_id=entry.id)
-            for item in made
-        ],
+        edges=[Edge.of_items("supersedes", item.id, old.id, entry_id=entry.id) for item in made],
         evidence=[_quote_evidence(entry, item, old) for item in made],
     )
 

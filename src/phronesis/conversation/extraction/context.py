@@ -228,7 +228,8 @@ def render_request(
     if context.known:
         lines.append(f"Further subjects: {'; '.join(context.known)}")
     held = "\n".join(lines)
-    earlier = "\n".join(map(_cut, (*context.earlier, *overlap)))
+    before: list[Item | GateInput] = [*context.earlier, *overlap]
+    earlier = "\n".join(map(_cut, before))
     boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
     parts = [f"Held:\n{boundary.memory(held)}"] if held else []
     parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []

@@ -358,7 +358,7 @@ def merge_names(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str
     """Return both lists without overlaps, in the order of the text: an address is one name, not three."""
 
     def overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-        return one["n"] == other["n"] and one["start"] < other["end"] and other["start"] < one["end"]
+        return bool(one["n"] == other["n"] and one["start"] < other["end"] and other["start"] < one["end"])
 
     kept = [*others, *(name for name in names if not any(overlap(one, name) for one in others))]
     return sorted(kept, key=lambda one: (one["n"], one["start"]))[: MAX_MENTIONS * max(1, len({o["n"] for o in kept}))]
