@@ -41,9 +41,8 @@ class CatalysisFacts:
         """Return FACTS with the four fields as written; those that cannot be parsed are listed as ``unresolved``."""
         fields = _fields(run)
         output: dict[str, Any] = {name: _shorten(value) for name, value in fields.items()}
-        unread = [name for name in ("M1", "M2", "modifier") if name in fields and _text(fields[name]) is None]
-        if "atomic_ratio" in fields and _ratio(fields) is None:
-            unread.append("atomic_ratio")
+        names = [name for name in ("M1", "M2", "modifier") if name in fields and _text(fields[name]) is None]
+        unread = [*names, "atomic_ratio"] if "atomic_ratio" in fields and _ratio(fields) is None else names
         more = {"unresolved": unread, "raw": excerpt(run.raw, MAX_RAW)}
         return facts_of(run, feedback, output | {name: value for name, value in more.items() if value})
 

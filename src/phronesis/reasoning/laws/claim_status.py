@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.changes import Fold
-from phronesis.core.confidence import ClaimState, Judgement, RunVerdict, claim_state
+from phronesis.core.confidence import ClaimState, RunVerdict, claim_state
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.errors import ClaimsRefused, Violation
@@ -68,14 +68,8 @@ def render(block: ReasoningBlock) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise ClaimsRefused.of([_unwritable(f"{CLAIMS} cannot be written: {error}")]) from error
     if parse(text) != block:
-        raise ClaimsRefused.of(
-            [
-                _unwritable(
-                    "a value does not come back as it was: a line break at its end, a key of"
-                    " this protocol among the extra ones, or no plain JSON"
-                )
-            ]
-        )
+        causes = "a line break at its end, a key of this protocol among the extra ones, or no plain JSON"
+        raise ClaimsRefused.of([_unwritable(f"a value does not come back as it was: {causes}")])
     return text
 
 
@@ -123,23 +117,12 @@ def _unknown_members(written: Mapping[str, Any], known: AbstractSet[str]) -> dic
 
 def member_of(claim: Claim) -> dict[str, Any]:
     """Return a claim's JSON: known members in their order, then unknown ones."""
-    members: dict[str, Any] = {
-        "claim_id": claim.claim_id,
-        "status": claim.status,
-        "facts": claim.facts,
-        "inference": claim.inference,
-        "constraint": claim.constraint,
-    }
-    if claim.allow_positive:
-        members["allow_positive"] = True
-    if claim.exception_reason:
-        members["exception_reason"] = claim.exception_reason
+    members = {name: getattr(claim, name) for name in MEMBERS}
     members |= {"conditions": list(claim.conditions), "limitations": list(claim.limitations)}
     for name, tally in (("support", claim.support), ("contra", claim.contra)):
         members[name] = {"count": tally.count, "run_ids": list(tally.run_ids), **tally.extra}
-    if claim.test is not None:
-        members["test"] = claim.test
-    return {**members, **claim.extra}
+    left_out = {name for name in ("allow_positive", "exception_reason", "test") if members[name] in (False, "", None)}
+    return {**{name: member for name, member in members.items() if name not in left_out}, **claim.extra}
 
 
 def _unwritable(message: str) -> Violation:
@@ -215,8 +198,6 @@ STANDING: Final = "data.standing"
 WRITTEN: Final = ("topic", "scope", "extra", "claims")
 """Members of ``data`` that hold the written state; None where nothing was written."""
 
-_JUDGEMENT_OF: Final[Mapping[str, Judgement]] = {"support": "support", "contra": "contra"}
-
 
 def written_of(block: ReasoningBlock) -> dict[str, Any]:
     """Return the stored fields of a block, by the names of `WRITTEN`."""
@@ -258,11 +239,14 @@ def replaced_fields(item: Item, block: ReasoningBlock) -> dict[str, Any]:
     """
     shown = {claim.claim_id: claim for claim in current_block(item).claims}
     kept = {claim.claim_id: claim for claim in written_block(item.data).claims}
-    claims = tuple(
-        _with_start(claim, kept[claim.claim_id]) if _has_same_status(claim, shown.get(claim.claim_id)) else claim
-        for claim in block.claims
-    )
-    after = written_of(replace(block, claims=claims))
+
+    def with_start(claim: Claim) -> Claim:
+        same, start = shown.get(claim.claim_id), kept.get(claim.claim_id)
+        if same is None or start is None or _standing(claim) != _standing(same):
+            return claim
+        return replace(claim, status=start.status, support=start.support, contra=start.contra)
+
+    after = written_of(replace(block, claims=tuple(map(with_start, block.claims))))
     before = written_of(written_block(item.data))
     return {f"data.{name}": after[name] for name in WRITTEN if after[name] != before[name]}
 
@@ -271,9 +255,8 @@ def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[
     """Return each claim's state by folding verdicts in learn order. Verdicts on removed claims have no effect."""
     verdicts: dict[str, list[RunVerdict]] = {}
     for row in evidence:
-        judgement = _JUDGEMENT_OF.get(row.polarity)
-        if judgement is not None:
-            verdicts.setdefault(row.part, []).append(RunVerdict(row.source_key, judgement))
+        if row.polarity == "support" or row.polarity == "contra":  # noqa: PLR1714 - it narrows the type
+            verdicts.setdefault(row.part, []).append(RunVerdict(row.source_key, row.polarity))
     return {claim.claim_id: _fold_verdicts(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
 
 
@@ -303,26 +286,16 @@ def _with_status(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
     if standing is None:
         return claim
     support, contra = (
-        _updated_tally(claim.support, standing["support"]),
-        _updated_tally(claim.contra, standing["contra"]),
+        Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
+        for start, counted in ((claim.support, standing["support"]), (claim.contra, standing["contra"]))
     )
-    if (claim.status, claim.support, claim.contra) == (standing["status"], support, contra):
+    if _standing(claim) == (standing["status"], support, contra):
         return claim
     return replace(claim, status=standing["status"], support=support, contra=contra)
 
 
-def _updated_tally(start: Tally, counted: Mapping[str, Any]) -> Tally:
-    return Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
-
-
-def _has_same_status(claim: Claim, shown: Claim | None) -> bool:
-    return shown is not None and all(
-        getattr(claim, name) == getattr(shown, name) for name in ("status", "support", "contra")
-    )
-
-
-def _with_start(claim: Claim, start: Claim) -> Claim:
-    return replace(claim, status=start.status, support=start.support, contra=start.contra)
+def _standing(claim: Claim) -> tuple[str, Tally, Tally]:
+    return claim.status, claim.support, claim.contra
 
 
 def _sort_members(value: Any) -> Any:

@@ -126,21 +126,15 @@ def excerpt(text: str, limit: int) -> str:
 
 def summary_of(facts: Facts, label: str) -> str:
     """Return a run in a few lines: its label, results and notes."""
-    shown = [_amounts(product) for product in facts.feedback_products]
+    shown = []
+    for product in facts.feedback_products:
+        value = f" {product.value:.6g}" if product.value is not None else ""
+        share = f" (fraction {product.fraction:.6g})" if product.fraction is not None else ""
+        shown.append(f"{product.name}{value}{share}")
     total = facts.activity_total_value
-    lines = [
-        label,
-        ", ".join(shown),
-        f"total activity {total:.6g}" if total is not None else "",
-        *(facts.feedback_text.get(name, "") for name in ("pros", "cons", "other")),
-    ]
-    return excerpt("\n".join(line for line in lines if line), MAX_SUMMARY)
-
-
-def _amounts(product: Product) -> str:
-    value = f" {product.value:.6g}" if product.value is not None else ""
-    share = f" (fraction {product.fraction:.6g})" if product.fraction is not None else ""
-    return f"{product.name}{value}{share}"
+    activity = f"total activity {total:.6g}" if total is not None else ""
+    notes = (facts.feedback_text.get(name, "") for name in ("pros", "cons", "other"))
+    return excerpt("\n".join(filter(None, (label, ", ".join(shown), activity, *notes))), MAX_SUMMARY)
 
 
 class GenericFacts:
@@ -183,11 +177,8 @@ class GenericFacts:
 
 
 def _plain_fields(run: Run) -> dict[str, str | int | float | bool]:
-    plain = [
-        (name, value)
-        for name, value in run.fields().items()
-        if isinstance(value, str | int | float | bool) and name != "raw"
-    ]
+    fields = run.fields().items()
+    plain = [(name, value) for name, value in fields if isinstance(value, str | int | float | bool) and name != "raw"]
     return dict(plain[:MAX_FIELDS])
 
 
@@ -256,9 +247,7 @@ def _type_mistakes(given: object, name: str) -> Iterator[str]:
         elif key != RATIO:
             # Ignoring it would apply the test to runs that it was not meant for.
             yield f".{name} knows {', '.join((*NAMED, RATIO))}, not {key!r:.40}"
-        elif (
-            not isinstance(wanted, Mapping) or wanted.get("op") not in OPERATORS or not _is_number(wanted.get("value"))
-        ):
+        elif not (isinstance(wanted, Mapping) and wanted.get("op") in OPERATORS and _is_number(wanted.get("value"))):
             yield f".{name}.{RATIO} must be {{op, value}}: an operator of {' '.join(OPERATORS)} and a number"
 
 
@@ -314,10 +303,7 @@ def matches_run(given: Mapping[str, Any], view: FactsView) -> bool:
 
 
 def metric_of_run(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
-    """Return a metric of a run: the sum of all values, or one product's value or fraction.
-
-    None where it is unknown.
-    """
+    """Return a metric of a run: the sum of all values, or one product's value or fraction; None where it is unknown."""
     if metric == "activity":
         values = [one.value for one in view.products if one.value is not None]
         return math.fsum(values) if values else None
@@ -343,8 +329,6 @@ def equal(left: float, right: float) -> bool:
 def _mean_metric(
     versus: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView], metric: Metric, product: str | None
 ) -> float | None:
-    known = [
-        metric_of_run(one, metric, product) for one in earlier if one.run_id != view.run_id and matches_run(versus, one)
-    ]
-    numbers = [number for number in known if number is not None]
+    others = [one for one in earlier if one.run_id != view.run_id and matches_run(versus, one)]
+    numbers = [number for one in others if (number := metric_of_run(one, metric, product)) is not None]
     return math.fsum(numbers) / len(numbers) if numbers else None
