@@ -319,8 +319,8 @@ def _prose(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
     for _, claim in draft.claims():
         said = [(name, claim.get(name)) for name in _PROSE]
         said += [("extra", value) for name, value in claim.items() if name not in MEMBERS]
-        for where, value in said:
-            for _, text in _texts(value, ""):
+        for where, told in said:
+            for _, text in _texts(told, ""):
                 yield CLAIMS, where, text, claim
 
 

@@ -18,7 +18,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
 from phronesis.engine.model_outcomes import Decisions
-from phronesis.errors import InputError, Violation
+from phronesis.errors import InputError
 from phronesis.models.decision import Decider
 from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.claim_effects import (
@@ -32,8 +32,8 @@ from phronesis.reasoning.claim_effects import (
 )
 from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
-from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
-from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, RunFacts, propose_by_rules, used_ids
+from phronesis.reasoning.laws.records import REASONING, Feedback, ReasoningBlock, Run
+from phronesis.reasoning.learn_candidates import RULES, Candidates, RunFacts, propose_by_rules, used_ids
 from phronesis.reasoning.llm_verdicts import (
     Classes,
     ModelVerdicts,
@@ -44,7 +44,7 @@ from phronesis.reasoning.llm_verdicts import (
     teach,
     unknown_model,
 )
-from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter, Rewrite, by_form
+from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter
 from phronesis.store.lane_view import LaneView
 
 
@@ -133,7 +133,8 @@ class LearnPreparer:
             if item is None or item.kind != RUN:
                 return ()
             [run] = items_before(view, [item], entry)
-            used = self._used_ids(view, entry, run)
+            made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
+            used = [*used_ids(run_of(run), payload.get("read", ())), *sorted(made)]
             seen = self._candidate_set(view, entry, used, ())
         # Items the run used come first; if they suffice, no search is made.
         if len(seen.items) < self.candidates.cap:
@@ -152,11 +153,6 @@ class LearnPreparer:
             classes, asked = decide_classes(decisions, question), decisions.outcomes
         with bench.view() as view:
             return [*self._outcomes(view, run, seen, question, lesson=lesson, classes=classes), *asked]
-
-    def _used_ids(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
-        """Return the ids that the run used, and those that an earlier learn of it created."""
-        made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
-        return [*used_ids(run_of(run), payload_of(entry, LearnPayload).get("read", ())), *sorted(made)]
 
     def _candidate_set(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
         chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
@@ -199,18 +195,23 @@ class LearnPreparer:
             facts=question.facts,
             candidates=seen.items,
             agree=lambda claim: scales.weigh(claim) != "contra",
-            rewrite=_rewrite(lesson),
+            rewrites={} if lesson is None else lesson.rewrites,
             may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
         )
-        proposals = lesson.proposals if lesson is not None else self._proposals(feedback, run, known.values())
+        if lesson is not None:
+            proposals = lesson.proposals
+        else:
+            claims = [claim for block in known.values() for claim in block.claims]
+            proposals = [] if feedback is None else propose_by_rules(feedback, told, claims)
         taken, dropped = sieve.sift(proposals)
         blocks = {**known, **{one.item_id: one.block for one in taken}}
         classes.spare_reworded(bearing, known, blocks)
         rows = []
         for item_id, block in blocks.items():
-            claims = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
-            self._limit(view, scales, seen.items.get(item_id), block, claims)
-            rows.append({"item_id": item_id, "claims": claims})
+            verdicts = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
+            if item_id in seen.items:
+                self._limit(view, scales, seen.items[item_id], block, verdicts)
+            rows.append({"item_id": item_id, "claims": verdicts})
         made_by = RULES if lesson is None else lesson.made_by
         bodies: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
             (FACTS, RULES, [{"facts": question.facts}]),
@@ -226,54 +227,26 @@ class LearnPreparer:
             for n, body in enumerate(listed)
         ]
 
-    def _proposals(self, feedback: Feedback | None, run: Item, known: Iterable[ReasoningBlock]) -> list[Proposal]:
-        if feedback is None:
-            return []
-        return propose_by_rules(feedback, self.telling.view(run), (claim for block in known for claim in block.claims))
-
     def _limit(
-        self,
-        view: LaneView,
-        scales: ClaimJudge,
-        item: Item | None,
-        block: ReasoningBlock,
-        rows: Sequence[dict[str, Any]],
+        self, view: LaneView, scales: ClaimJudge, item: Item, block: ReasoningBlock, rows: Sequence[dict[str, Any]]
     ) -> None:
         """Add to each claim that the run contradicts and may demote the limitation that it then gains."""
         claims = {claim.claim_id: claim for claim in block.claims}
-        for row in rows if item is not None else ():
+        for row in rows:
             claim = claims.get(row["claim_id"])
-            if claim is None or item is None or row["verdict"] != "contra":
+            if claim is None or row["verdict"] != "contra" or not may_fall(item, claim.claim_id, scales.run.run_id):
                 continue
-            if may_fall(item, claim.claim_id, scales.run.run_id):
-                row["limitation"] = self._limitation(view, scales, item, claim)
-
-    def _limitation(self, view: LaneView, scales: ClaimJudge, item: Item, claim: Claim) -> str:
-        runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
-        earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
-        views = [*(self.telling.view(one) for one in earlier), scales.run]
-        return limitation_for(claim, views, scales.test_of(claim))
+            runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
+            earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
+            views = [*map(self.telling.view, earlier), scales.run]
+            row["limitation"] = limitation_for(claim, views, scales.test_of(claim))
 
 
 def _new(scales: ClaimJudge, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
     """Judge the new claims of a proposal. Existing claims are judged as they are."""
     there = {claim.claim_id for claim in before.claims} if before is not None else set()
-    return [
-        {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
-        for claim in block.claims
-        if claim.claim_id not in there
-    ]
-
-
-def _rewrite(lesson: ModelVerdicts | None) -> Rewrite:
-    """Return the repair of form: the model's where it made one, else that of rules."""
-    if lesson is None:
-        return by_form
-
-    def rewrite(content: str, violations: Sequence[Violation]) -> str | None:
-        return lesson.rewrites.get(content) or by_form(content, violations)
-
-    return rewrite
+    new = [claim for claim in block.claims if claim.claim_id not in there]
+    return [{"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE} for claim in new]
 
 
 def _accepted_row(one: AcceptedProposal) -> dict[str, Any]:

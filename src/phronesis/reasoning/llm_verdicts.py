@@ -6,7 +6,7 @@ outcome ``degraded`` records that. The verdicts are merged with those of arithme
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from phronesis.core.confidence import DEMOTION_CONTRA
@@ -91,9 +91,8 @@ class ModelVerdicts:
 
 def unknown_model(reference: str) -> ModelVerdicts:
     """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
-    return ModelVerdicts(
-        model=reference, outcomes=[degraded_outcome(ROLE, ModelUnavailable.code, model=reference, by=RULES)]
-    )
+    outcome = degraded_outcome(ROLE, ModelUnavailable.code, model=reference, by=RULES)
+    return ModelVerdicts(model=reference, outcomes=[outcome])
 
 
 def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
@@ -103,21 +102,14 @@ def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerd
     body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
     outcomes = [Outcome(role=ASKED, made_by=f"{asker.name} {PROMPT_VERSION}", body=body)]
     outcomes += answer_outcomes(ROLE, answer, model=asker.name, by=RULES)
+    verdicts = ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
     if answer.value is None:
-        return ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
+        return verdicts
     asking = _ProposalRetry(asker, tenant, question, outcomes)
     meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
     rewrites = {made.content: right for made, block in meant if (right := asking.put_right(made, block)) is not None}
-    return ModelVerdicts(
-        model=asker.name,
-        outcomes=outcomes,
-        answered=True,
-        proposals=[made for made, _ in meant],
-        rewrites=rewrites,
-        classes=answer.value.classes,
-        ids=seen.ids,
-        told=seen.facts,
-    )
+    proposals, classes = [made for made, _ in meant], answer.value.classes
+    return replace(verdicts, answered=True, proposals=proposals, rewrites=rewrites, classes=classes)
 
 
 def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[str]) -> tuple[Proposal, ReasoningBlock]:
@@ -139,10 +131,7 @@ class _ProposalRetry:
     outcomes: list[Outcome]
 
     def put_right(self, made: Proposal, block: ReasoningBlock) -> str | None:
-        """Ask once for another wording of a block refused for its wording alone.
-
-        Return it, or None if it is still invalid.
-        """
+        """Ask once for another wording of a block refused for its wording alone; None if it is still invalid."""
         violations = gate(made.content)
         outside = made.action == "update" and made.item_id is None
         if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
@@ -286,9 +275,7 @@ def decide_classes(decisions: Decisions, question: Question) -> Classes:
             decision = decisions.ask(asked, item_id=item_id, claim_id=claim.claim_id)
             says = _SAYS.get(decision.option) if decision is not None and decision.is_surely(*_SAYS) else None
             if says is not None:
-                classes.given[item_id, claim.claim_id] = ClaimClass(
-                    item=0, claim_id=claim.claim_id, says=says, quote="", reason="", delete=False
-                )
+                classes.given[item_id, claim.claim_id] = ClaimClass(item=0, claim_id=claim.claim_id, says=says)
     return classes
 
 
