@@ -93,7 +93,8 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
-    return _given_fields(written_of(block_of(read_draft(str(content)))))
+    written = written_of(block_of(read_draft(str(content))))
+    return {name: value for name, value in written.items() if value is not None}
 
 
 def made_id(entry: Entry) -> str:
@@ -141,28 +142,20 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     counted = {
         (row.item_id, row.part) for rows in view.evidence(items).values() for row in rows if row.source_key == run_id
     }
+    # A claim that names the run as written counts it already.
+    open_claims = {
+        (item.id, claim.claim_id)
+        for item in items.values()
+        for claim in written_block(item.data).claims
+        if run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
+    }
     rows = [
         _evidence(entry, row, _POLARITY_OF[row["judgement"]])
         for row in payload["judgements"]
-        if row["judgement"] in _POLARITY_OF
-        and row["item_id"] in items
-        and _may_count(items[row["item_id"]], row["claim_id"], run_id)
-        and (row["item_id"], row["claim_id"]) not in counted
+        if row["judgement"] in _POLARITY_OF and (row["item_id"], row["claim_id"]) in open_claims - counted
     ]
     reasons = [Patch(found, {}, f"judged by run {run_id}") for found in dict.fromkeys(row.item_id for row in rows)]
     return Changes(patches=reasons, evidence=rows)
-
-
-def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
-    """Return whether the item has the claim and the claim does not already name the run as written."""
-    return any(
-        claim.claim_id == claim_id and run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
-        for claim in written_block(item.data).claims
-    )
-
-
-def _given_fields(written: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in written.items() if value is not None}
 
 
 def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) -> EvidenceRow:
@@ -208,8 +201,8 @@ def run_payload(run: object) -> dict[str, Any]:
     """
     checked = checked_run(run)
     extra = {name: value for name, value in checked.extra.items() if value is not None}
-    known = _filled_fields(replace(checked, extra={}).to_json())
-    return {**known, _EXTRA: extra} if extra else known
+    given = {**replace(checked, extra={}).to_json(), _EXTRA: extra}
+    return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
 
 
 def recorded_run(payload: Mapping[str, Any]) -> Run:
@@ -261,17 +254,16 @@ def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
 def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Create the run's item, unless the lane has a run of its id."""
     payload = payload_of(entry, RunPayload)
-    if is_erased(payload):
-        return Changes()
     run_id = run_id_of(entry)
-    if find_run(view, run_id) is not None:
+    if is_erased(payload) or find_run(view, run_id) is not None:
         return Changes()
     run = recorded_run({**payload, "run_id": run_id})
-    said = _run_fields(run)
+    said, builder = _run_fields(run), GenericFacts()
     item = Item(
         id=item_id(entry.id, RUN, run_id),
         kind=RUN,
-        content=_summary(run),
+        # As text it is independent of its field, the machine and the policy.
+        content=builder.summary(builder.facts(run, Feedback())) or run_id,
         importance=DEFAULT_IMPORTANCE[RUN],
         trust=Trust.TOOL,
         source_type=RUN,
@@ -288,9 +280,7 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
     """Set the feedback of a run, replacing an earlier one."""
     payload = payload_of(entry, RunFeedbackPayload)
     run = None if is_erased(payload) else view.item(payload["item_id"])
-    if run is None or run.kind != RUN:
-        return Changes()
-    if run.data.get("feedback") == payload["feedback"]:
+    if run is None or run.kind != RUN or run.data.get("feedback") == payload["feedback"]:
         return Changes()
     fields = {"data.feedback": payload["feedback"], "data.feedback_entry": entry.id}
     return Changes(patches=[Patch(run.id, fields, "feedback")])
@@ -298,16 +288,6 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
 
 def _run_fields(run: Run) -> dict[str, Any]:
     return {**run.to_json(), "extra": dict(run.extra)}
-
-
-def _filled_fields(run: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in run.items() if value not in (None, "", {}, [])}
-
-
-def _summary(run: Run) -> str:
-    """Return a run as text, independent of its field, the machine and the policy."""
-    builder = GenericFacts()
-    return builder.summary(builder.facts(run, Feedback())) or run.run_id
 
 
 RUN_HANDLERS: Final = (Handler(verb=RUN, apply=apply_run), Handler(verb=FEEDBACK, apply=apply_feedback))

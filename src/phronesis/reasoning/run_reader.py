@@ -76,7 +76,10 @@ class RunReader:
         """Return a run; NotFound if the lane has none of that id."""
         item = self.need(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
-            return self._record(unit, _lane(unit, name), name, item)
+            lane = find_lane(unit, name)
+            if lane is None:
+                raise NotFound(f"nothing was ever stored for {name}", field="run_id")
+            return self._record(unit, lane, name, item)
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
         """Return a page of the lane's unarchived runs, newest first: the one after ``cursor``, or the first."""
@@ -90,16 +93,12 @@ class RunReader:
     def read_by(self, tenant: str, name: LaneName, run_id: str) -> list[dict[str, Any]]:
         """Return what a run read in the form of a learn's payload: ids and distances, no text."""
         with self.database.transaction(tenant, "read") as unit:
-            return [
-                {
-                    "item_id": item_id,
-                    "via": rows[0].via,
-                    "claims": [
-                        {"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM
-                    ],
-                }
-                for item_id, rows in _by_item(used_by(unit, name, run_id)).items()
-            ]
+            by_item = _by_item(used_by(unit, name, run_id))
+        claims = {
+            item_id: [{"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM]
+            for item_id, rows in by_item.items()
+        }
+        return [{"item_id": one, "via": rows[0].via, "claims": claims[one]} for one, rows in by_item.items()]
 
     def behind(self, tenant: str, name: LaneName) -> int | None:
         """Return a lane's number if it has uninterpreted entries, else None."""
@@ -160,13 +159,6 @@ class RunReader:
         )
 
 
-def _lane(unit: Unit, name: LaneName) -> Lane:
-    lane = find_lane(unit, name)
-    if lane is None:
-        raise NotFound(f"nothing was ever stored for {name}", field="run_id")
-    return lane
-
-
 def _learns(unit: Unit, lane: Lane, run: Item) -> tuple[str, ...]:
     edges = read_edges(unit, lane.lane_id, [run.id], incoming=True, types=("derived_from",))
     seqs = seqs_of_entries(unit, [edge.from_id for edge in edges if edge.from_kind == "entry"])
@@ -182,40 +174,22 @@ def _by_item(uses: Sequence[Use]) -> dict[str, list[Use]]:
 
 def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
     """Return what a run read, each claim with its current text: reads are recorded without text."""
-    by_item = _by_item(used_by(unit, name, run_id))
-    words = _claims_of(unit, by_item)
-    return tuple(
-        MemoryUse(
-            item_id,
-            rows[0].via,
-            tuple(
-                ClaimSeen(row.part, words.get((item_id, row.part), ""), row.distance)
-                for row in rows
-                if row.part != WHOLE_ITEM
-            ),
-        )
-        for item_id, rows in by_item.items()
-    )
+    uses = []
+    for item_id, rows in _by_item(used_by(unit, name, run_id)).items():
+        words = _claim_words(unit, item_id)
+        seen = [ClaimSeen(one.part, words.get(one.part, ""), one.distance) for one in rows if one.part != WHOLE_ITEM]
+        uses.append(MemoryUse(item_id, rows[0].via, tuple(seen)))
+    return tuple(uses)
 
 
-def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return short texts of the claims of items, in any lane of the tenant."""
-    out: dict[tuple[str, str], str] = {}
-    for item in _read_anywhere(unit, item_ids):
-        for claim in written_block(item.data).claims:
-            out[item.id, claim.claim_id] = snippet(claim_text(claim))
-    return out
-
-
-def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
-    """Return reasoning items by id, from any lane of the tenant."""
-    out = []
-    for item_id in item_ids:
-        try:
-            out.append(find_item(unit, item_id)[1])
-        except NotFound:
-            continue
-    return [item for item in out if item.kind == REASONING]
+def _claim_words(unit: Unit, item_id: str) -> dict[str, str]:
+    """Return short texts of the claims of an item, in any lane of the tenant."""
+    try:
+        item = find_item(unit, item_id)[1]
+    except NotFound:
+        return {}
+    claims = written_block(item.data).claims if item.kind == REASONING else ()
+    return {claim.claim_id: snippet(claim_text(claim)) for claim in claims}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +211,10 @@ def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
     known = known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))
     left = {**done.left, **{item.id: item for item in known}}
     judged = []
-    for row in rows:
-        item = left.get(row["item_id"])
-        if item is not None:
-            moved = deltas.get(item.id)
-            before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
-            judged += [
-                _judged_claim(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
-            ]
+    for item, claims in ((left[row["item_id"]], row["claims"]) for row in rows if row["item_id"] in left):
+        moved = deltas.get(item.id)
+        before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
+        judged += [_judged_claim(item, claim, before or item.data.get("standing") or {}, run_id) for claim in claims]
     proposed = {body["item_id"]: body["action"] for body in outcomes.get(PROPOSED, ())}
     made = {
         action: tuple(
@@ -278,11 +248,8 @@ def _judged_claim(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any
     support, contra = (dict(standing.get(name) or {}) for name in ("support", "contra"))
     if deleted is not None and run_id not in contra.get("run_ids", ()):  # it was deleted when this run was counted
         contra = {"count": int(contra.get("count", 0)) + 1, "run_ids": [*contra.get("run_ids", ()), run_id]}
-    counted: Judgement | None = None
-    if run_id in support.get("run_ids", ()):
-        counted = "support"
-    elif run_id in contra.get("run_ids", ()):
-        counted = "contra"
+    against: Judgement | None = "contra" if run_id in contra.get("run_ids", ()) else None
+    counted: Judgement | None = "support" if run_id in support.get("run_ids", ()) else against
     was = (before.get(claim_id) or {}).get("status") or after
     return Judged(
         item_id=item.id,
@@ -301,12 +268,11 @@ def _judged_claim(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any
 
 def _last_effective_learn(unit: Unit, lane: Lane, entry: Entry) -> str | None:
     """Return the last learn of the run, up to this one, that changed something, or None."""
-    run = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
-    for item in run:
-        for entry_id in reversed(_learns(unit, lane, item)):
-            row = find_entry(unit, entry_id)
-            if row is not None and row.seq < entry.seq and deltas_of_entry(unit, lane.lane_id, entry_id):
-                return entry_id
+    runs = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
+    for entry_id in (one for run in runs for one in reversed(_learns(unit, lane, run))):
+        row = find_entry(unit, entry_id)
+        if row is not None and row.seq < entry.seq and deltas_of_entry(unit, lane.lane_id, entry_id):
+            return entry_id
     return None
 
 
