@@ -20,7 +20,7 @@ import numpy as np
 
 from phronesis.config.policy_sections import SensitiveRules
 from phronesis.core.timestamps import parse_moment
-from phronesis.engine.sensitive_topics import Guard
+from phronesis.engine.content_guards import Guard
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
 from phronesis.models.embedders import Embedders

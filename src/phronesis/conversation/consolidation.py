@@ -33,9 +33,8 @@ from phronesis.conversation.entity_resolution import (
 from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, TurnPayload, item_stamps, payload_of
-from phronesis.core.items import UTC_OFFSET, Item, Trust
+from phronesis.core.items import DUE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
-from phronesis.core.prospective import DUE
 from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name
 from phronesis.core.statements import (
     COMPARED,

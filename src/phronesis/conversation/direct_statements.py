@@ -24,16 +24,15 @@ from phronesis.core.changes import Changes, Patch
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import EditPayload, Entry, ItemPayload, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.ids import item_id
-from phronesis.core.items import CORRECTED, DEFAULT_IMPORTANCE, MEMBER_PREFIX, UTC_OFFSET, Item, Trust
+from phronesis.core.items import CORRECTED, DEFAULT_IMPORTANCE, DUE, MEMBER_PREFIX, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module, load_once
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
-from phronesis.core.prospective import DUE
 from phronesis.core.relations import NAME, PERSON, normal_name
 from phronesis.core.statements import COMPARED, OCCASIONS, STATED, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
+from phronesis.engine.content_guards import suspected_texts, suspicions
 from phronesis.engine.entry_applier import is_taken, with_name, with_replaced
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
-from phronesis.engine.untrusted_content import suspected_texts, suspicions
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 

@@ -17,7 +17,6 @@ from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
 from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
-from phronesis.core.context_outcomes import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES
 from phronesis.core.entries import (
     ConversationRows,
     Entry,
@@ -36,16 +35,16 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import PROPOSALS
-from phronesis.core.relations import Edge, Entity, Mention
+from phronesis.core.relations import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge, Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
+from phronesis.engine.content_guards import guard_prepare, suspected_texts, unlearned_messages
 from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import find_order
 from phronesis.engine.rollback import taken_back
-from phronesis.engine.untrusted_content import guard_prepare, suspected_texts, unlearned_messages
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
-from phronesis.log.reader import message_text
+from phronesis.log.payloads import message_text
 from phronesis.store.lane_view import LaneView
 
 

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.record_display import Records
 from phronesis.core.relations import normal_name
 from phronesis.core.results import EditResult
-from phronesis.core.scope import make_scope
+from phronesis.core.serialization import Records
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError
 from phronesis.log import inputs

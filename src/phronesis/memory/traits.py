@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.record_display import Records
 from phronesis.core.results import EditResult
-from phronesis.core.scope import LaneName, make_scope
+from phronesis.core.serialization import Records
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError

@@ -14,14 +14,13 @@ import numpy as np
 
 from phronesis.core.items import Item
 from phronesis.errors import StorageError
-from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space, Where
-from phronesis.index.projections import PROSE, match_id, part_name
+from phronesis.index.projections import PROSE, OutsideDocument, OutsideIndex, Space, Where, match_id, part_name
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.reasoning.laws.claim_status import status_of
 from phronesis.reasoning.laws.records import CLAIM, REASONING
-from phronesis.store.columns import Vector
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import Mark, changed_items, drop_marks, followed_spaces, move_mark, read_mark, reset_marks
+from phronesis.store.dialects import Vector
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.items import items_of_kind, read_items
 from phronesis.store.lanes import Lane, active_model, get_lane, list_lanes

@@ -25,11 +25,11 @@ from phronesis.reasoning.laws.records import CLAIM
 from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.evidence import EvidenceQuery, snippet, sources_of, with_related
+from phronesis.recall.query import Query, Search
 from phronesis.recall.scoring.weights import on_scale
-from phronesis.recall.search_options import Query, Search
-from phronesis.store.columns import Vector
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import followed_spaces
+from phronesis.store.dialects import Vector
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.eligible import eligible_items
 from phronesis.store.lanes import Lane, active_model

@@ -18,7 +18,7 @@ from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import ClaimsRefused, InputError, Violation
 from phronesis.index.projections import Part, in_words
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_rules import read_draft
 from phronesis.reasoning.laws.claim_status import (

@@ -8,10 +8,9 @@ from typing import Any, Final, Literal
 
 from phronesis.config.plugins import FACTS, find_plugins, load_plugin
 from phronesis.core.entries import Entry
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import DEFAULT_NAMESPACE, Scope, parse_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.scope import DEFAULT_NAMESPACE, Scope
 from phronesis.core.text import storable
 from phronesis.engine.handler import items_before
 from phronesis.errors import InputError
@@ -30,7 +29,7 @@ from phronesis.reasoning.laws.facts import (
     top_products,
 )
 from phronesis.reasoning.laws.records import CLAIM, REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
-from phronesis.recall.search_options import Query, Search
+from phronesis.recall.query import Query, Search
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane

@@ -12,7 +12,7 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.errors import Violation
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.models.structured_client import drop_invalid
 from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS

@@ -16,10 +16,10 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Outcome
 from phronesis.core.text import check_id, storable
-from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
+from phronesis.engine.handler import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import InputError, Violation
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.models.structured_client import StructuredClient, Task, prompt
 from phronesis.reasoning import migration_sources
 from phronesis.reasoning.claim_gate import (

@@ -8,18 +8,17 @@ from typing import Any, Protocol
 from phronesis.core.changes import Delta
 from phronesis.core.confidence import Judgement
 from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.reports import Page
 from phronesis.core.results import Degraded
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.entry_applier import AppliedEntry
-from phronesis.engine.handler import DEGRADED_ROLE
-from phronesis.engine.model_outcomes import decider_of
+from phronesis.engine.handler import DEGRADED_ROLE, decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.errors import NotFound
-from phronesis.log.reader import load_entry
+from phronesis.log.payloads import load_entry
 from phronesis.reasoning import handlers, learning, migration
 from phronesis.reasoning.handlers import RUN, find_run, run_of
 from phronesis.reasoning.laws.claim_status import claim_text, status_of, written_block
@@ -38,18 +37,18 @@ from phronesis.reasoning.learn_candidates import Candidates, RunFacts, find_buil
 from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
 from phronesis.reasoning.llm_verdicts import ASKED
 from phronesis.reasoning.policy_section import ReasoningPolicy
-from phronesis.recall.as_of import known_at
-from phronesis.recall.browse import PageRequest, find_item, page_of
+from phronesis.recall.as_of import PageRequest, known_at, page_of
+from phronesis.recall.browse import find_item
 from phronesis.recall.evidence import snippet
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions
+from phronesis.store.impressions import WHOLE_ITEM, Use, used_by
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.log import find_entry, read_outcomes, seqs_of_entries
 from phronesis.store.relations import read_edges
-from phronesis.store.usage import WHOLE_ITEM, Use, used_by
 
 
 @dataclass(frozen=True, slots=True)

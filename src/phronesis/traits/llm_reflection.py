@@ -19,8 +19,7 @@ from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes
+from phronesis.engine.handler import PrepareContext, answer_outcomes
 from phronesis.models.structured_client import Answer, StructuredClient, Task, drop_invalid, prompt
 from phronesis.traits.laws.records import (
     GENERAL,

@@ -22,7 +22,7 @@ from Stemmer import Stemmer
 from phronesis.core.lazy_loading import load_once
 from phronesis.errors import PhronesisError
 from phronesis.index.tokens import tokenize
-from phronesis.models.reader.reader import TextClassifier, load_reader, load_text_classifier
+from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import has_han, normalise_text
 from phronesis.traits.laws.records import GENERAL, Facet, MemoryInput
 

@@ -17,9 +17,8 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
-from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
-from phronesis.engine.model_outcomes import ANSWERS, Decisions
-from phronesis.engine.sensitive_topics import Guard
+from phronesis.engine.content_guards import Guard
+from phronesis.engine.handler import ANSWERS, Decisions, Handler, Outcomes, Prepare, PrepareContext
 from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, trait_changes

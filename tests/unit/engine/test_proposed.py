@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from phronesis.conversation.extraction.gate import Gate
+from phronesis.conversation.extraction.gate import Gate, GateInput
 from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.conversation.extraction.proposed import (
     ExtractionAnswer,
-    GateInput,
     ModelGate,
     PartialDate,
     ProposedMemory,

@@ -27,7 +27,7 @@ from phronesis.errors import (
     StorageFull,
 )
 from phronesis.log import import_log
-from phronesis.log.reader import check_chain
+from phronesis.log.payloads import check_chain
 from phronesis.memory import Memory
 from phronesis.memory.runtime import Runtime
 from phronesis.store import side_tables

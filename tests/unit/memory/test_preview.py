@@ -12,8 +12,8 @@ from phronesis import Memory
 from phronesis.conversation import handlers
 from phronesis.conversation.extraction.extractor import LocalExtractor, MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
-from phronesis.core.previews import Preview
 from phronesis.core.proposals import Decision
+from phronesis.core.reports import Preview
 from phronesis.errors import InputError
 
 SAID = "I live in Oslo. I am allergic to peanuts."

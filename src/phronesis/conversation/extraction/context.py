@@ -19,19 +19,17 @@ from phronesis.conversation.extraction.gate import GateInput
 from phronesis.conversation.extraction.proposed import BEGAN_PRECISION, RECURS, SCOPE
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
-from phronesis.core.items import Item
+from phronesis.core.ids import make_scope
+from phronesis.core.items import DUE, Item
 from phronesis.core.proposals import PROPOSALS, USER, Proposal, Relation
-from phronesis.core.prospective import DUE
-from phronesis.core.scope import make_scope
 from phronesis.core.statements import STATED
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import Decisions
+from phronesis.engine.handler import Decisions, PrepareContext
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.index.tokens import tokenize
-from phronesis.log.reader import texts_of
+from phronesis.log.payloads import texts_of
 from phronesis.models.decision import REPEATS, REPLACES, Decider, ask_gate, ask_supersede
 from phronesis.models.decision import STATED as IS_STATED
-from phronesis.recall.search_options import Query
+from phronesis.recall.query import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 

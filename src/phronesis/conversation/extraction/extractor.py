@@ -22,17 +22,17 @@ from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTyp
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.items import PROSPECTIVE
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.name_detection import RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, USER, Basis, Proposal, Refusal
-from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.relations import RULES_VERSION, find_mentions
 from phronesis.core.statements import OCCASIONS, OPPOSITE, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.prompt_injection import speaker_name
-from phronesis.log.reader import texts_of
+from phronesis.log.payloads import texts_of
+from phronesis.models.reader import READER_VERSION, Reader, load_reader
 from phronesis.models.reader.network import FoundValue
-from phronesis.models.reader.reader import READER_VERSION, Reader, load_reader
 from phronesis.models.text_features import has_han, sentence_at, sentences
 
 CONFIRMED: Final = 0.85

@@ -16,7 +16,7 @@ from phronesis.core.personal_numbers import is_phone
 from phronesis.core.proposals import Basis, Conflict, Outcomes, Proposal, Refusal, Retention
 from phronesis.core.redaction import markers
 from phronesis.core.values import names_of, rule_for
-from phronesis.engine.sensitive_topics import GUARD_VERSION, Finding, Guard
+from phronesis.engine.content_guards import GUARD_VERSION, Finding, Guard
 
 INJECTED: Final = "injected"
 """The rule that refuses what nobody in the conversation wrote (``core.data_delimiters``)."""

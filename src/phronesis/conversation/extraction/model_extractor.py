@@ -40,12 +40,11 @@ from phronesis.conversation.extraction.proposed import (
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
-from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION
 from phronesis.core.proposals import Proposal, Refusal
+from phronesis.core.relations import MAX_MENTIONS, RULES_VERSION
 from phronesis.core.text import UNSPACED
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes, degraded_outcome
-from phronesis.log.reader import fit, texts_of
+from phronesis.engine.handler import PrepareContext, answer_outcomes, degraded_outcome
+from phronesis.log.payloads import fit, texts_of
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 
 ROLE: Final = "extract"
