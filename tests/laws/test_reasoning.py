@@ -24,12 +24,7 @@ from phronesis.reasoning.laws.claim_status import (
     written_of,
 )
 from phronesis.reasoning.laws.facts import FactsView
-from phronesis.reasoning.laws.records import (
-    Claim,
-    Product,
-    ReasoningBlock,
-    Tally,
-)
+from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock, Tally
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
