@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -70,12 +70,10 @@ class ClaimJudge:
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
         """Return the result of `test_of`; a text is parsed once."""
-        if claim.test is not None:
-            return claim.test
-        key = digest([claim.inference, claim.conditions])
-        if key not in self.kept:
+        key = digest([claim.inference, claim.conditions]) if claim.test is None else None
+        if key is not None and key not in self.kept:
             self.kept[key] = test_of(claim)
-        test: Mapping[str, Any] | None = self.kept[key]
+        test: Mapping[str, Any] | None = claim.test if key is None else self.kept[key]
         return test
 
     def _runs_matching(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
@@ -119,7 +117,7 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
     judged them, None where a model did. Names of runs, modifiers and products are as given.
     """
     test = test if test is not None else claim.test
-    chinese = _is_chinese(claim)
+    chinese = _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
     say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
     shown = contradicting[-MAX_RUNS:]
     parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
@@ -128,10 +126,6 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
         parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
     text = joint.join(parts) + end
     return text if chinese else f"Not held {text}"
-
-
-def _is_chinese(claim: Claim) -> bool:
-    return _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
 
 
 def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
@@ -154,10 +148,8 @@ def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | 
 
 
 def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
-    if test is None:
-        return None
-    number = metric_of_run(view, test["metric"], test.get("product"))
-    if number is None:
+    number = None if test is None else metric_of_run(view, test["metric"], test.get("product"))
+    if test is None or number is None:
         return None
     product = test.get("product")
     return test["metric"], None if product is None else _name(product), f"{number:.6g}"
@@ -170,12 +162,9 @@ def _name(text: str) -> str:
 def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:
     """Return the limitation that a demoted claim gains, judged by ``test``, in a wording that the gate allows."""
     nameless = [replace(view, label="") for view in contradicting]
-    for views in (contradicting, nameless):
-        text = limitation_from(claim, views, test)
-        if not offends(text):
-            return text
+    texts = (limitation_from(claim, views, test) for views in (contradicting, nameless))
     chinese = limitation_from(claim, nameless[:1], None).startswith("在")
-    return BARE[1] if chinese else BARE[0]
+    return next((text for text in texts if not offends(text)), BARE[1] if chinese else BARE[0])
 
 
 def add_limitation(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
@@ -243,7 +232,11 @@ class ItemEffects:
         rows = self._rows(before, evidence)
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
         gone = self._deleted_claims(proposed, ordered)
-        fields = {} if proposed is None else replaced_fields(self.item, self._with_kept(proposed, gone))
+        fields: dict[str, Any] = {}
+        if proposed is not None:  # the claims that it may not leave out are added
+            there = _ids(proposed) | gone
+            kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
+            fields = replaced_fields(self.item, replace(proposed, claims=(*kept, *proposed.claims)))
         block = written_block(self.item.with_fields(fields).data) if fields else before
         rows += self._rows(block, [*evidence, *rows])
         written = block
@@ -271,12 +264,6 @@ class ItemEffects:
             if standing[claim_id]["contra"]["count"] >= DEMOTION_CONTRA
             and self.run.run_id in standing[claim_id]["contra"]["run_ids"]
         }
-
-    def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
-        """Return a proposed block with the claims that it may not leave out added."""
-        there = _ids(proposed) | set(gone)
-        kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
-        return replace(proposed, claims=(*kept, *proposed.claims))
 
     @property
     def _reason(self) -> str:
@@ -338,16 +325,13 @@ class ItemEffects:
 
     def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
         """Return one edge to the run per polarity, with the quotes and reasons of a model (`_model_verdicts`)."""
-        out = []
+        out, verdicts = [], self._model_verdicts
         for polarity in dict.fromkeys(row.polarity for row in rows):
             edge = self._edge(EDGE_OF[polarity])
             known = self.edges.get((self.item.id, edge.type))
             before = {} if known is None else known.data.get("claims", {})
-            said = before | {
-                row.part: self._model_verdicts[row.part]
-                for row in rows
-                if row.polarity == polarity and row.part in self._model_verdicts
-            }
+            parts = [row.part for row in rows if row.polarity == polarity and row.part in verdicts]
+            said = before | {part: verdicts[part] for part in parts}
             out.append(replace(edge, data={"claims": said}, origin="model") if said else edge)
         return out
 

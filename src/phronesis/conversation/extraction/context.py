@@ -121,23 +121,19 @@ def gather_context(
             known = _find_subjects(view)
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
     kept = _fit_within(room, [(one, held_line(0, one)) for one in shown.values()])
-    earlier = _fit_within(
-        budget * 3 // 8, [(one, _cut(one)) for one in before[::-1] if not hides(one.content)][:EARLIER]
-    )
+    latest = [(one, _cut(one)) for one in before[::-1] if not hides(one.content)]
+    earlier = _fit_within(budget * 3 // 8, latest[:EARLIER])
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
     subjects = {item.subject for item in ordered}
     known = {name: item for name, item in known.items() if item.subject not in subjects and not hides(name)}
-    return ExtractionContext(
-        dict(enumerate(ordered, start=1)), earlier[::-1], dict(itertools.islice(known.items(), NAMES))
-    )
+    numbered, names = dict(enumerate(ordered, start=1)), dict(itertools.islice(known.items(), NAMES))
+    return ExtractionContext(numbered, earlier[::-1], names)
 
 
 def _find_subjects(view: LaneView) -> dict[str, Item]:
     """Return the newest item of each subject but the user, by the subject's name and what else it is called."""
-    newest = {
-        item.subject: item for item in reversed(_find_newest(view, sorted(STATED), limit=LOOKED_AT)) if item.subject
-    }
-    newest.pop(USER, None)
+    stated = _find_newest(view, sorted(STATED), limit=LOOKED_AT)
+    newest = {item.subject: item for item in reversed(stated) if item.subject and item.subject != USER}
     also: dict[str, list[str]] = {}
     for alias in view.stated(newest, (ALIAS_KEY,), STATED) if newest else ():
         if alias.live and alias.subject is not None:
@@ -155,14 +151,9 @@ def _find_newest(view: LaneView, kinds: Sequence[str], *, limit: int) -> list[It
 
 def _select_adjoining(before: Sequence[Item], until: datetime) -> list[Item]:
     """Return the last messages that follow each other closely, and are followed closely by the new ones."""
-    kept: list[Item] = []
-    for item in reversed(before):
-        at = item.occurred_at or item.recorded_at
-        if not timedelta(0) <= until - at <= APART:
-            break
-        kept.append(item)
-        until = at
-    return kept[::-1]
+    times = [*((item.occurred_at or item.recorded_at) for item in before), until]
+    apart = [n for n, (at, then) in enumerate(itertools.pairwise(times)) if not timedelta(0) <= then - at <= APART]
+    return list(before[max(apart, default=-1) + 1 :])
 
 
 def _fit_within(budget: int, lines: Iterable[tuple[Item, str]]) -> list[Item]:
@@ -182,11 +173,8 @@ def held_line(number: int, item: Item) -> str:
     since = item.occurred_at or item.recorded_at
     # A day is stored as its midnight in UTC, a moment is of the speaker's day.
     day = (since if since.time() == time.min else item.local(since)).date().isoformat()
-    when = (
-        []
-        if item.valid_to is not None and item.valid_to < since
-        else [day[: _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))]]
-    )
+    exact = _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))
+    when = [] if item.valid_to is not None and item.valid_to < since else [day[:exact]]
     due = item.data.get(DUE)
     if isinstance(due, str):
         when.append(f"due {due[:16].removesuffix('T00:00')}")
@@ -275,18 +263,13 @@ class DecidingExtractor:
         """Return the reader's outcomes, with the proposals as decided, and the decisions."""
         outcomes = list(self.local(bench, entry))
         texts = texts_of(entry)
-        found = [
-            (i, Proposal.from_dict(row))
-            for i, outcome in enumerate(outcomes)
-            if outcome.role == PROPOSALS
-            for row in outcome.body["proposals"]
-        ]
-        if not found:
+        at = next((n for n, outcome in enumerate(outcomes) if outcome.role == PROPOSALS), None)
+        if at is None:
             return outcomes
-        decisions = Decisions(self.decider, bench.tenant, by=outcomes[found[0][0]].made_by)
-        decided = [self._decided(bench, entry, decisions, one, texts[one.n]) for _, one in found]
+        made_by, found = outcomes[at].made_by, map(Proposal.from_dict, outcomes[at].body["proposals"])
+        decisions = Decisions(self.decider, bench.tenant, by=made_by)
+        decided = [self._decided(bench, entry, decisions, one, texts[one.n]) for one in found]
         decided = [one for one in decided if not one.doubtful or not one.key or may_mark(one)]
-        at, made_by = found[0][0], outcomes[found[0][0]].made_by
         outcomes[at : at + 1] = extraction_outcomes(decided, (), made_by)
         return [*outcomes, *decisions.outcomes]
 
