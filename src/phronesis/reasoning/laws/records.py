@@ -239,10 +239,7 @@ class Run:
         return {**named, **known, **self.extra}
 
     def fields(self) -> dict[str, Any]:
-        """Return the members of ``output``.
-
-        Missing ones are taken from the trace's ``final_output``, if it has any.
-        """
+        """Return the members of ``output``. Missing ones are taken from the trace's ``final_output``, if it has any."""
         final = self.trace.get("final_output") if isinstance(self.trace, Mapping) else None
         known = {name: value for name, value in self.output.items() if value is not None}
         return {**(final if isinstance(final, Mapping) else {}), **known}
