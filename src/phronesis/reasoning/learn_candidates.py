@@ -226,8 +226,8 @@ class Candidates:
 
     def chosen(
         self, view: LaneView, used: Iterable[str], found: Sequence[str], *, entry: Entry
-    ) -> tuple[list[Item], dict[str, str]]:
-        """Return the candidates in order, and for each whether it was ``used`` or ``found``.
+    ) -> dict[str, tuple[Item, str]]:
+        """Return the candidates by id, in order, each with whether it was ``used`` or ``found``.
 
         Excluded are items of other lanes, since a learn writes to its own only, and items recorded after ``entry`` or
         by the learn itself, since it may be prepared again. Items are as they were before the learn.
@@ -237,7 +237,7 @@ class Candidates:
         held = {item.id: item for item in items_before(view, view.items(ways).values(), entry)}
         known = [held[one] for one in ways if one in held]
         live = [one for one in known if one.live and one.kind == REASONING and one.recorded_at < entry.recorded_at]
-        return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
+        return {item.id: (item, ways[item.id]) for item in live[: self.cap]}
 
 
 def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -8,7 +8,7 @@ claim refuted by at least two runs is deleted from its block.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypedDict
 
@@ -112,14 +112,6 @@ The roles of a model's answers are in `llm_verdicts`.
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateSet:
-    """The candidates of a learn by id, in order, and for each whether it was ``used`` or ``found``."""
-
-    items: Mapping[str, Item]
-    ways: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class LearnPreparer:
     """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role).
 
@@ -142,13 +134,13 @@ class LearnPreparer:
             [run] = items_before(view, [item], entry)
             made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
             used = [*used_ids(run_of(run), payload.get("read", ())), *sorted(made)]
-            seen = self._candidate_set(view, entry, used, ())
+            seen = self.candidates.chosen(view, used, (), entry=entry)
         # Items the run used come first; if they suffice, no search is made.
-        if len(seen.items) < self.candidates.cap:
+        if len(seen) < self.candidates.cap:
             found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
             with bench.view() as view:
-                seen = self._candidate_set(view, entry, used, found)
-        known = {item.id: current_block(item) for item in seen.items.values()}
+                seen = self.candidates.chosen(view, used, found, entry=entry)
+        known = {item_id: current_block(item) for item_id, (item, _) in seen.items()}
         question = Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known)
         taught = self._ask_model(bench, run, question)
         lesson = taught if taught is not None and taught.answered else None
@@ -160,10 +152,6 @@ class LearnPreparer:
             classes, asked = decide_classes(decisions, question), decisions.outcomes
         with bench.view() as view:
             return [*self._outcomes(view, run, seen, question, lesson=lesson, classes=classes), *asked]
-
-    def _candidate_set(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
-        chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
-        return CandidateSet({item.id: item for item in chosen}, ways)
 
     def _ask_model(self, bench: PrepareContext, run: Item, question: Question) -> ModelVerdicts | None:
         """Ask the model, if one is configured. A run without feedback gives no verdicts, so nothing is asked."""
@@ -185,7 +173,7 @@ class LearnPreparer:
         self,
         view: LaneView,
         run: Item,
-        seen: CandidateSet,
+        seen: Mapping[str, tuple[Item, str]],
         question: Question,
         *,
         lesson: ModelVerdicts | None,
@@ -200,7 +188,7 @@ class LearnPreparer:
         sieve = ProposalFilter(
             entry_id=question.entry.id,
             facts=question.facts,
-            candidates=seen.items,
+            candidates={item_id: item for item_id, (item, _) in seen.items()},
             agree=lambda claim: scales.weigh(claim) != "contra",
             rewrites={} if lesson is None else lesson.rewrites,
             may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
@@ -216,13 +204,13 @@ class LearnPreparer:
         rows = []
         for item_id, block in blocks.items():
             verdicts = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
-            if item_id in seen.items:
-                self._limit(view, scales, seen.items[item_id], block, verdicts)
+            if item_id in seen:
+                self._limit(view, scales, seen[item_id][0], block, verdicts)
             rows.append({"item_id": item_id, "claims": verdicts})
         made_by = RULES if lesson is None else lesson.made_by
         bodies: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
             (FACTS, RULES, [{"facts": question.facts}]),
-            (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": seen.ways[one]} for one in seen.items]}]),
+            (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": way} for one, (_, way) in seen.items()]}]),
             (PROPOSED, made_by, [_accepted_row(one) for one in taken]),
             (DROPPED, made_by, [one.to_json() for one in dropped]),
             (VERDICTS, made_by, rows),

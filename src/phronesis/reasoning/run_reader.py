@@ -123,7 +123,7 @@ class RunReader:
             for row in read_outcomes(unit, [entry.id])[entry.id]:
                 outcomes.setdefault(row["role"], []).append(decode(row["body"]))
             deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
-            return _result(unit, _LearnRecord(entry, outcomes, deltas, {}))
+            return _result(unit, entry, outcomes, deltas=deltas, left={})
 
     def just_learned(self, tenant: str, entry: Entry, applied: AppliedEntry) -> LearnResult:
         """Return the result of a learn applied by this call, without reading again what it read and wrote."""
@@ -132,7 +132,7 @@ class RunReader:
         deltas = {delta.item_id: delta for delta in settled.deltas}
         moved = {item.id: item for item in (*settled.created, *settled.updated)}
         with self.database.transaction(tenant, "read") as unit:
-            return _result(unit, _LearnRecord(entry, outcomes, deltas, moved))
+            return _result(unit, entry, outcomes, deltas=deltas, left=moved)
 
     def _record(self, unit: Unit, lane: Lane, name: LaneName, item: Item) -> RunRecord:
         run = run_of(item)
@@ -191,24 +191,21 @@ def _claim_words(unit: Unit, item_id: str) -> dict[str, str]:
     return {claim.claim_id: snippet(claim_text(claim)) for claim in claims}
 
 
-@dataclass(frozen=True, slots=True)
-class _LearnRecord:
-    """A learn with its outcomes by role, its deltas by item, and items known to be as it left them."""
-
-    entry: Entry
-    outcomes: Mapping[str, Sequence[Mapping[str, Any]]]
-    deltas: Mapping[str, Delta]
-    left: Mapping[str, Item]
-
-
-def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
-    entry, outcomes, deltas = done.entry, done.outcomes, done.deltas
+def _result(
+    unit: Unit,
+    entry: Entry,
+    outcomes: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    deltas: Mapping[str, Delta],
+    left: Mapping[str, Item],
+) -> LearnResult:
+    """Return the result of a learn from its outcomes by role, its deltas, and items known to be as it left them."""
     lane = get_lane(unit, entry.lane_id)
     rows = outcomes.get(VERDICTS, ())
     run_id = str(entry.payload.get("run_id", ""))
-    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in done.left]).values()
+    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in left]).values()
     known = known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))
-    left = {**done.left, **{item.id: item for item in known}}
+    left = {**left, **{item.id: item for item in known}}
     judged = []
     for item, claims in ((left[row["item_id"]], row["claims"]) for row in rows if row["item_id"] in left):
         moved = deltas.get(item.id)
