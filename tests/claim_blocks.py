@@ -8,7 +8,7 @@ from phronesis import Item, Memory
 from phronesis.core.ids import LaneName
 from phronesis.engine.edits import Call
 from phronesis.engine.writer import Writer, WriteResult
-from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import parse
 from phronesis.store.documents import DocumentRow, documents_of_items
 from phronesis.store.lanes import find_lane
 

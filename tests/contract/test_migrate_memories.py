@@ -9,7 +9,7 @@ import pytest
 from minute_clock import Clock
 from phronesis import Memory
 from phronesis.errors import InputError, NotFound
-from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import parse
 
 OLD = {"kind": "reasoning", "run_id": "r4"}
 TEXT = "Formate drops above Cu:Ti 3:1 [C4]. Avoid Cu:Ti above 3:1. Next, try 2:1."

@@ -9,7 +9,7 @@ from claim_blocks import CHINESE, COPPER, USER, added, block, indexed, judge, sh
 from minute_clock import Clock
 from phronesis import ClaimsRefused, Memory, ReasoningItem
 from phronesis.errors import InputError, VersionConflict
-from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import parse
 
 
 @pytest.fixture

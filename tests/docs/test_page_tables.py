@@ -15,7 +15,7 @@ from phronesis.forgetting.policy_section import ForgettingRules
 from phronesis.interfaces.cli.commands import cli, every_command
 from phronesis.interfaces.reference import PAGES, write_pages
 from phronesis.reasoning.claim_gate import RULES, gate
-from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import parse
 from phronesis.reasoning.laws.records import MEMBERS
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
 from phronesis.wiring import find_engines, read_settings

@@ -7,31 +7,24 @@ from typing import Any
 
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.reasoning.laws.block_format import (
+from phronesis.reasoning.claim_effects import limitation_from
+from phronesis.reasoning.laws.block_rules import read_draft, structure_violations
+from phronesis.reasoning.laws.claim_status import (
+    CLAIMS_FOLD,
     claim_text,
     core_sentence,
+    current_block,
     member_of,
     parse,
     prose_of,
     readable_block,
     render,
-)
-from phronesis.reasoning.laws.block_rules import read_draft, structure_violations
-from phronesis.reasoning.laws.claim_status import (
-    CLAIMS_FOLD,
-    current_block,
-    limitation_from,
     replaced_fields,
     status_of,
     written_of,
 )
 from phronesis.reasoning.laws.facts import FactsView
-from phronesis.reasoning.laws.records import (
-    Claim,
-    Product,
-    ReasoningBlock,
-    Tally,
-)
+from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock, Tally
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ import model_server as servers
 import scripted_lessons as lessons
 from model_server import ModelServer
 from phronesis import LearnResult, Memory
-from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import parse
 from phronesis.reasoning.laws.records import Claim
 
 TABLE: Mapping[str, Any] = json.loads((Path(__file__).parent / "data" / "runs.json").read_text("utf-8"))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.items import Item
-from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import parse
 from phronesis.reasoning.laws.item_records import reasoning_item
 from phronesis.reasoning.laws.records import Claim
 from scenarios.engines import EngineStore, block

@@ -17,8 +17,7 @@ from phronesis.core.ids import CITATION_PREFIX
 from phronesis.core.items import Item, Trust, due_of, statement
 from phronesis.core.results import Evidence, Source
 from phronesis.core.text import ELLIPSIS, clean, label, name_of, place, title
-from phronesis.reasoning.laws.block_format import readable_block
-from phronesis.reasoning.laws.claim_status import current_block
+from phronesis.reasoning.laws.claim_status import current_block, readable_block
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.evidence import sources_of
 from phronesis.store.database import Unit

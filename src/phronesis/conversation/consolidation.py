@@ -32,7 +32,7 @@ from phronesis.conversation.entity_resolution import (
 )
 from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, TurnPayload, payload_of
+from phronesis.core.entries import Entry, TurnPayload, item_stamps, payload_of
 from phronesis.core.items import DUE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name
@@ -129,9 +129,6 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
         id=proposed_item_id(entry.id, proposal),
         kind=proposal.kind,
         content=proposal.content,
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         subject=proposal.subject,
         key=proposal.key,
         value=proposal.value,
@@ -144,10 +141,9 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
         session_id=message.session_id,
         run_id=message.run_id,
         message_id=message.message_id,
-        occurred_at=since,
-        valid_from=since,
         valid_to=None if proposal.valid_to is None else parse_moment(proposal.valid_to, field="valid_to"),
         data={name: member for name, member in data.items() if member is not None},
+        **item_stamps(entry, since),
         **view.scope_fields(),
     )
     saying = Occurrence(at=said_at, trust=trust, by=by, began=since if since != said_at else None)
@@ -165,14 +161,16 @@ class _JudgementMatch:
     def doubt(self, one: PlacedProposal) -> None:
         """Mark what a doubtful statement may have outdated."""
         about = self._about(one.proposal)
-        outdated = self._outdated(one, self._statement(one, about), about)
-        self.work.carry_out(one, Verdict(act="NONE", outdated=outdated))
+        self.work.carry_out(one, Verdict(act="NONE", outdated=self._outdated(one, self._statement(one, about), about)))
 
     def take(self, one: PlacedProposal) -> bool:
         """Judge a statement and apply the verdict; return False, and change nothing, if it is doubtful."""
         proposal = one.proposal
-        if proposal.doubtful and not self._corrects(one):
-            return False
+        if proposal.doubtful:  # and sure after all if its message says that the value it replaces ended
+            about = self._about(proposal)
+            ends = [other for other in self.stated if other.source == one.source and other.proposal.act == "retract"]
+            if not corrects(one, self._statement(one, about), about, ends):
+                return False
         if proposal.act == "assert" and not proposal.done:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
@@ -201,12 +199,6 @@ class _JudgementMatch:
         others = [held for held in about if self.work.told.get(held.item.id) != one.source]
         return find_outdated(one, statement, others)
 
-    def _corrects(self, one: PlacedProposal) -> bool:
-        """Return whether a doubtful value is sure after all: its message says that the value it replaces ended."""
-        about = self._about(one.proposal)
-        ends = [other for other in self.stated if other.source == one.source and other.proposal.act == "retract"]
-        return corrects(one, self._statement(one, about), about, ends)
-
     def _by_relation(self, one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict | None:
         """Return the verdict on a statement that names held items; None where none of them is current.
 
@@ -220,10 +212,9 @@ class _JudgementMatch:
         if proposal.relation == "replaces":
             return consolidate(replace(statement, against=statement.against | ids), about)
         if proposal.relation == "ends":
-            ended = [
-                finish(statement, held) if proposal.done else retract(statement, [held], named=ids) for held in named
-            ]
-            patches = {name: fields for verdict in ended for name, fields in verdict.patches.items()}
+            if not proposal.done:
+                return retract(statement, named, named=ids)
+            patches = {name: fields for held in named for name, fields in finish(statement, held).patches.items()}
             return Verdict(act="RETRACT", patches=patches) if patches else NOTHING
         (target, *_) = named
         verdict = confirm(statement, target, ())
@@ -327,16 +318,11 @@ def _held(
     unproved: set[str] = set()
     for item in map(resolved.with_subject, found.values()):
         sources = [row for row in rows.get(item.id, ()) if row.polarity == "source"]
-        held[item.id] = HeldStatement(
-            item=item, sayings=tuple(_saying(item, row) for row in sources) or (_own_saying(item),)
-        )
+        own = Occurrence(at=item.occurred_at or item.recorded_at, trust=item.trust, by=item.data.get(BY))
+        held[item.id] = HeldStatement(item=item, sayings=tuple(_saying(item, row) for row in sources) or (own,))
         if not sources:
             unproved.add(item.id)
     return held, unproved
-
-
-def _own_saying(item: Item) -> Occurrence:
-    return Occurrence(at=item.occurred_at or item.recorded_at, trust=item.trust, by=item.data.get(BY))
 
 
 def _saying(item: Item, row: EvidenceRow) -> Occurrence:

@@ -18,8 +18,6 @@ from phronesis.core.relations import OUTDATED_BY, Edge, EvidenceRow, Polarity
 from phronesis.core.statements import COMPARED, HeldStatement, Occurrence, Statement, opposite_key
 from phronesis.index.tokens import tokenize
 
-_OVER: Final = ("retracted", "retired")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedProposal:
@@ -65,11 +63,8 @@ class ApplyState:
     @property
     def patches(self) -> list[Patch]:
         """Patches of existing items; empty ones with a reason where only evidence or edges were added."""
-        return [
-            Patch(one, self._fields.get(one, {}), reason)
-            for one, reason in self._reasons.items()
-            if one not in self.made
-        ]
+        reasons = {one: reason for one, reason in self._reasons.items() if one not in self.made}
+        return [Patch(one, self._fields.get(one, {}), reason) for one, reason in reasons.items()]
 
     def free_id(self, wanted: str) -> str:
         """Return an item's id, or a derived one if this entry already created that item ("Lyon … no, Paris … Lyon")."""
@@ -86,12 +81,12 @@ class ApplyState:
             self._confirm(one, self.held[verdict.into].item, verdict)
         for item_id, fields in verdict.patches.items():
             self._end(one, item_id, fields)
-        for start, end in verdict.unlinked:
-            self._unlink(self._edge("supersedes", start, end), "something came between")
-        for start, end in verdict.supersedes:
-            self._link(self._edge("supersedes", start, end), "took the place of another")
-        for start, end in verdict.contradicts:
-            self._link(self._edge("contradicts", start, end), "disputed")
+        for link in verdict.unlinked:
+            self._unlink(self._edge("supersedes", *link), "something came between")
+        for link in verdict.supersedes:
+            self._link(self._edge("supersedes", *link), "took the place of another")
+        for link in verdict.contradicts:
+            self._link(self._edge("contradicts", *link), "disputed")
         later = one.item.id if becomes else one.source
         if later is not None:
             said = {} if becomes or one.quote is None else {"start": one.quote[0], "end": one.quote[1]}
@@ -130,26 +125,18 @@ class ApplyState:
         if one.item.confidence > item.confidence:
             self._patch(item.id, {"confidence": one.item.confidence}, "said again")
         self.held[item.id] = replace(self.held[item.id], sayings=(*self.held[item.id].sayings, one.saying))
+        row = self._row(one, item.id, "source")
         if item.id in self.made:
             if one.source is not None:
-                self._note(self._row(one, item.id, "source"))
+                self._note(row)
             return
         if item.id in self.unproved:  # with a second source, the first must be recorded too
-            self._note(
-                EvidenceRow(
-                    item_id=item.id,
-                    polarity="source",
-                    source_key=item.entry_id,
-                    entry_id=self.entry.id,
-                    recorded_at=self.entry.recorded_at,
-                    source_entry_id=item.entry_id,
-                    occurred_at=item.occurred_at,
-                )
-            )
-        self._note(self._row(one, item.id, "source"))
+            first = replace(row, source_key=item.entry_id, source_entry_id=item.entry_id, occurred_at=item.occurred_at)
+            self._note(replace(first, source_item_id=None, span_start=None, span_end=None))
+        self._note(row)
         session = one.item.session_id
         counted = derived_id("session", session) if session is not None else self.entry.id
-        self._note(replace(self._row(one, item.id, "support"), source_key=counted))
+        self._note(replace(row, polarity="support", source_key=counted))
 
     def _put_off(self, one: PlacedProposal, item: Item) -> None:
         """Take the due time of a task from its latest saying: a reminder for another day moves it."""
@@ -162,13 +149,12 @@ class ApplyState:
     def _end(self, one: PlacedProposal, item_id: str, fields: Mapping[str, Any]) -> None:
         ended = fields.get("ended")
         if ended is None:
-            self._patch(
-                item_id, fields, "holds until another takes its place" if "valid_to" in fields else "said again"
-            )
+            reason = "holds until another takes its place" if "valid_to" in fields else "said again"
+            self._patch(item_id, fields, reason)
             return
         by = fields.get("ended_by") or self.entry.id
         self._patch(item_id, {**fields, "ended_by": by}, f"{ended} by what was said")
-        if ended in _OVER:
+        if ended in ("retracted", "retired"):
             self._note(self._row(one, item_id, "contra"))
 
     def _patch(self, item_id: str, fields: Mapping[str, Any], reason: str) -> None:
@@ -206,7 +192,7 @@ class ApplyState:
         )
 
     def _edge(self, type_: str, start: str, end: str) -> Edge:
-        return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)
+        return Edge.of_items(type_, start, end, entry_id=self.entry.id)
 
 
 TASKS: Final = ("task", "reminder", "plan", "goal")

@@ -22,12 +22,12 @@ from phronesis.conversation.extraction.gate import INJECTED, USUAL, Gate, Retent
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.data_delimiters import has_context
-from phronesis.core.entries import EditPayload, Entry, ItemPayload, Outcome, is_erased, payload_of
+from phronesis.core.entries import EditPayload, Entry, ItemPayload, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import CORRECTED, DEFAULT_IMPORTANCE, DUE, MEMBER_PREFIX, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module, load_once
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
-from phronesis.core.relations import NAME, PERSON, Entity, normal_name
+from phronesis.core.relations import NAME, PERSON, normal_name
 from phronesis.core.statements import COMPARED, OCCASIONS, STATED, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
 from phronesis.engine.content_guards import suspected_texts, suspicions
@@ -164,9 +164,6 @@ def _make_item(view: LaneView, entry: Entry) -> Item:
         id=item_id(entry.id, kind, natural_key(payload)),
         kind=kind,
         content=payload["content"],
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         subject=subject,
         key=key,
         value=payload.get("value"),
@@ -179,10 +176,9 @@ def _make_item(view: LaneView, entry: Entry) -> Item:
         agent_id=agent,
         session_id=payload.get("session_id"),
         run_id=payload.get("run_id"),
-        occurred_at=at,
-        valid_from=at,
         valid_to=None if "expires" not in payload else parse_moment(payload["expires"], field="expires"),
         data=_without_none(data),
+        **item_stamps(entry, at),
         **view.scope_fields(),
     )
 
@@ -220,17 +216,12 @@ class SplitPayload(TypedDict, total=False):
     reason: str
 
 
-def canonical_order(entity: Entity) -> tuple[bool, int, str]:
-    """Return the order of names in a merge: the user, then the fullest name."""
-    return (entity.normal != USER, -len(entity.normal), entity.normal)
-
-
 def apply_merge(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """State the other names as aliases of the first, whatever order the ids came in."""
+    """State the other names as aliases of the first: the user's, then the fullest name, whatever order the ids have."""
     payload = payload_of(entry, MergePayload)
     ids = payload["ids"]
     rows = [row for row in view.families(ids) if row.kind == NAME and row.id in ids]
-    names = [row.name for row in sorted(rows, key=canonical_order)]
+    names = [row.name for row in sorted(rows, key=lambda row: (row.normal != USER, -len(row.normal), row.normal))]
     aliases = [_alias(view, entry, names[0], other) for other in names[1:]]
     stated = [place_stated(entry, alias, {"cardinality": "many"}) for alias in aliases]
     changes = consolidate_all(view, entry, stated)
@@ -243,9 +234,6 @@ def _alias(view: LaneView, entry: Entry, name: str, other: str) -> Item:
         id=item_id(entry.id, "profile", f"{name}\n{ALIAS_KEY}\n{other}"),
         kind="profile",
         content=f"{other} = {name}",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         subject=name,
         key=ALIAS_KEY,
         value=other,
@@ -253,8 +241,7 @@ def _alias(view: LaneView, entry: Entry, name: str, other: str) -> Item:
         confidence=1.0,
         trust=Trust.USER,
         source_type="manual",
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
+        **item_stamps(entry),
         **view.scope_fields(),
     )
 

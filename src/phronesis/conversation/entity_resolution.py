@@ -25,8 +25,6 @@ from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.models.text_features import has_han
 from phronesis.store.lane_view import LaneView
 
-# Rows of entities and mentions.
-
 
 def entity_id(lane_id: int, kind: str, normal: str) -> str:
     """Return an entity's id, unique per kind and normalised name in a lane."""
@@ -36,14 +34,8 @@ def entity_id(lane_id: int, kind: str, normal: str) -> str:
 def make_entity(lane_id: int, name: str, kind: str, *, entry_id: str, canonical_id: str | None = None) -> Entity:
     """Return the entity of a name."""
     normal = normal_name(name)
-    return Entity(
-        id=entity_id(lane_id, kind, normal),
-        name=name,
-        normal=normal,
-        kind=kind,
-        entry_id=entry_id,
-        canonical_id=canonical_id,
-    )
+    id_ = entity_id(lane_id, kind, normal)
+    return Entity(id=id_, name=name, normal=normal, kind=kind, entry_id=entry_id, canonical_id=canonical_id)
 
 
 def make_mention(entity: Entity, item_id: str, start: int, end: int) -> Mention:
@@ -93,9 +85,7 @@ class NameFamilies:
     def entity(self, name: str) -> Entity:
         """Return the entity of a name; a new one if the lane has none."""
         made = make_entity(self._lane, name, NAME, entry_id=self._entry_id)
-        known = self._known.get(made.id)
-        if known is None:
-            known = self._noted(made)
+        known = self._known.get(made.id) or self._noted(made)
         if known.normal == self._user_id and known.id != self._user and self._root(known) != self._user:
             self._unite(self.entity(USER).id, known.id)
         return self._known[made.id]
@@ -114,10 +104,7 @@ class NameFamilies:
         return frozenset(entity.normal for entity in self.family(name))
 
     def join(self, subject: str, alias: str) -> None:
-        """Join two names. The canonical one is the user's, else the subject's.
-
-        But a single name joins an existing family.
-        """
+        """Join two names. The canonical one is the user's, else the subject's; but a single name joins a family."""
         if len(alias) > MAX_ID_LENGTH or not normal_name(alias):
             return
         one, other = self._root(self.entity(subject)), self._root(self.entity(alias))
@@ -174,16 +161,17 @@ def joined_by(item: Item) -> list[tuple[str, str]]:
     return [(said_subject(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)]
 
 
-# Families split when the statement that joined them ends, and join again when it is restored.
-
-
 def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes extended by their effect on names.
+    """Return the changes extended by entities that join others, and by items that move between them.
 
-    Entities that join others, and items that move between them. ``held`` are the items that the changes touch, in their
-    current state.
+    Families split when the statement that joined them ends, and join again when it is restored. ``held`` are the items
+    that the changes touch, in their current state.
     """
-    after = _after(changes, held)
+    after: dict[str, Item] = {}
+    for patch in changes.patches:
+        item = after.get(patch.item_id) or held.get(patch.item_id)
+        if item is not None and item.key in NAMING:
+            after[item.id] = item.with_fields(patch.fields)
     moved = {item_id for item_id, item in after.items() if joined_by(item) != joined_by(held[item_id])}
     if not moved:
         return changes
@@ -208,16 +196,6 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
     )
 
 
-def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:
-    """Return the naming items that the changes patch, with the patches applied."""
-    after: dict[str, Item] = {}
-    for patch in changes.patches:
-        item = after.get(patch.item_id) or held.get(patch.item_id)
-        if item is not None and item.key in NAMING:
-            after[item.id] = item.with_fields(patch.fields)
-    return after
-
-
 def _moved(about: Iterable[Item], names: NameFamilies, changes: Changes) -> Iterable[Patch]:
     """Yield patches that move items to the canonical name of their subject's present family."""
     taken = {patch.item_id for patch in changes.patches if "subject" in patch.fields}
@@ -225,11 +203,6 @@ def _moved(about: Iterable[Item], names: NameFamilies, changes: Changes) -> Iter
         said = item.data.get(NAMED)
         if said is not None and item.id not in taken and (now := names.root(str(said)).name) != item.subject:
             yield Patch(item.id, {"subject": now}, f"{said} is {now} now")
-
-
-def name_with(relation: str, name: str) -> str:
-    """Return a relation and a name together, as a language writes them: "sister Anna", 妹妹小芳."""
-    return relation + name if has_han(relation) else f"{relation} {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +332,8 @@ class _Namesakes:
         """Return the person of the bare name in the stated relation, who may be new."""
         kind = relation_kind(str(one.proposal.tie_key))
         key = entity_id(self._view.lane_id, kind, self.bare.normal)
-        name = name_with(str(one.proposal.tie), self.bare.name)
+        tie = str(one.proposal.tie)
+        name = tie + self.bare.name if has_han(tie) else f"{tie} {self.bare.name}"
         made = make_entity(self._view.lane_id, name, kind, entry_id=self._entry.id, canonical_id=self.bare.id)
         return self.people.get(key, replace(made, id=key))
 

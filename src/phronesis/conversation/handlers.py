@@ -28,6 +28,7 @@ from phronesis.core.entries import (
     TurnPayload,
     TurnRow,
     is_erased,
+    item_stamps,
     payload_of,
 )
 from phronesis.core.ids import item_id
@@ -63,12 +64,10 @@ def outcome_edges(entry: Entry, made: Sequence[Item]) -> Sequence[Edge]:
     if by_citation and reply.quarantine is not None:
         return ()
     return [
-        Edge(
-            type=CONTEXT_OUTCOME,
-            from_kind="item",
-            from_id=reply.id,
-            to_kind="item",
-            to_id=item_id,
+        Edge.of_items(
+            CONTEXT_OUTCOME,
+            reply.id,
+            item_id,
             entry_id=entry.id,
             grade=outcome,
             origin="model" if by_citation else "rule",
@@ -194,9 +193,6 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         id=item_id(entry.id, "message", str(n)),
         kind="message",
         content=message_text(message),
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         metadata={**(payload.get("metadata") or {}), **(message.get("metadata") or {})},
         importance=payload.get("importance") or DEFAULT_IMPORTANCE["message"],
         trust=TRUST_OF_ROLE[message["role"]],
@@ -209,9 +205,8 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         role=message["role"],
         name=message.get("name"),
         position=position if payload.get("session_id") is not None else None,
-        occurred_at=at,
-        valid_from=at,
         data={} if offset is None else {UTC_OFFSET: offset},
+        **item_stamps(entry, at),
         **view.scope_fields(),
     )
 

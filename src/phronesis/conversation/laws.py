@@ -77,20 +77,16 @@ def consolidate(new: Statement, held: Sequence[HeldStatement]) -> Verdict:
     """Return the verdict on an assertion; ``held`` are the items of its subject, ended ones included."""
     rivals = [one for one in held if (one.current or one.past) and _stands_against(new, one)]
     same = _same(new, held, rivals)
-    coming = [one for one in rivals if _is_coming(new, one)]
-    rivals = [one for one in rivals if one not in coming]
+    begins = {one.item.id: start for one in rivals if (start := _coming_at(new, one)) is not None}
+    rivals = [one for one in rivals if one.item.id not in begins]
     if same is not None:
         return confirm(new, same, [one for one in rivals if one is not same])
     verdict = enter(new, rivals)
-    until = min((one.item.valid_from for one in coming if one.item.valid_from is not None), default=None)
-    return verdict if until is None else replace(verdict, fields={"valid_to": until, **verdict.fields})
+    return replace(verdict, fields={"valid_to": min(begins.values()), **verdict.fields}) if begins else verdict
 
 
 def enter(new: Statement, rivals: Sequence[HeldStatement]) -> Verdict:
-    """Return the verdict that makes a statement an item.
-
-    It supersedes its rivals, stands beside them, or precedes its follower in time.
-    """
+    """Return the verdict that makes a statement an item: it supersedes rivals, stands beside or precedes them."""
     if new.closed:
         return Verdict(act="ADD", fields={"ended": "retired", "ended_by": None, "valid_to": new.until})
     followers = [one for one in rivals if any(new.loses_to(saying) for saying in one.sayings)]
@@ -179,23 +175,19 @@ def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str
 
     Ties go to the more similar words (Jaccard 1912), then to the last candidate, the newest.
     """
-    best: tuple[float, float, int] | None = None
-    found: str | None = None
+    scored = []
     for n, (name, others) in enumerate(candidates.items()):
         common = len(words & others)
         share = common / (min(len(words), len(others)) or 1)
-        score = (share, common / (len(words | others) or 1), n)
-        if share >= MATCHING and (best is None or score > best):
-            best, found = score, name
-    return found
+        scored.append((share, common / (len(words | others) or 1), n, name))
+    best = max(scored, default=(0.0, 0.0, 0, None))
+    return best[3] if best[0] >= MATCHING else None
 
 
 def _stands_against(new: Statement, one: HeldStatement) -> bool:
-    if one.item.id in new.against:
-        return True
-    if one.item.key == new.key:
+    if one.item.key == new.key and one.item.id not in new.against:
         return new.cardinality == "one" and not alike(new.form, one.form, new.cardinality)
-    return one.item.key == opposite_key(new.key) and one.form == new.form
+    return one.item.id in new.against or (one.item.key == opposite_key(new.key) and one.form == new.form)
 
 
 def _is_meant(new: Statement, one: HeldStatement) -> bool:
@@ -203,18 +195,9 @@ def _is_meant(new: Statement, one: HeldStatement) -> bool:
 
 
 def _same(new: Statement, held: Sequence[HeldStatement], rivals: Sequence[HeldStatement]) -> HeldStatement | None:
-    """Return the item that says the same.
-
-    A current one first, and one in the same words before fuller or shorter ones.
-    """
-    found = [
-        one
-        for one in held
-        if one.item.id not in new.against
-        and _is_meant(new, one)
-        and _one_occasion(new, one)
-        and _joins(new, one, rivals)
-    ]
+    """Return the item that says the same, a current one first, and one in the same words before others."""
+    meant = [one for one in held if one.item.id not in new.against and _is_meant(new, one) and _one_occasion(new, one)]
+    found = [one for one in meant if _joins(new, one, rivals)]
     return min(found, key=lambda one: (not one.current, one.form != new.form), default=None)
 
 
@@ -271,10 +254,10 @@ def _as_history(new: Statement, follower: HeldStatement, rivals: Sequence[HeldSt
     )
 
 
-def _is_coming(new: Statement, one: HeldStatement) -> bool:
-    """Return whether a rival, known before, begins only after what is now said of the present."""
+def _coming_at(new: Statement, one: HeldStatement) -> datetime | None:
+    """Return when a rival, known before, begins, if only after what is now said of the present."""
     start, at = one.item.valid_from, new.saying.at
-    return new.ahead is False and one.current and start is not None and start > at and one.last <= at
+    return start if new.ahead is False and one.current and start and start > at and one.last <= at else None
 
 
 def _until(new: Statement, beaten: Sequence[HeldStatement], *, by: str) -> dict[str, dict[str, Any]]:

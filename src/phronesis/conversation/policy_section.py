@@ -48,6 +48,15 @@ _Confidence = Annotated[float, pydantic.Field(ge=0, le=1)]
 _TypeName = Annotated[str, pydantic.AfterValidator(_is_type)]
 
 
+def _types_field() -> Any:
+    return pydantic.Field(
+        default_factory=dict,
+        max_length=MAX_RULES,
+        description="By key, family (favorite.*) or kind; the nearest to the key counts.",
+        json_schema_extra=_types_schema,
+    )
+
+
 class Gates(Part):
     """What is taken up from conversations: how sure of it the memory must be, by who it comes from, and what never."""
 
@@ -81,12 +90,7 @@ class RetentionRules(Part):
     """
 
     default: Retention = pydantic.Field(default="versioned", description="Of what no other rule is for.")
-    types: dict[_TypeName, Retention] = pydantic.Field(
-        default_factory=dict,
-        max_length=MAX_RULES,
-        description="By key, family (favorite.*) or kind; the nearest to the key counts.",
-        json_schema_extra=_types_schema,
-    )
+    types: dict[_TypeName, Retention] = _types_field()
 
 
 class ConflictRules(Part):
@@ -98,12 +102,7 @@ class ConflictRules(Part):
     """
 
     default: Conflict = pydantic.Field(default="occurred", description="Of what no other rule is for.")
-    types: dict[_TypeName, Conflict] = pydantic.Field(
-        default_factory=dict,
-        max_length=MAX_RULES,
-        description="By key, family (favorite.*) or kind; the nearest to the key counts.",
-        json_schema_extra=_types_schema,
-    )
+    types: dict[_TypeName, Conflict] = _types_field()
     disputes: Literal["both", "best"] = pydantic.Field(
         default="both",
         description="What contexts show of a dispute: both sides, each saying what disputes it, or the best alone: of"

@@ -9,7 +9,8 @@ shown (``seen``) and the entry of the summary it started from (``stands_on``); a
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -90,15 +91,6 @@ class _Window:
     previous: SummaryRow | None
 
 
-def _nothing(_text: str) -> None:
-    """Return None: no text is suspicious."""
-
-
-def _hide_nothing(_text: str) -> bool:
-    """Return False: no text is hidden."""
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class SessionSummarizer:
     """Prepares a turn as ``before`` does, and a summary every ``every_turns`` turns of a session.
@@ -111,8 +103,8 @@ class SessionSummarizer:
     asker: StructuredClient
     every_turns: int = 8
     max_tokens: int = 400
-    suspicious: Callable[[str], object | None] = _nothing
-    hides: Callable[[str], bool] = _hide_nothing
+    suspicious: Callable[[str], object | None] = lambda _text: None
+    hides: Callable[[str], bool] = lambda _text: False
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of both, renumbered within a role."""
@@ -173,15 +165,15 @@ class SessionSummarizer:
         for line in answer.lines:
             text = " ".join(fit(line.text).split())
             tokens = self.asker.counter.count(text)
-            why = _fault(line, text, len(window.texts)) or (
-                "it reads like an order"
-                if self.suspicious(text) is not None
-                else "it speaks of a sensitive matter"
-                if self.hides(text)
-                else "the summary is long enough without it"
-                if tokens > room
-                else None
-            )
+            faults = {
+                "it says nothing": not text,
+                "it stands on nothing": not line.of,
+                "there is no such text": any(n >= len(window.texts) for n in line.of),
+                "it reads like an order": self.suspicious(text) is not None,
+                "it speaks of a sensitive matter": self.hides(text),
+                "the summary is long enough without it": tokens > room,
+            }
+            why = next((name for name, holds in faults.items() if holds), None)
             if why is not None:
                 refused.append({"text": text, "of": line.of, "why": why})
                 continue
@@ -198,18 +190,16 @@ def with_summary(
 
     It does not fit when it started from another summary than the stored one, which then stays.
     """
-    prepared = next((outcome.body for outcome in outcomes.get(SUMMARY, ()) if rows is not None), None)
+    prepared = next((outcome.body for outcome in outcomes.get(SUMMARY, ())), None)
     if rows is None or prepared is None:
         return rows
     before = view.summary(rows.session.session_id)
     if prepared["stands_on"] != ([] if before is None else [before.entry_id]):
         return rows
     own = {item_id(entry.id, "message", str(n)) for n in range(len(payload_of(entry, TurnPayload).get("messages", ())))}
-    named = {one for line in prepared["lines"] for one in line["of"]} - own
-    known = own | set(view.items(sorted(named)))
-    lines = tuple(
-        SummaryLine(line["text"], tuple(line["of"])) for line in prepared["lines"] if known.issuperset(line["of"])
-    )
+    prepared_lines = [SummaryLine(line["text"], tuple(line["of"])) for line in prepared["lines"]]
+    known = own | set(view.items(sorted({one for line in prepared_lines for one in line.of} - own)))
+    lines = tuple(line for line in prepared_lines if known.issuperset(line.of))
     if not lines:
         return rows
     summary = SummaryRow(
@@ -228,35 +218,18 @@ def _messages(entry: Entry) -> list[_Text]:
     for n, message in enumerate(payload_of(entry, TurnPayload).get("messages", ())):
         words = "" if is_erased(message) else fit(message_text(message)).strip()
         if words:
-            role = _role(message)
+            role = next((one for one in ("user", "assistant", "tool") if one == message.get("role")), "other")
             out.append(_Text(words[:MAX_MESSAGE], role, (item_id(entry.id, "message", str(n)),)))
     return out
 
 
-def _role(message: Mapping[str, Any]) -> str:
-    role = message.get("role")
-    return role if role in ("user", "assistant", "tool") else "other"
-
-
 def _newest(messages: Sequence[_Text]) -> list[_Text]:
     """Return the newest messages that fit, in order."""
-    room, kept = MAX_SHOWN, list[_Text]()
-    for text in reversed(messages):
-        room -= len(text.words)
-        if room < 0:
-            break
-        kept.append(text)
-    return kept[::-1]
+    used = itertools.accumulate(len(text.words) for text in reversed(messages))
+    count = sum(size <= MAX_SHOWN for size in used)
+    return list(messages[len(messages) - count :])
 
 
 def _fenced(entry: Entry, texts: Sequence[_Text]) -> str:
     boundary = choose_boundary(entry.id, [text.words for text in texts])
     return "\n".join(boundary.turn(f'n="{n}" role="{text.role}"', text.words) for n, text in enumerate(texts))
-
-
-def _fault(line: ProposedLine, text: str, shown: int) -> str | None:
-    if not text:
-        return "it says nothing"
-    if not line.of:
-        return "it stands on nothing"
-    return "there is no such text" if any(n >= shown for n in line.of) else None

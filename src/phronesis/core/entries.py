@@ -46,6 +46,12 @@ NOTHING: Final = Outcome(role="nothing", made_by="interpreter")
 """The outcome of a preparation that found nothing, so that the entry is not prepared again."""
 
 
+def item_stamps(entry: Entry, at: datetime | None = None) -> dict[str, Any]:
+    """Return the fields of an item that an entry makes and that holds since ``at``, by default since it is recorded."""
+    made, since = entry.recorded_at, at or entry.recorded_at
+    return {"entry_id": entry.id, "recorded_at": made, "updated_at": made, "occurred_at": since, "valid_from": since}
+
+
 def is_erased(part: object) -> bool:
     """Return whether a payload's part is the mark of an erased one."""
     return isinstance(part, (dict, Mapping)) and part.get("$erased") is True

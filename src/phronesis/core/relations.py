@@ -38,6 +38,11 @@ class Edge:
     origin: Origin = "rule"
     data: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of_items(cls, type_: str, start: str, end: str, *, entry_id: str, **given: Any) -> "Edge":
+        """Return an edge from one item to another, by their ids."""
+        return cls(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=entry_id, **given)
+
     @property
     def identity(self) -> tuple[str, str, str, str, str]:
         """The key by which edges are equal."""

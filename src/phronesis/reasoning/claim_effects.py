@@ -3,7 +3,8 @@
 `ClaimJudge` judges; `ItemEffects` computes evidence, edges, text, limitations and deletions.
 """
 
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+import re
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -18,15 +19,13 @@ from phronesis.reasoning.claim_gate import offends
 from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.claim_status import (
     current_block,
-    limitation_from,
     replaced_fields,
     standings,
     status_of,
-    verdict,
     written_block,
     written_of,
 )
-from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView
+from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, excerpt, metric_of_run, verdict
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 
 # Verdicts by arithmetic on FACTS, and the limitation written when a claim is contradicted (RB-18, RB-19).
@@ -71,12 +70,10 @@ class ClaimJudge:
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
         """Return the result of `test_of`; a text is parsed once."""
-        if claim.test is not None:
-            return claim.test
-        key = digest([claim.inference, claim.conditions])
-        if key not in self.kept:
+        key = digest([claim.inference, claim.conditions]) if claim.test is None else None
+        if key is not None and key not in self.kept:
             self.kept[key] = test_of(claim)
-        test: Mapping[str, Any] | None = self.kept[key]
+        test: Mapping[str, Any] | None = claim.test if key is None else self.kept[key]
         return test
 
     def _runs_matching(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
@@ -100,15 +97,74 @@ def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
     return {texts: these for texts, these in found.items() if len(texts) == len(names)}
 
 
+# The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).
+
+MAX_RUNS: Final = 3
+"""Maximum contradicting runs named, the latest; the others are only counted."""
+
+MAX_NAME: Final = 60
+"""Maximum characters of a run's label, and of the name of a product or run."""
+
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+# A name must not introduce an alias such as [C12], and is limited to one line.
+_ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
+
+
+def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None = None) -> str:
+    """Return a limitation that names the runs in which a claim failed, in the claim's language, Chinese or English.
+
+    It states results and gives no advice. ``contradicting`` are in learn order, at least one; ``test`` is the one that
+    judged them, None where a model did. Names of runs, modifiers and products are as given.
+    """
+    test = test if test is not None else claim.test
+    chinese = _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
+    say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
+    shown = contradicting[-MAX_RUNS:]
+    parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
+    more = len(contradicting) - len(shown)
+    if more:
+        parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
+    text = joint.join(parts) + end
+    return text if chinese else f"Not held {text}"
+
+
+def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
+    where = f"in run {run_id}" + (f" ({label})" if label else "")
+    if measure is None:
+        return where
+    metric, product, number = measure
+    return f"{where}: {metric} of {product} {number}" if product else f"{where}: total activity {number}"
+
+
+def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
+    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else " ") + "中不成立"
+    if measure is None:
+        return where
+    metric, product, number = measure
+    if product is None:
+        return f"{where}：总活性为 {number}"
+    gap = " " if product[-1:].isascii() else ""
+    return f"{where}：{product}{gap}的{'占比' if metric == 'fraction' else '数值'}为 {number}"
+
+
+def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
+    number = None if test is None else metric_of_run(view, test["metric"], test.get("product"))
+    if test is None or number is None:
+        return None
+    product = test.get("product")
+    return test["metric"], None if product is None else _name(product), f"{number:.6g}"
+
+
+def _name(text: str) -> str:
+    return excerpt(text.translate(_ROUND), MAX_NAME)
+
+
 def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:
     """Return the limitation that a demoted claim gains, judged by ``test``, in a wording that the gate allows."""
     nameless = [replace(view, label="") for view in contradicting]
-    for views in (contradicting, nameless):
-        text = limitation_from(claim, views, test)
-        if not offends(text):
-            return text
+    texts = (limitation_from(claim, views, test) for views in (contradicting, nameless))
     chinese = limitation_from(claim, nameless[:1], None).startswith("在")
-    return BARE[1] if chinese else BARE[0]
+    return next((text for text in texts if not offends(text)), BARE[1] if chinese else BARE[0])
 
 
 def add_limitation(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
@@ -176,7 +232,11 @@ class ItemEffects:
         rows = self._rows(before, evidence)
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
         gone = self._deleted_claims(proposed, ordered)
-        fields = {} if proposed is None else replaced_fields(self.item, self._with_kept(proposed, gone))
+        fields: dict[str, Any] = {}
+        if proposed is not None:  # the claims that it may not leave out are added
+            there = _ids(proposed) | gone
+            kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
+            fields = replaced_fields(self.item, replace(proposed, claims=(*kept, *proposed.claims)))
         block = written_block(self.item.with_fields(fields).data) if fields else before
         rows += self._rows(block, [*evidence, *rows])
         written = block
@@ -204,12 +264,6 @@ class ItemEffects:
             if standing[claim_id]["contra"]["count"] >= DEMOTION_CONTRA
             and self.run.run_id in standing[claim_id]["contra"]["run_ids"]
         }
-
-    def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
-        """Return a proposed block with the claims that it may not leave out added."""
-        there = _ids(proposed) | set(gone)
-        kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
-        return replace(proposed, claims=(*kept, *proposed.claims))
 
     @property
     def _reason(self) -> str:
@@ -271,16 +325,13 @@ class ItemEffects:
 
     def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
         """Return one edge to the run per polarity, with the quotes and reasons of a model (`_model_verdicts`)."""
-        out = []
+        out, verdicts = [], self._model_verdicts
         for polarity in dict.fromkeys(row.polarity for row in rows):
             edge = self._edge(EDGE_OF[polarity])
             known = self.edges.get((self.item.id, edge.type))
             before = {} if known is None else known.data.get("claims", {})
-            said = before | {
-                row.part: self._model_verdicts[row.part]
-                for row in rows
-                if row.polarity == polarity and row.part in self._model_verdicts
-            }
+            parts = [row.part for row in rows if row.polarity == polarity and row.part in verdicts]
+            said = before | {part: verdicts[part] for part in parts}
             out.append(replace(edge, data={"claims": said}, origin="model") if said else edge)
         return out
 
@@ -295,9 +346,7 @@ class ItemEffects:
         }
 
     def _edge(self, kind: str) -> Edge:
-        return Edge(
-            type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id, entry_id=self.entry.id
-        )
+        return Edge.of_items(kind, self.item.id, self.run.id, entry_id=self.entry.id)
 
 
 def _ids(block: ReasoningBlock) -> set[str]:

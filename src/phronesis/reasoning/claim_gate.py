@@ -13,7 +13,7 @@ Instructions for a next step are known by a classifier over the reader's token s
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -26,7 +26,7 @@ from phronesis.core.serialization import parse_folded, split_words
 from phronesis.errors import Violation
 from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import sentences, simplified_characters
-from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, StructureRule, read_draft
+from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, BlockRule, Draft, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC
 
 # Words and forms of forbidden wording.
@@ -88,9 +88,8 @@ class Wording:
 def load_wording() -> Wording:
     """Return the table, loaded and compiled once."""
     table = parse_folded("wording.toml", resources.files(__package__).joinpath("wording.toml").read_text("utf-8"))
-    folds: dict[int, str] = {}
-    for given, meant in table["folds"].items():
-        folds.update(zip(map(ord, given), meant, strict=True))
+    pairs = (zip(map(ord, given), meant, strict=True) for given, meant in table["folds"].items())
+    folds = {given: meant for pair in pairs for given, meant in pair}
     alias, words = table["alias"], {name: split_words(given) for name, given in table["words"].items()}
     return Wording(
         version=table["version"],
@@ -115,10 +114,7 @@ def _whole_word(word: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text folded for matching.
-
-    Narrow, lower case, simplified, no invisible characters, no gaps in Chinese.
-    """
+    """Return a text folded for matching: narrow, lower case, simplified, no invisible characters or gaps in Chinese."""
     return _HAN_GAP.sub("", _small(_narrow(text)))
 
 
@@ -142,10 +138,12 @@ def _next_step(folded: str) -> str | None:
     for start, end in sentences(folded):
         said = folded[start:end]
         chance = _chance(said[:MAX_JUDGED]) if start < MAX_JUDGED else None
-        words = load_wording().words["next_step" if chance is None else "hints"]
-        least = 0.0 if chance is None else SUPPORTED
-        sure = (chance or 0.0) >= TOLD and len(said) >= LEAST
-        if sure or ((chance or 0.0) >= least and words.search(said)):
+        if chance is None:
+            breaks = load_wording().words["next_step"].search(said) is not None
+        else:
+            supported = chance >= SUPPORTED and load_wording().words["hints"].search(said) is not None
+            breaks = supported or (chance >= TOLD and len(said) >= LEAST)
+        if breaks:
             return said[:MAX_QUOTE].strip(" .,;:!?。")
     return None
 
@@ -223,11 +221,6 @@ def positive_words(constraint: str) -> str | None:
     return None
 
 
-def is_reason(text: object) -> bool:
-    """Return whether an exception's reason is a text with content."""
-    return isinstance(text, str) and not _is_none(fold(text))
-
-
 def _is_none(folded: str) -> bool:
     """Return whether a folded text says nothing, or that there is nothing."""
     plain = folded.strip(" \t\n[](){}\"'.-—/。")
@@ -237,27 +230,11 @@ def _is_none(folded: str) -> bool:
 _PROSE: Final = ("inference", "constraint", "conditions", "limitations")
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """Input of the gate: a draft block, and the status of its item."""
-
-    draft: Draft
-    item_status: object
-
-
-@dataclass(frozen=True, slots=True)
-class GateRule:
-    """A rule: its name, its requirement, and the function that finds violations."""
-
-    name: str
-    asks: str
-    check: Callable[[Submission], Iterator[Violation]]
-
-
 def gate(text: str, item_status: object = "active") -> list[Violation]:
     """Return the violations of a block in the order of the rules, at most a hundred; empty if it is valid."""
-    submission = Submission(read_draft(text), item_status)
-    return list(islice((found for rule in RULES for found in rule.check(submission)), MAX_VIOLATIONS))
+    draft = read_draft(text)
+    draft.item_status = item_status
+    return list(islice((found for rule in RULES for found in rule.check(draft)), MAX_VIOLATIONS))
 
 
 def offends(text: str) -> bool:
@@ -268,25 +245,23 @@ def offends(text: str) -> bool:
     return any(find_violation(rule, words) is not None for rule, words in looked_at)
 
 
-def item_status(submission: Submission) -> Iterator[Violation]:
+def item_status(draft: Draft) -> Iterator[Violation]:
     """Require that an item is active or archived (RB-03)."""
-    if submission.item_status not in STATUSES:
-        message = f"the item's status must be one of {', '.join(STATUSES)}, not {submission.item_status!r:.40}"
+    if draft.item_status not in STATUSES:
+        message = f"the item's status must be one of {', '.join(STATUSES)}, not {draft.item_status!r:.40}"
         yield Violation(rule="item_status", message=message)
 
 
-def kb_alias(submission: Submission) -> Iterator[Violation]:
+def kb_alias(draft: Draft) -> Iterator[Violation]:
     """Forbid aliases such as ``[C12]`` that a knowledge base used in one run (RB-05)."""
-    draft = submission.draft
     for key, where, text, claim in _texts_of(draft):
         found = find_violation(KB_ALIAS, fold(text))
         if found is not None:
             yield _violation(draft, KB_ALIAS, key, f"{where} holds {found!r}, a name of one run; cite mem:<id>", claim)
 
 
-def next_step(submission: Submission) -> Iterator[Violation]:
+def next_step(draft: Draft) -> Iterator[Violation]:
     """Forbid instructions for a next step (RB-06)."""
-    draft = submission.draft
     for key, where, text, claim in _prose(draft):
         found = find_violation(NEXT_STEP, without_quotations(fold(text)))
         if found is not None:
@@ -294,11 +269,11 @@ def next_step(submission: Submission) -> Iterator[Violation]:
             yield _violation(draft, NEXT_STEP, key, message, claim)
 
 
-def positive_constraint(submission: Submission) -> Iterator[Violation]:
+def positive_constraint(draft: Draft) -> Iterator[Violation]:
     """Require that a constraint says what to avoid, unless it is marked as an exception with a reason (RB-07)."""
-    draft = submission.draft
     for key, where, text, claim in _prose(draft):
-        if claim is not None and claim.get("allow_positive") is True and is_reason(claim.get("exception_reason")):
+        reason = claim.get("exception_reason") if claim is not None and claim.get("allow_positive") is True else None
+        if isinstance(reason, str) and not _is_none(fold(reason)):
             continue
         if where == "constraint":
             found = positive_words(text)
@@ -309,16 +284,12 @@ def positive_constraint(submission: Submission) -> Iterator[Violation]:
             yield _violation(draft, POSITIVE_CONSTRAINT, key, message, claim)
 
 
-def _structural(rule: StructureRule) -> GateRule:
-    return GateRule(rule.name, rule.asks, lambda submission: rule.check(submission.draft))
-
-
 RULES: Final = (
-    *map(_structural, STRUCTURE),
-    GateRule("item_status", "an item that is active or archived", item_status),
-    GateRule(KB_ALIAS, "no run-local alias such as [C12]", kb_alias),
-    GateRule(NEXT_STEP, "no instruction what to do next", next_step),
-    GateRule(POSITIVE_CONSTRAINT, "negative constraints, or a marked exception", positive_constraint),
+    *STRUCTURE,
+    BlockRule("item_status", "an item that is active or archived", item_status),
+    BlockRule(KB_ALIAS, "no run-local alias such as [C12]", kb_alias),
+    BlockRule(NEXT_STEP, "no instruction what to do next", next_step),
+    BlockRule(POSITIVE_CONSTRAINT, "negative constraints, or a marked exception", positive_constraint),
 )
 """All rules, in the order in which violations are listed."""
 
@@ -346,13 +317,11 @@ def _prose(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
     for key, value in draft.extra:
         yield key, "extra", value, None
     for _, claim in draft.claims():
-        for name in _PROSE:
-            for _, text in _texts(claim.get(name), ""):
-                yield CLAIMS, name, text, claim
-        for name, value in claim.items():
-            if name not in MEMBERS:
-                for _, text in _texts(value, ""):
-                    yield CLAIMS, "extra", text, claim
+        said = [(name, claim.get(name)) for name in _PROSE]
+        said += [("extra", value) for name, value in claim.items() if name not in MEMBERS]
+        for where, told in said:
+            for _, text in _texts(told, ""):
+                yield CLAIMS, where, text, claim
 
 
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:

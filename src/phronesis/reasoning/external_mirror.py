@@ -179,7 +179,10 @@ class Mirror:
             return 0
         known = self._unseen(tenant, None, None)
         wrong = sum(self._follow(whose, lane_id, anew=True) for lane_id in known)
-        return wrong + self._remove_strays(whose, known)
+        lanes = set(map(str, known))
+        strays = [one.id for one in whose.space.held(whose.of()) if one.facts.get("lane") not in lanes]
+        whose.space.remove(strays)
+        return wrong + len(strays)
 
     def after_erasure(self, tenant: str, lane_ids: Collection[int]) -> int:
         """Remove erased documents, also in spaces of other encoders; return the number that are left.
@@ -200,10 +203,7 @@ class Mirror:
         return MirrorState() if whose is None else self._compare(whose, None)
 
     def space_of(self, tenant: str, model: str) -> tuple[Space, str] | None:
-        """Return the space of a model's vectors and the tenant's mark there.
-
-        None if the tenant's vectors are elsewhere.
-        """
+        """Return the space of a model's vectors and the tenant's mark there; None if the vectors are elsewhere."""
         whose = self._tenant(tenant)
         return None if whose is None or whose.model != model else (whose.space, whose.store)
 
@@ -272,9 +272,8 @@ class Mirror:
             mark = read_mark(unit, whose.space.id, lane_id)
             if mark.epoch == lane.epoch and not anew:
                 ids = changed_items(unit, lane_id, REASONING, after=mark.seq) | set(again)
-                found = documents_of(
-                    unit, lane, read_items(unit, lane, ids).values(), store=whose.store, model=whose.model
-                )
+                items = read_items(unit, lane, ids).values()
+                found = documents_of(unit, lane, items, store=whose.store, model=whose.model)
                 kept = {document.id for document in found.documents}
                 return _LaneChanges(lane, mark, found.documents, sorted({*found.ids} - kept), ids, found.whole)
             found = self._expected_documents(unit, lane, whose)
@@ -288,15 +287,9 @@ class Mirror:
         return _LaneChanges(lane, mark, put, gone, {parent_of(one) for one in [*right, *gone]}, found.whole)
 
     def _expected_documents(self, unit: Unit, lane: Lane, whose: _Tenant) -> Mirrored:
-        documents: list[OutsideDocument] = []
-        ids: set[str] = set()
-        whole = True
-        for page in _pages(unit, lane):
-            found = documents_of(unit, lane, page, store=whose.store, model=whose.model)
-            documents += found.documents
-            ids.update(found.ids)
-            whole = whole and found.whole
-        return Mirrored(documents, ids, whole)
+        pages = [documents_of(unit, lane, page, store=whose.store, model=whose.model) for page in _pages(unit, lane)]
+        documents = [document for page in pages for document in page.documents]
+        return Mirrored(documents, set().union(*(page.ids for page in pages)), all(page.whole for page in pages))
 
     def _move_lane_mark(self, whose: _Tenant, told: _LaneChanges) -> bool:
         """Move the lane's mark; return False if another process moved it, so that the changes must be sent again.
@@ -329,13 +322,6 @@ class Mirror:
                 space.clear({"store": [_store(secret)]})
                 with self.database.transaction(tenant, "derive") as unit:
                     drop_marks(unit, space.id)
-
-    def _remove_strays(self, whose: _Tenant, known: Sequence[int]) -> int:
-        """Remove documents of lanes that the tenant does not have."""
-        lanes = {str(lane_id) for lane_id in known}
-        strays = [one.id for one in whose.space.held(whose.of()) if one.facts.get("lane") not in lanes]
-        whose.space.remove(strays)
-        return len(strays)
 
 
 def _store(secret: bytes) -> str:

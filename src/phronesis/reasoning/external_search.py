@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -158,11 +158,8 @@ class MirroredSearch:
             why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
             out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
         related = with_related(unit, lanes, out, query)
-        explained = self._explanation() if query.explain else None
+        explained = {"channels": ["dense"], "index": self.mirror.index.name} if query.explain else None
         return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
-
-    def _explanation(self) -> Mapping[str, object]:
-        return {"channels": ["dense"], "index": self.mirror.index.name}
 
 
 def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple[str, Vector]) -> list[_ClaimRow]:
@@ -247,22 +244,14 @@ def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
         remedy = "mend the cause; until then the database answers"
         yield replace(check_of(error, "index", remedy), level="warning")
         return
-    wrong = 0 if found.behind else found.missing + found.strange
     detail = (
         f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
         f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
     )
     if found.behind:
-        yield Check(
-            "index", ok=False, detail=detail, remedy="call flush()", level="warning", code="index.behind", command=WORK
-        )
-        return
-    yield Check(
-        "index",
-        not wrong,
-        detail,
-        "call reasoning.rebuild_index()",
-        level="warning",
-        code="index.differs",
-        command="phronesis store rebuild --claims",
-    )
+        code, remedy, command = "index.behind", "call flush()", WORK
+    else:
+        command = "phronesis store rebuild --claims"
+        code, remedy = "index.differs", "call reasoning.rebuild_index()"
+    is_right = not found.behind and not found.missing + found.strange
+    yield Check("index", is_right, detail, remedy, level="warning", code=code, command=command)

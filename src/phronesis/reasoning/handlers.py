@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold, Patch
-from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
+from phronesis.core.entries import EditPayload, Entry, is_erased, item_stamps, payload_of
 from phronesis.core.ids import derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import EvidenceRow, Polarity
@@ -20,9 +20,17 @@ from phronesis.errors import ClaimsRefused, InputError, Violation
 from phronesis.index.projections import Part, in_words
 from phronesis.log.payloads import fit
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import block_of, claim_text, prose_of
 from phronesis.reasoning.laws.block_rules import read_draft
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, replaced_fields, written_block, written_of
+from phronesis.reasoning.laws.claim_status import (
+    CLAIMS_FOLD,
+    WRITTEN,
+    block_of,
+    claim_text,
+    prose_of,
+    replaced_fields,
+    written_block,
+    written_of,
+)
 from phronesis.reasoning.laws.facts import GenericFacts
 from phronesis.reasoning.laws.records import CLAIM, REASONING, Feedback, Run, checked_feedback, checked_run
 from phronesis.store.lane_view import LaneView
@@ -85,7 +93,8 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
-    return _given_fields(written_of(block_of(read_draft(str(content)))))
+    written = written_of(block_of(read_draft(str(content))))
+    return {name: value for name, value in written.items() if value is not None}
 
 
 def made_id(entry: Entry) -> str:
@@ -102,15 +111,11 @@ def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Change
         id=made_id(entry),
         kind=REASONING,
         content="",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=DEFAULT_IMPORTANCE[REASONING],
         trust=Trust.USER,
         source_type="manual",
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={name: payload[name] for name in WRITTEN if name in payload},
+        **item_stamps(entry),
         **view.scope_fields(),
     )
     return Changes(items=[item])
@@ -137,28 +142,20 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     counted = {
         (row.item_id, row.part) for rows in view.evidence(items).values() for row in rows if row.source_key == run_id
     }
+    # A claim that names the run as written counts it already.
+    open_claims = {
+        (item.id, claim.claim_id)
+        for item in items.values()
+        for claim in written_block(item.data).claims
+        if run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
+    }
     rows = [
         _evidence(entry, row, _POLARITY_OF[row["judgement"]])
         for row in payload["judgements"]
-        if row["judgement"] in _POLARITY_OF
-        and row["item_id"] in items
-        and _may_count(items[row["item_id"]], row["claim_id"], run_id)
-        and (row["item_id"], row["claim_id"]) not in counted
+        if row["judgement"] in _POLARITY_OF and (row["item_id"], row["claim_id"]) in open_claims - counted
     ]
     reasons = [Patch(found, {}, f"judged by run {run_id}") for found in dict.fromkeys(row.item_id for row in rows)]
     return Changes(patches=reasons, evidence=rows)
-
-
-def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
-    """Return whether the item has the claim and the claim does not already name the run as written."""
-    return any(
-        claim.claim_id == claim_id and run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
-        for claim in written_block(item.data).claims
-    )
-
-
-def _given_fields(written: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in written.items() if value is not None}
 
 
 def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) -> EvidenceRow:
@@ -204,8 +201,8 @@ def run_payload(run: object) -> dict[str, Any]:
     """
     checked = checked_run(run)
     extra = {name: value for name, value in checked.extra.items() if value is not None}
-    known = _filled_fields(replace(checked, extra={}).to_json())
-    return {**known, _EXTRA: extra} if extra else known
+    given = {**replace(checked, extra={}).to_json(), _EXTRA: extra}
+    return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
 
 
 def recorded_run(payload: Mapping[str, Any]) -> Run:
@@ -257,28 +254,23 @@ def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
 def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Create the run's item, unless the lane has a run of its id."""
     payload = payload_of(entry, RunPayload)
-    if is_erased(payload):
-        return Changes()
     run_id = run_id_of(entry)
-    if find_run(view, run_id) is not None:
+    if is_erased(payload) or find_run(view, run_id) is not None:
         return Changes()
     run = recorded_run({**payload, "run_id": run_id})
-    said = _run_fields(run)
+    said, builder = _run_fields(run), GenericFacts()
     item = Item(
         id=item_id(entry.id, RUN, run_id),
         kind=RUN,
-        content=_summary(run),
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
+        # As text it is independent of its field, the machine and the policy.
+        content=builder.summary(builder.facts(run, Feedback())) or run_id,
         importance=DEFAULT_IMPORTANCE[RUN],
         trust=Trust.TOOL,
         source_type=RUN,
         source_ref=run_id,
         run_id=run_id,
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={name: said[name] for name in _MEMBERS if said.get(name) not in (None, "", {}, [])},
+        **item_stamps(entry),
         **view.scope_fields(),
     )
     return Changes(items=[item])
@@ -288,9 +280,7 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
     """Set the feedback of a run, replacing an earlier one."""
     payload = payload_of(entry, RunFeedbackPayload)
     run = None if is_erased(payload) else view.item(payload["item_id"])
-    if run is None or run.kind != RUN:
-        return Changes()
-    if run.data.get("feedback") == payload["feedback"]:
+    if run is None or run.kind != RUN or run.data.get("feedback") == payload["feedback"]:
         return Changes()
     fields = {"data.feedback": payload["feedback"], "data.feedback_entry": entry.id}
     return Changes(patches=[Patch(run.id, fields, "feedback")])
@@ -298,16 +288,6 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
 
 def _run_fields(run: Run) -> dict[str, Any]:
     return {**run.to_json(), "extra": dict(run.extra)}
-
-
-def _filled_fields(run: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in run.items() if value not in (None, "", {}, [])}
-
-
-def _summary(run: Run) -> str:
-    """Return a run as text, independent of its field, the machine and the policy."""
-    builder = GenericFacts()
-    return builder.summary(builder.facts(run, Feedback())) or run.run_id
 
 
 RUN_HANDLERS: Final = (Handler(verb=RUN, apply=apply_run), Handler(verb=FEEDBACK, apply=apply_feedback))

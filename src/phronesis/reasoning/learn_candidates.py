@@ -17,7 +17,7 @@ from phronesis.errors import InputError
 from phronesis.reasoning.claim_gate import without_aliases
 from phronesis.reasoning.comparisons import MAX_READ, read_comparison, sentences
 from phronesis.reasoning.handlers import RUN, feedback_of, run_of
-from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import text_of
 from phronesis.reasoning.laws.facts import (
     NAMED,
     TOP_PRODUCTS,
@@ -156,49 +156,31 @@ def propose_by_rules(feedback: Feedback, view: FactsView, known: Iterable[Claim]
     M2 and modifier, unless the sentence says otherwise.
     """
     said = {_folded_claim(claim) for claim in known}
+    topic = excerpt(" ".join(without_aliases(view.label).split()) or f"run {view.run_id}", MAX_TOPIC)
     proposals: list[Proposal] = []
-    for sentence in _feedback_sentences(feedback):
-        claim = _claim(sentence, view)
-        if claim is None or _folded_claim(claim) in said:
-            continue
-        said.add(_folded_claim(claim))
-        block = ReasoningBlock(topic=_topic(view), claims=(claim,))
-        proposals.append(Proposal(action="add", content=text_of(block), made_by=RULES))
-        if len(proposals) == MAX_PROPOSED:
-            break
+    texts = (feedback.pros, feedback.cons, feedback.other)
+    for sentence in (one for text in texts for one in sentences(without_aliases(text[: MAX_READ * 4]))):
+        claim = _claim(sentence, view) if len(proposals) < MAX_PROPOSED else None
+        if claim is not None and _folded_claim(claim) not in said:
+            said.add(_folded_claim(claim))
+            content = text_of(ReasoningBlock(topic=topic, claims=(claim,)))
+            proposals.append(Proposal(action="add", content=content, made_by=RULES))
     return proposals
-
-
-def _feedback_sentences(feedback: Feedback) -> Iterator[str]:
-    for text in (feedback.pros, feedback.cons, feedback.other):
-        yield from sentences(without_aliases(text[: MAX_READ * 4]))
 
 
 def _claim(sentence: str, view: FactsView) -> Claim | None:
     test = read_comparison(sentence)
     if test is None:
         return None
-    conditions: Sequence[str] = ()
-    if not test.get("given"):
-        given = {name: view.named[name] for name in NAMED if name in view.named}
-        if given:
-            test = {**test, "given": given}
-            conditions = _conditions(given)
+    conditions: tuple[str, ...] = ()
+    given = {} if test.get("given") else {name: view.named[name] for name in NAMED if name in view.named}
+    if given:
+        test = {**test, "given": given}
+        metals = "–".join(without_aliases(given[name]) for name in ("M1", "M2") if name in given)
+        modifier = f"modifier {without_aliases(given['modifier'])}" if "modifier" in given else ""
+        conditions = tuple(part for part in (metals, modifier) if part.strip())
     facts = {"source_run_ids": [view.run_id]}
-    return Claim(
-        claim_id="c1", status="hypothesis", facts=facts, inference=sentence, test=test, conditions=tuple(conditions)
-    )
-
-
-def _conditions(given: Mapping[str, Any]) -> list[str]:
-    metals = "–".join(without_aliases(given[name]) for name in ("M1", "M2") if name in given)
-    modifier = [f"modifier {without_aliases(given['modifier'])}"] if "modifier" in given else []
-    return [part for part in (metals, *modifier) if part.strip()]
-
-
-def _topic(view: FactsView) -> str:
-    label = " ".join(without_aliases(view.label).split())
-    return excerpt(label or f"run {view.run_id}", MAX_TOPIC)
+    return Claim(claim_id="c1", status="hypothesis", facts=facts, inference=sentence, test=test, conditions=conditions)
 
 
 def _folded_claim(claim: Claim) -> tuple[str, ...]:
@@ -244,25 +226,18 @@ class Candidates:
 
     def chosen(
         self, view: LaneView, used: Iterable[str], found: Sequence[str], *, entry: Entry
-    ) -> tuple[list[Item], dict[str, str]]:
-        """Return the candidates in order, and for each whether it was ``used`` or ``found``.
+    ) -> dict[str, tuple[Item, str]]:
+        """Return the candidates by id, in order, each with whether it was ``used`` or ``found``.
 
         Excluded are items of other lanes, since a learn writes to its own only, and items recorded after ``entry`` or
         by the learn itself, since it may be prepared again. Items are as they were before the learn.
         """
-        ways: dict[str, str] = dict.fromkeys(used, "used")
-        for item_id in found:
-            ways.setdefault(item_id, "found")
+        ways = dict.fromkeys(used, "used")
+        ways = {**ways, **{item_id: "found" for item_id in found if item_id not in ways}}
         held = {item.id: item for item in items_before(view, view.items(ways).values(), entry)}
-        live = [
-            item
-            for one in ways
-            if (item := held.get(one)) is not None
-            and item.live
-            and item.kind == REASONING
-            and item.recorded_at < entry.recorded_at
-        ]
-        return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
+        known = [held[one] for one in ways if one in held]
+        live = [one for one in known if one.live and one.kind == REASONING and one.recorded_at < entry.recorded_at]
+        return {item.id: (item, ways[item.id]) for item in live[: self.cap]}
 
 
 def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -296,12 +271,9 @@ def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
 
 def _is_memory_read(step: Mapping[str, Any]) -> bool:
     """Return whether a mapping is a call of a tool that reads memories, or its result."""
-    for member in _TOOL_MEMBERS:
-        said = step.get(member)
-        name = said.get("name") if isinstance(said, Mapping) else said
-        if isinstance(name, str) and _READS.search(name[:_TOOL_NAME]):
-            return True
-    return False
+    said = map(step.get, _TOOL_MEMBERS)
+    names = [one.get("name") if isinstance(one, Mapping) else one for one in said]
+    return any(isinstance(name, str) and _READS.search(name[:_TOOL_NAME]) for name in names)
 
 
 def _cut_texts(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple[str, bool]]:

@@ -72,22 +72,8 @@ def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[
 
 def words_of(claim: Claim) -> dict[str, Any]:
     """Return the texts of a claim."""
-    return {
-        "inference": claim.inference,
-        "constraint": claim.constraint,
-        "conditions": list(claim.conditions),
-        "limitations": list(claim.limitations),
-    }
-
-
-def in_short(text: str) -> str:
-    """Return an inference or constraint cut to its shown length."""
-    return excerpt(text, MAX_TEXT)
-
-
-def listed_in_short(text: str) -> str:
-    """Return a condition or limitation cut to its shown length."""
-    return excerpt(text, MAX_LISTED)
+    lists = {"conditions": list(claim.conditions), "limitations": list(claim.limitations)}
+    return {"inference": claim.inference, "constraint": claim.constraint, **lists}
 
 
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
@@ -108,7 +94,9 @@ def claim_text(claim: Claim) -> str:
 
 def _words_in_short(claim: Claim) -> dict[str, Any]:
     return {
-        name: in_short(text) if isinstance(text, str) else [listed_in_short(one) for one in text[:SHOWN_OF_LIST]]
+        name: excerpt(text, MAX_TEXT)
+        if isinstance(text, str)
+        else [excerpt(one, MAX_LISTED) for one in text[:SHOWN_OF_LIST]]
         for name, text in words_of(claim).items()
         if text
     }
@@ -130,11 +118,8 @@ def _fold_text(text: str) -> str:
 def _json_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _json_texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _json_texts(inner)
 
 
@@ -232,7 +217,8 @@ def block_of_proposal(
     claim that the item has already is not new. A test stays with its claim, unless new text states a comparison.
     """
     claims = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
-    free = _first_free([*claims, *used])
+    taken = [int(found[1]) for one in (*claims, *used) if (found := _OURS.fullmatch(one)) is not None]
+    free = max(taken, default=0) + 1
     for said in one.claims:
         old = claims.get(said.claim_id) if said.claim_id is not None else None
         if old is not None:
@@ -242,10 +228,8 @@ def block_of_proposal(
         if folded_words(new) not in map(folded_words, claims.values()):
             claims[new.claim_id] = new
             free += 1
-    topic = " ".join(fit(one.topic).split())
-    if current is not None:
-        return replace(current, topic=topic or current.topic, claims=tuple(claims.values()))
-    return ReasoningBlock(topic=topic, claims=tuple(claims.values()))
+    topic, block = " ".join(fit(one.topic).split()), current or ReasoningBlock()
+    return replace(block, topic=topic or block.topic, claims=tuple(claims.values()))
 
 
 def rewritten_block(
@@ -258,12 +242,12 @@ def rewritten_block(
     """
     wrong = set(broken)
     given = {one.n: one for one in answer.claims}
-    claims = []
+    claims = list(block.claims)
     for n, claim in enumerate(block.claims):
-        one = given.get(n) if claim.claim_id in wrong else None
-        if one is not None and not _is_form(_texts_of(claim), _texts_of(one)):
-            return None
-        claims.append(claim if one is None else _with_wording(claim, one))
+        if claim.claim_id in wrong and n in given:
+            if not _is_form(texts_of(claim), texts_of(given[n])):
+                return None
+            claims[n] = _with_wording(claim, given[n])
     topic = " ".join(fit(answer.topic).split()) if None in wrong else block.topic
     if topic != block.topic and not _is_form([block.topic], [topic]):
         return None
@@ -294,12 +278,12 @@ def _with_wording(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
 
 def _restore_texts(claim: Claim, said: ProposedClaim) -> ProposedClaim:
     """Return a proposed claim with texts that were abbreviated for the model restored to full length."""
-    texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
+    texts = {excerpt(text, MAX_TEXT): text for text in (claim.inference, claim.constraint)}
     given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
     lists: dict[str, list[str]] = {}
     for name in ("conditions", "limitations"):
         held: tuple[str, ...] = getattr(claim, name)
-        full = {listed_in_short(text): text for text in held[:SHOWN_OF_LIST]}
+        full = {excerpt(text, MAX_LISTED): text for text in held[:SHOWN_OF_LIST]}
         lists[name] = [*(full.get(text, text) for text in getattr(said, name)), *held[SHOWN_OF_LIST:]]
     return said.model_copy(update={**given, **lists})
 
@@ -309,7 +293,8 @@ def _texts(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _texts_of(claim: Claim | RewrittenClaim) -> list[str]:
+def texts_of(claim: Claim | RewrittenClaim) -> list[str]:
+    """Return the texts of a claim as a list."""
     return [claim.inference, claim.constraint, *claim.conditions, *claim.limitations]
 
 
@@ -317,8 +302,3 @@ def _is_form(before: Sequence[str], after: Sequence[str]) -> bool:
     known = set(_NUMBER.findall("\n".join(before)))
     longer = sum(map(len, after)) > sum(map(len, before)) + SLACK
     return not longer and known.issuperset(_NUMBER.findall("\n".join(after)))
-
-
-def _first_free(ids: Iterable[str]) -> int:
-    numbers = [int(found[1]) for one in ids if (found := _OURS.fullmatch(one)) is not None]
-    return max(numbers, default=0) + 1

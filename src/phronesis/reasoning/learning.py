@@ -8,12 +8,12 @@ claim refuted by at least two runs is deleted from its block.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypedDict
 
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
 from phronesis.engine.handler import (
@@ -25,7 +25,7 @@ from phronesis.engine.handler import (
     evidence_before,
     items_before,
 )
-from phronesis.errors import InputError, Violation
+from phronesis.errors import InputError
 from phronesis.models.decision import Decider
 from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.claim_effects import (
@@ -39,8 +39,8 @@ from phronesis.reasoning.claim_effects import (
 )
 from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
-from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
-from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, RunFacts, propose_by_rules, used_ids
+from phronesis.reasoning.laws.records import REASONING, Feedback, ReasoningBlock, Run
+from phronesis.reasoning.learn_candidates import RULES, Candidates, RunFacts, propose_by_rules, used_ids
 from phronesis.reasoning.llm_verdicts import (
     Classes,
     ModelVerdicts,
@@ -51,7 +51,7 @@ from phronesis.reasoning.llm_verdicts import (
     teach,
     unknown_model,
 )
-from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter, Rewrite, by_form
+from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter
 from phronesis.store.lane_view import LaneView
 
 
@@ -112,14 +112,6 @@ The roles of a model's answers are in `llm_verdicts`.
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateSet:
-    """The candidates of a learn by id, in order, and for each whether it was ``used`` or ``found``."""
-
-    items: Mapping[str, Item]
-    ways: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class LearnPreparer:
     """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role).
 
@@ -140,14 +132,15 @@ class LearnPreparer:
             if item is None or item.kind != RUN:
                 return ()
             [run] = items_before(view, [item], entry)
-            used = self._used_ids(view, entry, run)
-            seen = self._candidate_set(view, entry, used, ())
+            made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
+            used = [*used_ids(run_of(run), payload.get("read", ())), *sorted(made)]
+            seen = self.candidates.chosen(view, used, (), entry=entry)
         # Items the run used come first; if they suffice, no search is made.
-        if len(seen.items) < self.candidates.cap:
+        if len(seen) < self.candidates.cap:
             found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
             with bench.view() as view:
-                seen = self._candidate_set(view, entry, used, found)
-        known = {item.id: current_block(item) for item in seen.items.values()}
+                seen = self.candidates.chosen(view, used, found, entry=entry)
+        known = {item_id: current_block(item) for item_id, (item, _) in seen.items()}
         question = Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known)
         taught = self._ask_model(bench, run, question)
         lesson = taught if taught is not None and taught.answered else None
@@ -159,15 +152,6 @@ class LearnPreparer:
             classes, asked = decide_classes(decisions, question), decisions.outcomes
         with bench.view() as view:
             return [*self._outcomes(view, run, seen, question, lesson=lesson, classes=classes), *asked]
-
-    def _used_ids(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
-        """Return the ids that the run used, and those that an earlier learn of it created."""
-        made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
-        return [*used_ids(run_of(run), payload_of(entry, LearnPayload).get("read", ())), *sorted(made)]
-
-    def _candidate_set(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> CandidateSet:
-        chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
-        return CandidateSet({item.id: item for item in chosen}, ways)
 
     def _ask_model(self, bench: PrepareContext, run: Item, question: Question) -> ModelVerdicts | None:
         """Ask the model, if one is configured. A run without feedback gives no verdicts, so nothing is asked."""
@@ -189,7 +173,7 @@ class LearnPreparer:
         self,
         view: LaneView,
         run: Item,
-        seen: CandidateSet,
+        seen: Mapping[str, tuple[Item, str]],
         question: Question,
         *,
         lesson: ModelVerdicts | None,
@@ -204,24 +188,29 @@ class LearnPreparer:
         sieve = ProposalFilter(
             entry_id=question.entry.id,
             facts=question.facts,
-            candidates=seen.items,
+            candidates={item_id: item for item_id, (item, _) in seen.items()},
             agree=lambda claim: scales.weigh(claim) != "contra",
-            rewrite=_rewrite(lesson),
+            rewrites={} if lesson is None else lesson.rewrites,
             may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
         )
-        proposals = lesson.proposals if lesson is not None else self._proposals(feedback, run, known.values())
+        if lesson is not None:
+            proposals = lesson.proposals
+        else:
+            claims = [claim for block in known.values() for claim in block.claims]
+            proposals = [] if feedback is None else propose_by_rules(feedback, told, claims)
         taken, dropped = sieve.sift(proposals)
         blocks = {**known, **{one.item_id: one.block for one in taken}}
         classes.spare_reworded(bearing, known, blocks)
         rows = []
         for item_id, block in blocks.items():
-            claims = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
-            self._limit(view, scales, seen.items.get(item_id), block, claims)
-            rows.append({"item_id": item_id, "claims": claims})
+            verdicts = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
+            if item_id in seen:
+                self._limit(view, scales, seen[item_id][0], block, verdicts)
+            rows.append({"item_id": item_id, "claims": verdicts})
         made_by = RULES if lesson is None else lesson.made_by
         bodies: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
             (FACTS, RULES, [{"facts": question.facts}]),
-            (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": seen.ways[one]} for one in seen.items]}]),
+            (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": way} for one, (_, way) in seen.items()]}]),
             (PROPOSED, made_by, [_accepted_row(one) for one in taken]),
             (DROPPED, made_by, [one.to_json() for one in dropped]),
             (VERDICTS, made_by, rows),
@@ -233,54 +222,26 @@ class LearnPreparer:
             for n, body in enumerate(listed)
         ]
 
-    def _proposals(self, feedback: Feedback | None, run: Item, known: Iterable[ReasoningBlock]) -> list[Proposal]:
-        if feedback is None:
-            return []
-        return propose_by_rules(feedback, self.telling.view(run), (claim for block in known for claim in block.claims))
-
     def _limit(
-        self,
-        view: LaneView,
-        scales: ClaimJudge,
-        item: Item | None,
-        block: ReasoningBlock,
-        rows: Sequence[dict[str, Any]],
+        self, view: LaneView, scales: ClaimJudge, item: Item, block: ReasoningBlock, rows: Sequence[dict[str, Any]]
     ) -> None:
         """Add to each claim that the run contradicts and may demote the limitation that it then gains."""
         claims = {claim.claim_id: claim for claim in block.claims}
-        for row in rows if item is not None else ():
+        for row in rows:
             claim = claims.get(row["claim_id"])
-            if claim is None or item is None or row["verdict"] != "contra":
+            if claim is None or row["verdict"] != "contra" or not may_fall(item, claim.claim_id, scales.run.run_id):
                 continue
-            if may_fall(item, claim.claim_id, scales.run.run_id):
-                row["limitation"] = self._limitation(view, scales, item, claim)
-
-    def _limitation(self, view: LaneView, scales: ClaimJudge, item: Item, claim: Claim) -> str:
-        runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
-        earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
-        views = [*(self.telling.view(one) for one in earlier), scales.run]
-        return limitation_for(claim, views, scales.test_of(claim))
+            runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
+            earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
+            views = [*map(self.telling.view, earlier), scales.run]
+            row["limitation"] = limitation_for(claim, views, scales.test_of(claim))
 
 
 def _new(scales: ClaimJudge, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
     """Judge the new claims of a proposal. Existing claims are judged as they are."""
     there = {claim.claim_id for claim in before.claims} if before is not None else set()
-    return [
-        {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
-        for claim in block.claims
-        if claim.claim_id not in there
-    ]
-
-
-def _rewrite(lesson: ModelVerdicts | None) -> Rewrite:
-    """Return the repair of form: the model's where it made one, else that of rules."""
-    if lesson is None:
-        return by_form
-
-    def rewrite(content: str, violations: Sequence[Violation]) -> str | None:
-        return lesson.rewrites.get(content) or by_form(content, violations)
-
-    return rewrite
+    new = [claim for claim in block.claims if claim.claim_id not in there]
+    return [{"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE} for claim in new]
 
 
 def _accepted_row(one: AcceptedProposal) -> dict[str, Any]:
@@ -326,16 +287,12 @@ def _make_item(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, A
         id=proposed["item_id"],
         kind=REASONING,
         content="",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=DEFAULT_IMPORTANCE[REASONING],
         trust=Trust.USER if proposed["made_by"] == RULES else Trust.ASSISTANT,
         source_type=RUN,
         source_ref=run.run_id,
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": proposed["made_by"]},
+        **item_stamps(entry),
         **view.scope_fields(),
     )
 

@@ -5,8 +5,8 @@ outcome ``degraded`` records that. The verdicts are merged with those of arithme
 ``learn``, that of ``decide`` gives verdicts alone.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from phronesis.core.confidence import DEMOTION_CONTRA
@@ -19,7 +19,7 @@ from phronesis.models.decision import CONTRA, SUPPORT, ask_claim
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge, test_of
 from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
-from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import text_of
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock
 from phronesis.reasoning.learn_candidates import RULES, Proposal
 from phronesis.reasoning.learn_prompt import (
@@ -91,9 +91,8 @@ class ModelVerdicts:
 
 def unknown_model(reference: str) -> ModelVerdicts:
     """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
-    return ModelVerdicts(
-        model=reference, outcomes=[degraded_outcome(ROLE, ModelUnavailable.code, model=reference, by=RULES)]
-    )
+    outcome = degraded_outcome(ROLE, ModelUnavailable.code, model=reference, by=RULES)
+    return ModelVerdicts(model=reference, outcomes=[outcome])
 
 
 def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
@@ -103,21 +102,20 @@ def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerd
     body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
     outcomes = [Outcome(role=ASKED, made_by=f"{asker.name} {PROMPT_VERSION}", body=body)]
     outcomes += answer_outcomes(ROLE, answer, model=asker.name, by=RULES)
+    verdicts = ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
     if answer.value is None:
-        return ModelVerdicts(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
-    asking = _ProposalRetry(asker, tenant, question, outcomes)
+        return verdicts
+
+    def ask_again(data: str) -> RewriteAnswer | None:
+        again: Answer[RewriteAnswer] = asker.ask(tenant, Task(prompt("learn_rewrite"), data, RewriteAnswer))
+        outcomes.extend(answer_outcomes(ROLE, again, model=asker.name, by=REPAIR, after=outcomes))
+        return again.value
+
     meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
-    rewrites = {made.content: right for made, block in meant if (right := asking.put_right(made, block)) is not None}
-    return ModelVerdicts(
-        model=asker.name,
-        outcomes=outcomes,
-        answered=True,
-        proposals=[made for made, _ in meant],
-        rewrites=rewrites,
-        classes=answer.value.classes,
-        ids=seen.ids,
-        told=seen.facts,
-    )
+    put_right = ((made.content, _put_right(ask_again, question.entry.id, made, block)) for made, block in meant)
+    rewrites = {content: right for content, right in put_right if right is not None}
+    proposals, classes = [made for made, _ in meant], answer.value.classes
+    return replace(verdicts, answered=True, proposals=proposals, rewrites=rewrites, classes=classes)
 
 
 def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[str]) -> tuple[Proposal, ReasoningBlock]:
@@ -129,31 +127,17 @@ def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[s
     return Proposal(action=one.action, content=text_of(block), made_by=made_by, item_id=item_id), block
 
 
-@dataclass(frozen=True, slots=True)
-class _ProposalRetry:
-    """A model that can be asked again about the form of its proposals; its answers are added to ``outcomes``."""
-
-    asker: StructuredClient
-    tenant: str
-    question: Question
-    outcomes: list[Outcome]
-
-    def put_right(self, made: Proposal, block: ReasoningBlock) -> str | None:
-        """Ask once for another wording of a block refused for its wording alone.
-
-        Return it, or None if it is still invalid.
-        """
-        violations = gate(made.content)
-        outside = made.action == "update" and made.item_id is None
-        if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
-            return None
-        data = shown_to_rewrite(self.question.entry.id, block, violations)
-        answer: Answer[RewriteAnswer] = self.asker.ask(self.tenant, Task(prompt("learn_rewrite"), data, RewriteAnswer))
-        self.outcomes.extend(answer_outcomes(ROLE, answer, model=self.asker.name, by=REPAIR, after=self.outcomes))
-        if answer.value is None:
-            return None
-        right = rewritten_block(block, answer.value, [one.claim_id for one in violations])
-        return None if right is None or gate(text_of(right)) else text_of(right)
+def _put_right(
+    ask: Callable[[str], RewriteAnswer | None], entry_id: str, made: Proposal, block: ReasoningBlock
+) -> str | None:
+    """Ask once for another wording of a block refused for its wording alone; None if it is still invalid."""
+    violations = gate(made.content)
+    outside = made.action == "update" and made.item_id is None
+    if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
+        return None
+    answer = ask(shown_to_rewrite(entry_id, block, violations))
+    right = None if answer is None else rewritten_block(block, answer, [one.claim_id for one in violations])
+    return None if right is None or gate(text_of(right)) else text_of(right)
 
 
 # Merging verdicts: arithmetic where a test decides, else the model's verdict with its evidence (RB-18).
@@ -286,9 +270,7 @@ def decide_classes(decisions: Decisions, question: Question) -> Classes:
             decision = decisions.ask(asked, item_id=item_id, claim_id=claim.claim_id)
             says = _SAYS.get(decision.option) if decision is not None and decision.is_surely(*_SAYS) else None
             if says is not None:
-                classes.given[item_id, claim.claim_id] = ClaimClass(
-                    item=0, claim_id=claim.claim_id, says=says, quote="", reason="", delete=False
-                )
+                classes.given[item_id, claim.claim_id] = ClaimClass(item=0, claim_id=claim.claim_id, says=says)
     return classes
 
 

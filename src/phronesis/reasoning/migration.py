@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.ids import LaneName, citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
@@ -25,8 +25,7 @@ from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.log.payloads import load_entry
 from phronesis.models.structured_client import StructuredClient
-from phronesis.reasoning.laws.block_format import text_of
-from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of
+from phronesis.reasoning.laws.claim_status import WRITTEN, text_of, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
 from phronesis.reasoning.migration_rewriting import PROMPT_VERSION, RULES, OldMemory, Rewriting, ask, rewrite_by_rules
 from phronesis.reasoning.migration_sources import OldRow
@@ -75,11 +74,8 @@ class Rewriter:
 
     def rewrite(self, tenant: str, old: OldMemory) -> tuple[Rewriting, list[Outcome]]:
         """Return the rewriting of a memory, and the outcomes with the model's answers."""
-        asked = None if self.asker is None else ask(self.asker, tenant, old)
-        said = [] if asked is None else list(asked.outcomes)
-        if asked is not None and asked.made is not None:
-            return asked.made, said
-        return rewrite_by_rules(old), said
+        made, said = (None, ()) if self.asker is None else ask(self.asker, tenant, old)
+        return made or rewrite_by_rules(old), list(said)
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Prepare an entry; return nothing if the item that it names is gone."""
@@ -90,22 +86,20 @@ class Rewriter:
             return ()
         old = memory_of(payload, item, entry_id=entry.id)
         made, said = self.rewrite(bench.tenant, old)
-        bodies: list[tuple[str, Mapping[str, Any]]] = [
-            (WRITTEN_ROLE, {"written": {name: value for name, value in written_of(block).items() if value is not None}})
-            for block in made.blocks
+        bodies: dict[str, list[Mapping[str, Any]]] = {
+            WRITTEN_ROLE: [{"written": _without_none(written_of(block))} for block in made.blocks],
+            TAKEN_OUT: [one.to_dict() for one in made.taken_out],
+            REFUSED: [{"how": self.how, **_without_none(asdict(one))} for one in made.violations],
+        }
+        return said + [
+            Outcome(role=role, made_by=made.made_by, body=body, n=n)
+            for role, listed in bodies.items()
+            for n, body in enumerate(listed)
         ]
-        bodies += [(TAKEN_OUT, one.to_dict()) for one in made.taken_out]
-        bodies += [
-            (REFUSED, {"how": self.how, **{name: value for name, value in asdict(one).items() if value is not None}})
-            for one in made.violations
-        ]
-        numbers: dict[str, int] = {}
-        out = list(said)
-        for role, body in bodies:
-            n = numbers.get(role, 0)
-            numbers[role] = n + 1
-            out.append(Outcome(role=role, made_by=made.made_by, body=body, n=n))
-        return out
+
+
+def _without_none(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -> OldMemory:
@@ -148,10 +142,7 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             *([] if kept else [Patch(old.id, {"status": "archived", "pinned": False}, REASON)]),
             *(Patch(item.id, {}, REASON) for item in made),
         ],
-        edges=[
-            Edge(type="supersedes", from_kind="item", from_id=item.id, to_kind="item", to_id=old.id, entry_id=entry.id)
-            for item in made
-        ],
+        edges=[Edge.of_items("supersedes", item.id, old.id, entry_id=entry.id) for item in made],
         evidence=[_quote_evidence(entry, item, old) for item in made],
     )
 
@@ -165,17 +156,13 @@ def _old(view: LaneView, entry: Entry) -> Item:
         id=old_id(entry.id),
         kind=kind,
         content=payload["content"],
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         metadata=payload.get("metadata") or {},
         importance=DEFAULT_IMPORTANCE[kind],
         status="archived",
         trust=Trust.USER,
         source_type=SOURCE_TYPE,
         source_ref=payload.get("source_ref"),
-        occurred_at=at,
-        valid_from=at,
+        **item_stamps(entry, at),
         **view.scope_fields(),
     )
 
@@ -227,8 +214,6 @@ def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
 
 # Migration, one entry per memory with its own idempotency key, so that an interrupted call can continue.
 
-_DIFF_CONTEXT: Final = 0
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -266,7 +251,7 @@ class Migrator:
     def preview(self, tenant: str, source: Source) -> MigratedSource:
         """Return what a memory would become. A model may be asked; nothing is written."""
         made, said = self.rewriter.rewrite(tenant, memory_of(source.payload, source.item, entry_id=""))
-        return self._source_result(
+        return _source_result(
             source,
             "refused" if made.violations else "would_migrate",
             blocks=[text_of(block) for block in made.blocks],
@@ -285,7 +270,7 @@ class Migrator:
         try:
             return self._migrate_source(writer, call, source)
         except Erased:
-            return self._source_result(source, "erased", blocks=())
+            return _source_result(source, "erased", blocks=())
 
     def _migrate_source(self, writer: Writer, call: Call, source: Source) -> MigratedSource:
         key = derived_id(MIGRATE, source.key)
@@ -315,39 +300,36 @@ class Migrator:
             deltas = deltas_of_entry(unit, entry.lane_id, entry.id)
         refused = rows.get(REFUSED, [])
         prepared = rows.get(WRITTEN_ROLE, [])
-        status: MigrationStatus = "migrated"
-        if refused or not prepared:
-            status = "refused"
-        elif written.repeated or not deltas:
-            status = "already"
+        status: MigrationStatus = "already" if written.repeated or not deltas else "migrated"
+        status = "refused" if refused or not prepared else status
         made = [delta.item_id for delta in deltas if delta.op == "create" and delta.evidence_added]
-        told = self._source_result(
+        told = _source_result(
             source,
             status,
             blocks=[text_of(written_block(row["written"])) for row in prepared],
             by=next((str(row["made_by"]) for row in (*prepared, *refused)), ""),
             taken_out=tuple(TakenOut(row["why"], row["text"]) for row in rows.get(TAKEN_OUT, ())),
-            violations=tuple(_violation(row) for row in refused),
-            degraded=tuple(_parse_degraded(row) for row in rows.get(DEGRADED_ROLE, ())),
+            violations=tuple(
+                Violation(**{name: value for name, value in row.items() if name not in ("made_by", "how")})
+                for row in refused
+            ),
+            degraded=tuple(
+                Degraded(*(row[name] for name in ("role", "reason", "by", "instead_of")))
+                for row in rows.get(DEGRADED_ROLE, ())
+            ),
         )
         how = next((str(row["how"]) for row in refused), None)
         return replace(told, entry_id=entry.id, item_ids=tuple(made)), how
 
-    def _source_result(
-        self, source: Source, status: MigrationStatus, *, blocks: Sequence[str], **more: Any
-    ) -> MigratedSource:
-        return MigratedSource(source.name, status, blocks=tuple(blocks), diff=_diff(source, blocks), **more)
+
+def _source_result(source: Source, status: MigrationStatus, *, blocks: Sequence[str], **more: Any) -> MigratedSource:
+    return MigratedSource(source.name, status, blocks=tuple(blocks), diff=_diff(source, blocks), **more)
 
 
 def _write(writer: Writer, call: Call, source: Source, key: str) -> WriteResult:
+    lane, payload = source.lane, source.payload
     return writer.write(
-        call.tenant,
-        source.lane,
-        verb=MIGRATE,
-        payload=source.payload,
-        actor=call.actor,
-        idempotency_key=key,
-        wait=call.wait,
+        call.tenant, lane, verb=MIGRATE, payload=payload, actor=call.actor, idempotency_key=key, wait=call.wait
     )
 
 
@@ -355,21 +337,6 @@ def _diff(source: Source, blocks: Sequence[str]) -> str:
     """Return the old text and the new blocks as a unified diff; empty where nothing would be written."""
     if not blocks:
         return ""
-    after = [line for block in blocks for line in block.split("\n")]
-    lines = difflib.unified_diff(
-        source.text.splitlines(),
-        after,
-        fromfile=source.name,
-        tofile=f"{source.name} as claims",
-        n=_DIFF_CONTEXT,
-        lineterm="",
-    )
-    return "\n".join(lines)
-
-
-def _violation(row: Mapping[str, Any]) -> Violation:
-    return Violation(**{name: value for name, value in row.items() if name not in ("made_by", "how")})
-
-
-def _parse_degraded(row: Mapping[str, Any]) -> Degraded:
-    return Degraded(**{name: row[name] for name in ("role", "reason", "by", "instead_of")})
+    before, after = source.text.splitlines(), [line for block in blocks for line in block.split("\n")]
+    names = {"fromfile": source.name, "tofile": f"{source.name} as claims"}
+    return "\n".join(difflib.unified_diff(before, after, **names, n=0, lineterm=""))

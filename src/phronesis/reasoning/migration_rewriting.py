@@ -6,7 +6,7 @@ repaired here, the whole memory is refused.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal
 
@@ -32,8 +32,8 @@ from phronesis.reasoning.claim_gate import (
     without_aliases,
     without_quotations,
 )
-from phronesis.reasoning.laws.block_format import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, read_draft
+from phronesis.reasoning.laws.claim_status import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
 from phronesis.reasoning.migration_sources import Statement, read_statements, says_something
@@ -99,7 +99,8 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
     making = _ClaimsBuilder(old)
     for statement in told.statements:
         _add_statement(making, statement)
-    claims = [_with_shared(claim, making.everywhere) for claim in making.claims]
+    conditions, limitations = (tuple(dict.fromkeys(making.everywhere[name])) for name in ("conditions", "limitations"))
+    claims = [replace(claim, conditions=conditions, limitations=limitations) for claim in making.claims]
     return lawful(old, told.title or old.title, claims, made_by=RULES, taken_out=making.taken_out)
 
 
@@ -174,7 +175,10 @@ def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
     if text.endswith(("?", "？")):
         making.taken_out.append(TakenOut(QUESTION, text))
     elif label in ("conditions", "limitations"):
-        making.everywhere[label] += _allowed_pieces(making, text)
+        if _orders(text):
+            making.taken_out.append(TakenOut(NEXT_STEP, text))
+        else:
+            making.everywhere[label].append(text)
     elif fold(text) in making.said:
         making.taken_out.append(TakenOut(REPEATED, text))
     else:
@@ -187,48 +191,25 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
     if avoided is not None:
         constrained = _make_claim(making.old, text, constraint=f"avoid[{avoided}]")
         for claim in (constrained, replace(constrained, inference="")):
-            if not _breaks(claim):
+            if not gate(text_of(ReasoningBlock(topic="", claims=(claim,)))):
                 making.claims.append(claim)
                 return
-    said = without_quotations(fold(text))
-    ordered = find_violation(NEXT_STEP, said) is not None
-    if label == "next" or ordered:
+    if label == "next" or _orders(text):
         making.taken_out.append(TakenOut(NEXT_STEP, text))
-    elif find_violation(POSITIVE_CONSTRAINT, said) is not None:
+    elif _orders(text, POSITIVE_CONSTRAINT):
         making.claims.append(_make_claim(making.old, migration_sources.as_report(text)))
     else:
         making.claims.append(_make_claim(making.old, text))
+
+
+def _orders(text: str, rule: str = NEXT_STEP) -> bool:
+    return find_violation(rule, without_quotations(fold(text))) is not None
 
 
 def _make_claim(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:
     facts, stated = facts_of(old, inference)
     status: ClaimStatus = "fact" if stated and not constraint else "hypothesis"
     return Claim(claim_id="c1", status=status, facts=facts, inference=inference, constraint=constraint)
-
-
-def _with_text(claim: Claim, name: str, text: str) -> Claim:
-    changed: dict[str, Any] = {name: (*getattr(claim, name), text)}
-    return replace(claim, **changed)
-
-
-def _with_shared(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
-    for name, texts in shared.items():
-        for text in texts:
-            if text not in getattr(claim, name):
-                claim = _with_text(claim, name, text)
-    return claim
-
-
-def _allowed_pieces(making: _ClaimsBuilder, text: str) -> Iterator[str]:
-    """Yield the text under a heading of conditions or limitations, without orders."""
-    if find_violation(NEXT_STEP, without_quotations(fold(text))) is not None:
-        making.taken_out.append(TakenOut(NEXT_STEP, text))
-    else:
-        yield text
-
-
-def _breaks(claim: Claim) -> bool:
-    return bool(gate(text_of(ReasoningBlock(topic="", claims=(claim,)))))
 
 
 def _is_id(text: str) -> bool:
@@ -281,27 +262,19 @@ class RewrittenMemory(pydantic.BaseModel):
     claims: Annotated[list[ProposedClaim], pydantic.Field(max_length=40)]
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteResult:
-    """The result of asking: a rewriting, or None and the reason; and the outcomes with the answers."""
-
-    made: Rewriting | None
-    outcomes: Sequence[Outcome]
-
-
-def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> RewriteResult:
-    """Ask a model for the claims of a memory. The rewriting is None if it gave nothing valid."""
+def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> tuple[Rewriting | None, Sequence[Outcome]]:
+    """Ask a model for the claims of a memory; None if it gave nothing valid, and the outcomes with the answers."""
     if len(old.text) > MAX_SHOWN or refusal_of(old.text) is not None:
-        return RewriteResult(None, ())
+        return None, ()
     boundary = choose_boundary(old.origin, [old.text, old.title])
     shown = f"{old.title}\n{old.text}" if old.title else old.text
     answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(storable(shown)), RewrittenMemory))
     outcomes = answer_outcomes(ROLE, answer, model=asker.name, by=RULES, kept_as=ANSWERS)
     made = None if answer.value is None else _rewriting_of(asker.name, old, answer.value)
     if made is None or not made.violations:
-        return RewriteResult(made, outcomes)
+        return made, outcomes
     reason = f"gate.{made.violations[0].rule}"
-    return RewriteResult(None, [*outcomes, degraded_outcome(ROLE, reason, model=asker.name, by=RULES)])
+    return None, [*outcomes, degraded_outcome(ROLE, reason, model=asker.name, by=RULES)]
 
 
 def _rewriting_of(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:
@@ -313,17 +286,11 @@ def _rewriting_of(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriti
 
 
 def _checked_claim(old: OldMemory, one: ProposedClaim) -> Claim:
-    inference, constraint = _plain(one.inference), _plain(one.constraint)
-    facts, stated = facts_of(old, inference)
-    return Claim(
-        claim_id="c1",
-        status="fact" if one.status == "fact" and stated else "hypothesis",
-        facts=facts,
-        inference=inference,
-        constraint=constraint,
-        conditions=tuple(filter(None, map(_plain, one.conditions))),
-        limitations=tuple(filter(None, map(_plain, one.limitations))),
-    )
+    conditions, limitations = (tuple(filter(None, map(_plain, texts))) for texts in (one.conditions, one.limitations))
+    claim = _make_claim(old, _plain(one.inference))
+    status: ClaimStatus = claim.status if one.status == "fact" else "hypothesis"
+    constraint = _plain(one.constraint)
+    return replace(claim, status=status, constraint=constraint, conditions=conditions, limitations=limitations)
 
 
 def _invented_parts(old: OldMemory, made: Rewriting) -> list[Violation]:

@@ -88,9 +88,8 @@ def runs_named(text: str, known: Sequence[str]) -> list[str]:
     """Return the runs that a statement names, by the word "run" or by a known run id."""
     looked = text[:MAX_LOOKED_AT]
     named = [one for found in _RUNS.finditer(looked) for one in _ONE_ID.findall(found["ids"])]
-    return list(
-        dict.fromkeys([one.strip(".-_") for one in named] + [one for one in known if _contains_id(one, looked)])
-    )
+    found = [one.strip(".-_") for one in named] + [one for one in known if _contains_id(one, looked)]
+    return list(dict.fromkeys(found))
 
 
 def is_result(text: str) -> bool:
@@ -112,13 +111,7 @@ def as_report(text: str) -> str:
 
 def _contains_id(run_id: str, text: str) -> bool:
     """Return whether an id occurs in a text as a whole word."""
-    at = text.find(run_id)
-    while at >= 0:
-        around = text[max(0, at - 1) : at] + text[at + len(run_id) : at + len(run_id) + 1]
-        if not any(char.isascii() and (char.isalnum() or char in "-_") for char in around):
-            return True
-        at = text.find(run_id, at + 1)
-    return False
+    return re.search(rf"(?<![A-Za-z0-9_-]){re.escape(run_id)}(?![A-Za-z0-9_-])", text) is not None
 
 
 MIGRATED_KINDS: Final = tuple(

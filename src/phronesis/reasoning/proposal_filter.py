@@ -18,13 +18,12 @@ from phronesis.core.items import Item
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import Violation
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import block_of, text_of
 from phronesis.reasoning.laws.block_rules import MAX_BLOCK, SOURCES, STRING, UnreadableBlock, read_draft, read_json
-from phronesis.reasoning.laws.claim_status import current_block
+from phronesis.reasoning.laws.claim_status import block_of, current_block, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS, REASONING, Claim, ReasoningBlock, Tally
 from phronesis.reasoning.learn_candidates import Proposal
-from phronesis.reasoning.learn_prompt import folded_words
+from phronesis.reasoning.learn_prompt import folded_words, texts_of
 
 _FENCES: Final = ("```", "~~~")
 _ANY_KEY: Final = re.compile(r"([A-Za-z_]{1,20})[ \t]{0,4}[=＝:：][ \t]{0,4}")
@@ -246,9 +245,6 @@ KNOWN: Final = "said_already"
 LEFT_OUT: Final = "claim_left_out"
 """Rules of this module, in addition to those of the gate."""
 
-Rewrite = Callable[[str, Sequence[Violation]], str | None]
-"""A function that repairs the form of a refused block once; None where it cannot."""
-
 
 @dataclass(frozen=True, slots=True)
 class AcceptedProposal:
@@ -268,35 +264,29 @@ class DroppedProposal:
 
     def to_json(self) -> dict[str, Any]:
         """Return the recorded form."""
+        rows = map(asdict, self.violations)
         return {
             "action": self.proposal.action,
             "item_id": self.proposal.item_id,
             "content": excerpt(self.proposal.content, MAX_KEPT),
             "made_by": self.proposal.made_by,
-            "violations": [
-                {name: value for name, value in asdict(one).items() if value is not None} for one in self.violations
-            ],
+            "violations": [{name: value for name, value in row.items() if value is not None} for row in rows],
         }
-
-
-def by_form(content: str, _violations: Sequence[Violation]) -> str | None:
-    """Return a block repaired by rules that do not change its meaning."""
-    repaired = repair(content)
-    return None if repaired is None else repaired.text
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProposalFilter:
     """Filters the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` tests a claim against them.
 
-    ``may_go`` returns whether a claim of a candidate may be left out of its block: whether enough runs contradict it.
+    ``rewrites`` are a model's repairs of refused blocks, by their text; rules repair others (`repair`). ``may_go``
+    returns whether a claim of a candidate may be left out of its block: whether enough runs contradict it.
     """
 
     entry_id: str
     facts: Mapping[str, Any]
     candidates: Mapping[str, Item]
     agree: Callable[[Claim], bool]
-    rewrite: Rewrite = by_form
+    rewrites: Mapping[str, str] = field(default_factory=dict)
     may_go: Callable[[str, Claim], bool] = lambda _item_id, _claim: False
 
     def sift(self, proposals: Iterable[Proposal]) -> tuple[list[AcceptedProposal], list[DroppedProposal]]:
@@ -325,11 +315,14 @@ class ProposalFilter:
         content = proposal.content
         violations = gate(content)
         if violations:
-            rewritten = self.rewrite(content, violations)
-            if rewritten is None or gate(rewritten):
+            repaired = None if self.rewrites.get(content) else repair(content)
+            content = self.rewrites.get(content) or ("" if repaired is None else repaired.text)
+            if not content or gate(content):
                 return None, violations
-            content = rewritten
-        block = self._with_facts(block_of(read_draft(content)), current)
+        block = block_of(read_draft(content))
+        before = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
+        claims = tuple(self._with_facts(claim, before.get(claim.claim_id)) for claim in block.claims)
+        block = replace(block, claims=claims)
         violations = [
             *gate(text_of(block)),
             *self._id_violations(block, current),
@@ -344,11 +337,7 @@ class ProposalFilter:
             for claim in block.claims
             if claim.claim_id not in known and not self.agree(claim)
         ]
-        words = [
-            text
-            for claim in block.claims
-            for text in (claim.inference, claim.constraint, *claim.conditions, *claim.limitations)
-        ]
+        words = [text for claim in block.claims for text in texts_of(claim)]
         if current is None and self._known_claims.issuperset(map(folded_words, block.claims)):
             found.append(Violation(rule=KNOWN, message="claims of the bank say all of it already"))
         order = find_order("\n".join((block.topic, *words)))
@@ -372,13 +361,8 @@ class ProposalFilter:
         blocks = map(current_block, self.candidates.values())
         return frozenset(folded_words(claim) for block in blocks for claim in block.claims)
 
-    def _with_facts(self, block: ReasoningBlock, current: ReasoningBlock | None) -> ReasoningBlock:
-        """Return the block with FACTS, status and counts set by code, whatever the proposal contained."""
-        before = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
-        claims = tuple(self._claim(claim, before.get(claim.claim_id)) for claim in block.claims)
-        return replace(block, claims=claims)
-
-    def _claim(self, claim: Claim, before: Claim | None) -> Claim:
+    def _with_facts(self, claim: Claim, before: Claim | None) -> Claim:
+        """Return a claim with FACTS, status and counts set by code, whatever the proposal contained."""
         if before is None:
             # Only verdicts of runs make a claim a conclusion.
             status = "hypothesis" if claim.status == "conclusion" else claim.status

@@ -21,8 +21,7 @@ from phronesis.errors import NotFound
 from phronesis.log.payloads import load_entry
 from phronesis.reasoning import handlers, learning, migration
 from phronesis.reasoning.handlers import RUN, find_run, run_of
-from phronesis.reasoning.laws.block_format import claim_text
-from phronesis.reasoning.laws.claim_status import status_of, written_block
+from phronesis.reasoning.laws.claim_status import claim_text, status_of, written_block
 from phronesis.reasoning.laws.item_records import (
     ClaimSeen,
     Dropped,
@@ -76,7 +75,10 @@ class RunReader:
         """Return a run; NotFound if the lane has none of that id."""
         item = self.need(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
-            return self._record(unit, _lane(unit, name), name, item)
+            lane = find_lane(unit, name)
+            if lane is None:
+                raise NotFound(f"nothing was ever stored for {name}", field="run_id")
+            return self._record(unit, lane, name, item)
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
         """Return a page of the lane's unarchived runs, newest first: the one after ``cursor``, or the first."""
@@ -90,16 +92,12 @@ class RunReader:
     def read_by(self, tenant: str, name: LaneName, run_id: str) -> list[dict[str, Any]]:
         """Return what a run read in the form of a learn's payload: ids and distances, no text."""
         with self.database.transaction(tenant, "read") as unit:
-            return [
-                {
-                    "item_id": item_id,
-                    "via": rows[0].via,
-                    "claims": [
-                        {"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM
-                    ],
-                }
-                for item_id, rows in _by_item(used_by(unit, name, run_id)).items()
-            ]
+            by_item = _by_item(used_by(unit, name, run_id))
+        claims = {
+            item_id: [{"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM]
+            for item_id, rows in by_item.items()
+        }
+        return [{"item_id": one, "via": rows[0].via, "claims": claims[one]} for one, rows in by_item.items()]
 
     def behind(self, tenant: str, name: LaneName) -> int | None:
         """Return a lane's number if it has uninterpreted entries, else None."""
@@ -125,7 +123,7 @@ class RunReader:
             for row in read_outcomes(unit, [entry.id])[entry.id]:
                 outcomes.setdefault(row["role"], []).append(decode(row["body"]))
             deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
-            return _result(unit, _LearnRecord(entry, outcomes, deltas, {}))
+            return _result(unit, entry, outcomes, deltas=deltas, left={})
 
     def just_learned(self, tenant: str, entry: Entry, applied: AppliedEntry) -> LearnResult:
         """Return the result of a learn applied by this call, without reading again what it read and wrote."""
@@ -134,7 +132,7 @@ class RunReader:
         deltas = {delta.item_id: delta for delta in settled.deltas}
         moved = {item.id: item for item in (*settled.created, *settled.updated)}
         with self.database.transaction(tenant, "read") as unit:
-            return _result(unit, _LearnRecord(entry, outcomes, deltas, moved))
+            return _result(unit, entry, outcomes, deltas=deltas, left=moved)
 
     def _record(self, unit: Unit, lane: Lane, name: LaneName, item: Item) -> RunRecord:
         run = run_of(item)
@@ -160,13 +158,6 @@ class RunReader:
         )
 
 
-def _lane(unit: Unit, name: LaneName) -> Lane:
-    lane = find_lane(unit, name)
-    if lane is None:
-        raise NotFound(f"nothing was ever stored for {name}", field="run_id")
-    return lane
-
-
 def _learns(unit: Unit, lane: Lane, run: Item) -> tuple[str, ...]:
     edges = read_edges(unit, lane.lane_id, [run.id], incoming=True, types=("derived_from",))
     seqs = seqs_of_entries(unit, [edge.from_id for edge in edges if edge.from_kind == "entry"])
@@ -182,69 +173,44 @@ def _by_item(uses: Sequence[Use]) -> dict[str, list[Use]]:
 
 def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
     """Return what a run read, each claim with its current text: reads are recorded without text."""
-    by_item = _by_item(used_by(unit, name, run_id))
-    words = _claims_of(unit, by_item)
-    return tuple(
-        MemoryUse(
-            item_id,
-            rows[0].via,
-            tuple(
-                ClaimSeen(row.part, words.get((item_id, row.part), ""), row.distance)
-                for row in rows
-                if row.part != WHOLE_ITEM
-            ),
-        )
-        for item_id, rows in by_item.items()
-    )
+    uses = []
+    for item_id, rows in _by_item(used_by(unit, name, run_id)).items():
+        words = _claim_words(unit, item_id)
+        seen = [ClaimSeen(one.part, words.get(one.part, ""), one.distance) for one in rows if one.part != WHOLE_ITEM]
+        uses.append(MemoryUse(item_id, rows[0].via, tuple(seen)))
+    return tuple(uses)
 
 
-def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return short texts of the claims of items, in any lane of the tenant."""
-    out: dict[tuple[str, str], str] = {}
-    for item in _read_anywhere(unit, item_ids):
-        for claim in written_block(item.data).claims:
-            out[item.id, claim.claim_id] = snippet(claim_text(claim))
-    return out
+def _claim_words(unit: Unit, item_id: str) -> dict[str, str]:
+    """Return short texts of the claims of an item, in any lane of the tenant."""
+    try:
+        item = find_item(unit, item_id)[1]
+    except NotFound:
+        return {}
+    claims = written_block(item.data).claims if item.kind == REASONING else ()
+    return {claim.claim_id: snippet(claim_text(claim)) for claim in claims}
 
 
-def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
-    """Return reasoning items by id, from any lane of the tenant."""
-    out = []
-    for item_id in item_ids:
-        try:
-            out.append(find_item(unit, item_id)[1])
-        except NotFound:
-            continue
-    return [item for item in out if item.kind == REASONING]
-
-
-@dataclass(frozen=True, slots=True)
-class _LearnRecord:
-    """A learn with its outcomes by role, its deltas by item, and items known to be as it left them."""
-
-    entry: Entry
-    outcomes: Mapping[str, Sequence[Mapping[str, Any]]]
-    deltas: Mapping[str, Delta]
-    left: Mapping[str, Item]
-
-
-def _result(unit: Unit, done: _LearnRecord) -> LearnResult:
-    entry, outcomes, deltas = done.entry, done.outcomes, done.deltas
+def _result(
+    unit: Unit,
+    entry: Entry,
+    outcomes: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    deltas: Mapping[str, Delta],
+    left: Mapping[str, Item],
+) -> LearnResult:
+    """Return the result of a learn from its outcomes by role, its deltas, and items known to be as it left them."""
     lane = get_lane(unit, entry.lane_id)
     rows = outcomes.get(VERDICTS, ())
     run_id = str(entry.payload.get("run_id", ""))
-    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in done.left]).values()
+    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in left]).values()
     known = known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))
-    left = {**done.left, **{item.id: item for item in known}}
+    left = {**left, **{item.id: item for item in known}}
     judged = []
-    for row in rows:
-        item = left.get(row["item_id"])
-        if item is not None:
-            moved = deltas.get(item.id)
-            before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
-            judged += [
-                _judged_claim(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
-            ]
+    for item, claims in ((left[row["item_id"]], row["claims"]) for row in rows if row["item_id"] in left):
+        moved = deltas.get(item.id)
+        before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
+        judged += [_judged_claim(item, claim, before or item.data.get("standing") or {}, run_id) for claim in claims]
     proposed = {body["item_id"]: body["action"] for body in outcomes.get(PROPOSED, ())}
     made = {
         action: tuple(
@@ -278,11 +244,8 @@ def _judged_claim(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any
     support, contra = (dict(standing.get(name) or {}) for name in ("support", "contra"))
     if deleted is not None and run_id not in contra.get("run_ids", ()):  # it was deleted when this run was counted
         contra = {"count": int(contra.get("count", 0)) + 1, "run_ids": [*contra.get("run_ids", ()), run_id]}
-    counted: Judgement | None = None
-    if run_id in support.get("run_ids", ()):
-        counted = "support"
-    elif run_id in contra.get("run_ids", ()):
-        counted = "contra"
+    against: Judgement | None = "contra" if run_id in contra.get("run_ids", ()) else None
+    counted: Judgement | None = "support" if run_id in support.get("run_ids", ()) else against
     was = (before.get(claim_id) or {}).get("status") or after
     return Judged(
         item_id=item.id,
@@ -301,12 +264,11 @@ def _judged_claim(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any
 
 def _last_effective_learn(unit: Unit, lane: Lane, entry: Entry) -> str | None:
     """Return the last learn of the run, up to this one, that changed something, or None."""
-    run = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
-    for item in run:
-        for entry_id in reversed(_learns(unit, lane, item)):
-            row = find_entry(unit, entry_id)
-            if row is not None and row.seq < entry.seq and deltas_of_entry(unit, lane.lane_id, entry_id):
-                return entry_id
+    runs = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
+    for entry_id in (one for run in runs for one in reversed(_learns(unit, lane, run))):
+        row = find_entry(unit, entry_id)
+        if row is not None and row.seq < entry.seq and deltas_of_entry(unit, lane.lane_id, entry_id):
+            return entry_id
     return None
 
 

@@ -56,10 +56,7 @@ def is_trend(trait: Item) -> bool:
 
 
 def begin_trends(work: ReflectionState, wishes: Iterable[NewTrend]) -> None:
-    """Create a trend for each operation that names memories.
-
-    If its text is that of an existing trait, confirm that one.
-    """
+    """Create a trend for each operation that names memories, or confirm the existing one with the same text."""
     for wish in wishes:
         content = wish.content.strip()
         memories = work.evidence(wish.evidence_ids)
@@ -95,17 +92,12 @@ def confirm(work: ReflectionState, wish: Reinforcement, *, operation: str) -> No
         return
     work.count(wish.trait_id, memories, "support", wish.quality_grade)
     work.tally("traits_reinforced", wish.trait_id)
-    _reinforce_parent_trait(work, trait, memories, wish)
+    whole = str(trait.data.get(SIDE_OF))
+    if whole in work.traits:  # what shows in one situation shows in general
+        news = [one for one in memories if one.id not in work.known(whole)]
+        work.count(whole, news, "support", wish.quality_grade)
     if is_trend(trait) and not is_trend(work.traits[wish.trait_id]):
         work.counts["traits_promoted"] += 1
-
-
-def _reinforce_parent_trait(work: ReflectionState, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
-    """Reinforce the trait of a reinforced side: what shows in one situation shows in general."""
-    whole = str(side.data.get(SIDE_OF))
-    if whole in work.traits:
-        known = work.known(whole)
-        work.count(whole, [one for one in memories if one.id not in known], "support", wish.quality_grade)
 
 
 def expire_trends(work: ReflectionState) -> None:
@@ -167,10 +159,10 @@ def reinforce(work: ReflectionState, wishes: Iterable[Reinforcement], *, trends:
     for wish in wishes:
         if wish.trait_id in trends:
             continue
-        if wish.trait_id not in work.traits:
+        if wish.trait_id in work.traits:
+            confirm(work, wish, operation="reinforcements")
+        else:
             work.refuse("reinforcements", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
-            continue
-        confirm(work, wish, operation="reinforcements")
 
 
 def _same_evidence(work: ReflectionState, ids: AbstractSet[str]) -> str | None:
@@ -199,13 +191,8 @@ def _of_one_conversation(memories: Sequence[Item]) -> bool:
 
 def _dissolved_evidence(work: ReflectionState) -> frozenset[str]:
     """Return the memories of behaviours that dissolved by decay: a new behaviour needs others."""
-    return frozenset().union(
-        *(
-            work.supporting(trait.id)
-            for trait in work.gone.values()
-            if trait.ended == "dissolved" and not trait.data["strength"]["trend"]
-        )
-    )
+    ended = [trait for trait in work.gone.values() if trait.ended == "dissolved"]
+    return frozenset().union(*(work.supporting(one.id) for one in ended if not one.data["strength"]["trend"]))
 
 
 def _supersede_trends(work: ReflectionState, made: str) -> None:
@@ -238,15 +225,19 @@ def without_twins(
     kept: dict[int, Fresh] = {}
     again: list[Reinforcement] = []
     for place, (wish, twin) in enumerate(zip(fresh, twins, strict=True), start=len(known)):
-        if twin in kept:
-            kept[twin] = _merge_operations(kept[twin], wish)
+        if twin in kept:  # of a trend and a behaviour of enough memories the behaviour stays
+            first, later = kept[twin], wish
+            if isinstance(first, NewTrend) and _has_enough(later):
+                first, later = later, first
+            kept[twin] = _with_evidence(first, later.evidence_ids)
         elif twin is None or twin >= len(known):
             kept[place] = wish
         elif _has_enough(wish) and is_trend(known[twin]):
             rows = material.evidence.get(known[twin].id, ())
             kept[place] = _with_evidence(wish, [row.source_key for row in rows if row.polarity == "support"])
         else:
-            again.append(_to_reinforcement(wish, known[twin]))
+            grade = {"quality_grade": wish.quality_grade} if isinstance(wish, NewBehavior) else {}
+            again.append(Reinforcement(trait_id=known[twin].id, new_evidence_ids=wish.evidence_ids, **grade))
     upgrades, refused = _drop_repeated(likeness, tenant, wishes.upgrades, material.traits)
     return replace(
         wishes,
@@ -257,24 +248,12 @@ def without_twins(
     ), refused
 
 
-def _merge_operations(earlier: Fresh, later: Fresh) -> Fresh:
-    """Return one operation for two that say the same: the behaviour, if one of them is and has enough memories."""
-    if isinstance(earlier, NewTrend) and _has_enough(later):
-        return _with_evidence(later, earlier.evidence_ids)
-    return _with_evidence(earlier, later.evidence_ids)
-
-
 def _has_enough(wish: Fresh) -> bool:
     return isinstance(wish, NewBehavior) and len(set(wish.evidence_ids)) >= MIN_MEMORIES
 
 
 def _with_evidence(wish: Fresh, more: Iterable[str]) -> Fresh:
     return replace(wish, evidence_ids=list(dict.fromkeys([*wish.evidence_ids, *more])))
-
-
-def _to_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
-    grade = {"quality_grade": wish.quality_grade} if isinstance(wish, NewBehavior) else {}
-    return Reinforcement(trait_id=trait.id, new_evidence_ids=wish.evidence_ids, **grade)
 
 
 def _drop_repeated(
@@ -325,20 +304,11 @@ def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
 
 def join(work: ReflectionState, links: Sequence[Sequence[object]]) -> None:
     """Create the edges between memories that still exist."""
-    for from_id, to_id, weight in links:
-        if from_id in work.memories and to_id in work.memories:
-            work.patches.append(Patch(str(from_id), {}, "linked"))
-            work.edges.append(
-                Edge(
-                    type="similar",
-                    from_kind="item",
-                    from_id=str(from_id),
-                    to_kind="item",
-                    to_id=str(to_id),
-                    entry_id=work.entry.id,
-                    weight=float(str(weight)),
-                )
-            )
+    for link in links:
+        start, end, weight = map(str, link)
+        if start in work.memories and end in work.memories:
+            work.patches.append(Patch(start, {}, "linked"))
+            work.edges.append(Edge.of_items("similar", start, end, entry_id=work.entry.id, weight=float(weight)))
 
 
 def _nearest(
@@ -365,6 +335,6 @@ def _word_weights(memories: Sequence[Item]) -> list[dict[str, float]]:
     out = []
     for counted in words:
         weights = {word: (1 + log(times)) * seldom[word] for word, times in counted.items() if word in seldom}
-        length = sqrt(sum(weight * weight for weight in weights.values()))
-        out.append({word: weight / length for word, weight in weights.items()} if length else {})
+        length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        out.append({word: weight / length for word, weight in weights.items()})
     return out

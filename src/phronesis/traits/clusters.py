@@ -89,24 +89,19 @@ def fits(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness
     one = readings[n]
     if known.members:
         mean = likeness.mean(n, known.members)
-        if likeness.alike is not None and len(readings) < FEW and _shows_the_same(one, known):
+        holds = {"ended", "negated"}.isdisjoint(one.marks) and not one.behaviours.isdisjoint(known.behaviours)
+        if likeness.alike is not None and len(readings) < FEW and holds:
             return SURE
         return mean if likeness.alike is None else min(mean, _like_most(n, known.members, likeness))
     return float(bool(one.behaviours & known.behaviours)) or 0.4 * len(one.stems & known.stems)
-
-
-def _shows_the_same(one: MemoryFeatures, known: KnownTrait) -> bool:
-    """Return whether a memory names a behaviour of a trait, and not that it ended or is not so."""
-    return not {"ended", "negated"} & one.marks and not one.behaviours.isdisjoint(known.behaviours)
 
 
 def misfits(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
     """Return what shows a trait and is not like most of the rest; nothing where words alone are compared."""
     if likeness.alike is None or len(known.members) < MIN_MEMORIES:
         return frozenset()
-    return frozenset(
-        n for n in known.members if _like_most(n, [other for other in known.members if other != n], likeness) < MISFIT
-    )
+    others = {n: [other for other in known.members if other != n] for n in known.members}
+    return frozenset(n for n in known.members if _like_most(n, others[n], likeness) < MISFIT)
 
 
 def _like_most(n: int, others: Sequence[int], likeness: MemorySimilarity) -> float:
@@ -369,14 +364,9 @@ def opposes(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], liken
     """Return whether a memory says the opposite of a trait."""
     one = readings[n]
     shared = bool(one.behaviours & known.behaviours)
-    words = len(one.stems & known.stems)
-    about = (
-        shared
-        or words > 1
-        or (words and len(known.stems) <= FEW_WORDS)
-        or (bool(known.members) and likeness.mean(n, known.members) >= ABOUT)
-    )
-    if "ended" in one.marks and about:
+    enough = 1 if len(known.stems) <= FEW_WORDS else 2
+    named = shared or len(one.stems & known.stems) >= enough
+    if "ended" in one.marks and (named or (known.members and likeness.mean(n, known.members) >= ABOUT)):
         return True
     if known.opposites & one.behaviours and not shared:
         return "negated" not in one.marks

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold
-from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
@@ -89,14 +89,10 @@ def make_cycle(
         id=item_id(entry.id, CYCLE, ""),
         kind=CYCLE,
         content="",
-        entry_id=entry.id,
-        recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at,
         importance=1,
         source_type="reflection",
-        occurred_at=entry.recorded_at,
-        valid_from=entry.recorded_at,
         data={name: value for name, value in data.items() if value is not None},
+        **item_stamps(entry),
         **scope,
     )
 
@@ -175,13 +171,12 @@ def rejoin(work: ReflectionState) -> None:
     for trait_id, trait in list(work.traits.items()):
         had = trait.data.get(SIDES, ())
         sides = [one for one in had if one in work.traits]
+        left = work.traits[sides[0]] if len(sides) == 1 else trait
         if had and not sides:
             work.end(trait_id, "dissolved", "no side is left")
-        elif had and len(sides) == 1 and not trait.data.get(CORRECTED):
-            left = work.traits[sides[0]]
+        elif trait.content != left.content and not trait.data.get(CORRECTED):
             fields = {"content": left.content, "data.context": left.data["context"], f"data.{SIDES}": sides}
-            if trait.content != left.content:
-                work.change(trait_id, fields, "one side is left")
+            work.change(trait_id, fields, "one side is left")
 
 
 REFLECT: Final = "reflect"
@@ -222,12 +217,11 @@ class ReflectionPreparer:
         decided = None if self.decider is None else Decisions(self.decider, bench.tenant, self.guard.version)
         guard = self.guard if decided is None else self.guard.clearing(partial(_is_harmless, decided, entry.id))
         thought = self.mind.wishes(bench, entry, material, lambda text: guard.of_trait(text, ()) is not None)
+        leaning = {"seen": list(thought.seen), "stands_on": list(thought.stands_on)}
         if thought.wishes is None:
-            return [
-                *outcomes,
-                *withheld(self.guard, thought.said, refused=False),
-                _skipped_outcome(self.mind.name, thought),
-            ]
+            body = {"error": thought.error, "spent": asdict(thought.spent), **leaning}
+            skipped = Outcome(role=SKIPPED, made_by=self.mind.name, body=body)
+            return [*outcomes, *withheld(self.guard, thought.said, refused=False), skipped]
         wishes, refused = sift(guard, thought.wishes, material)
         outcomes += withheld(self.guard, thought.said, refused=bool(refused))
         wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
@@ -238,8 +232,7 @@ class ReflectionPreparer:
             **as_body(wishes),
             "links": [list(link) for link in material.links],
             "origin": self.mind.origin,
-            "seen": list(thought.seen),
-            "stands_on": list(thought.stands_on),
+            **leaning,
             "spent": asdict(thought.spent.plus(later.spent)),
         }
         outcomes += [Outcome(role=WISHES, made_by=thought.made_by, body=body)]
@@ -264,7 +257,7 @@ class ReflectionPreparer:
             kept = withheld(self.guard, thought.said, refused=refusal is not None)
             together = together.plus(replace(thought, said=kept))
             if refusal is not None:
-                together = together.refusing(refusal)
+                together = together.plus(StrategyResult(refused=[refusal]))
             elif said is not None:
                 leaning = {"seen": list(thought.seen), "stands_on": list(thought.stands_on)}
                 body = {**special_body(trait_id, said), **leaning}
@@ -297,17 +290,9 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     if is_erased(entry.payload) or trigger is None or not trigger.body["due"]:
         return Changes()
     scope = view.scope_fields()
-    for outcome in outcomes.get(SKIPPED, ()):
-        failed = make_cycle(
-            entry,
-            scope,
-            trigger.body,
-            counts={},
-            error=outcome.body["error"],
-            spent=outcome.body["spent"],
-            made_by=outcome.made_by,
-        )
-        return Changes(items=[failed])
+    for one in outcomes.get(SKIPPED, ()):
+        told = {"error": one.body["error"], "spent": one.body["spent"], "made_by": one.made_by}
+        return Changes(items=[make_cycle(entry, scope, trigger.body, counts={}, **told)])
     said = next(iter(outcomes.get(WISHES, ())), None)
     origin: Origin = "rule" if said is None else said.body["origin"]
     work = ReflectionState.of(scan(view, entry), entry, origin, scope)
@@ -340,16 +325,6 @@ def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> Ref
     if overtaken and not learned.memories:
         asked = {}
     return due(learned, entry.recorded_at, thresholds, **asked)
-
-
-def _skipped_outcome(name: str, thought: StrategyResult) -> Outcome:
-    body: Mapping[str, Any] = {
-        "error": thought.error,
-        "spent": asdict(thought.spent),
-        "seen": list(thought.seen),
-        "stands_on": list(thought.stands_on),
-    }
-    return Outcome(role=SKIPPED, made_by=name, body=body)
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from phronesis.core.changes import Patch
 from phronesis.core.data_delimiters import has_context
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, item_stamps
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
@@ -81,11 +81,11 @@ class ReflectionInput:
         text of a machine: from one source, a burst counts as one memory.
         """
         own = [memory for memory in self.memories if not has_context(memory.content)]
-        first: dict[object, str] = {}  # by speaker and text
-        for memory in own:
-            if memory.trust < Trust.USER:
-                source = (memory.source_type, memory.agent_id, memory.name, memory.subject, memory.content.casefold())
-                first.setdefault(source, memory.id)
+        first = {
+            (one.source_type, one.agent_id, one.name, one.subject, one.content.casefold()): one.id
+            for one in reversed(own)
+            if one.trust < Trust.USER
+        }
         once = set(first.values())
         kept = [one for one in own if one.trust >= Trust.USER or one.id in once]
         return replace(self, memories=kept, new=self.new & {one.id for one in kept})
@@ -114,7 +114,9 @@ def scan(view: LaneView, entry: Entry) -> ReflectionInput:
     """Return the state of a lane before an entry."""
     cycles = _held_items(view, (CYCLE,), entry, live=False)
     last = _last_completed([cycle for cycle in cycles if cycle.live])
-    memories = _memories(view, entry)
+    # Those that were live before the entry count, even if they ended since.
+    there = view.lane.applied_seq < entry.seq
+    memories = [item for item in _held_items(view, MEMORY_KINDS, entry, live=there) if item.live]
     traits = {trait.id: trait for trait in _held_items(view, (TRAIT,), entry, live=False)}
     return ReflectionInput(
         last=last,
@@ -127,14 +129,7 @@ def scan(view: LaneView, entry: Entry) -> ReflectionInput:
 
 
 def _last_completed(cycles: Sequence[Item]) -> Item | None:
-    found = [cycle for cycle in cycles if cycle.data["status"] == "completed"]
-    return found[-1] if found else None
-
-
-def _memories(view: LaneView, entry: Entry) -> list[Item]:
-    """Return the memories that were live before an entry, even if they ended since."""
-    there = view.lane.applied_seq < entry.seq
-    return [item for item in _held_items(view, MEMORY_KINDS, entry, live=there) if item.live]
+    return next((cycle for cycle in reversed(cycles) if cycle.data["status"] == "completed"), None)
 
 
 def _held_items(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> list[Item]:
@@ -160,6 +155,7 @@ def seen_memory(memory: Item) -> MemoryInput:
 def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> TraitInput:
     """Return a trait as shown to rules and models, at a time."""
     confidence = confidence_at(trait, moment)
+    pro, contra = ([row.source_key for row in evidence if row.polarity == one] for one in ("support", "contra"))
     return TraitInput(
         id=trait.id,
         content=trait.content,
@@ -167,18 +163,14 @@ def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -
         subtype=trait.data["subtype"],
         context=trait.data["context"],
         confidence=None if confidence is None else round(confidence, 4),
-        supporting=_sources(evidence, "support"),
-        contradicting=_sources(evidence, "contra"),
+        supporting=pro,
+        contradicting=contra,
     )
 
 
 def open_traits(material: ReflectionInput) -> list[Item]:
     """Return the traits that may be reinforced or contradicted: the live ones, with sides instead of the whole."""
     return [trait for trait in material.traits.values() if trait.live and not trait.data.get(SIDES)]
-
-
-def _sources(evidence: Sequence[EvidenceRow], polarity: str) -> tuple[str, ...]:
-    return tuple(row.source_key for row in evidence if row.polarity == polarity)
 
 
 MAX_CONTENT: Final = 500
@@ -247,10 +239,7 @@ class ReflectionState:
 
     def count(self, trait_id: str, memories: Sequence[Item], polarity: Polarity, grade: str | None) -> None:
         """Add memories to the evidence for or against a trait, and recompute its strength."""
-        rows = [self._row(trait_id, memory, polarity, grade) for memory in memories]
-        self.rows.setdefault(trait_id, []).extend(rows)
-        self.added += rows
-        self._refold(trait_id)
+        self._add_rows(trait_id, [self._row(trait_id, memory, polarity, grade) for memory in memories])
 
     def inherit(self, trait_id: str, rows: Iterable[EvidenceRow]) -> None:
         """Give a trait the evidence of others as its initial evidence, including that of ended memories.
@@ -259,14 +248,16 @@ class ReflectionState:
         """
         told = sorted(rows, key=lambda row: row.polarity != "support")
         by_source = {row.source_key: row for row in reversed(told) if row.source_key not in self.known(trait_id)}
+        origin, entry = self.origin, self.entry
         own = [
-            replace(
-                row, item_id=trait_id, origin=self.origin, entry_id=self.entry.id, recorded_at=self.entry.recorded_at
-            )
+            replace(row, item_id=trait_id, origin=origin, entry_id=entry.id, recorded_at=entry.recorded_at)
             for row in reversed(by_source.values())
         ]
-        self.rows.setdefault(trait_id, []).extend(own)
-        self.added += own
+        self._add_rows(trait_id, own)
+
+    def _add_rows(self, trait_id: str, rows: Sequence[EvidenceRow]) -> None:
+        self.rows.setdefault(trait_id, []).extend(rows)
+        self.added += rows
         self._refold(trait_id)
 
     def begin(
@@ -290,14 +281,9 @@ class ReflectionState:
             id=item_id(self.entry.id, TRAIT, f"{form_of(content)}\n{data.get(SIDE_OF) or ''}"),
             kind=TRAIT,
             content=content,
-            entry_id=self.entry.id,
-            recorded_at=self.entry.recorded_at,
-            updated_at=self.entry.recorded_at,
             importance=DEFAULT_IMPORTANCE[TRAIT],
             trust=min(memory.trust for memory in (*memories, *of)),
             source_type="reflection",
-            occurred_at=observed,
-            valid_from=observed,
             data={
                 "subtype": subtype,
                 "context": context,
@@ -306,6 +292,7 @@ class ReflectionState:
                 "made_by": self.origin,
                 **given,
             },
+            **item_stamps(self.entry, observed),
             **self.scope,
         )
         self.traits[trait.id] = trait
@@ -337,9 +324,8 @@ class ReflectionState:
 
     def refuse(self, operation: str, rule: str, reason: str, content: str = "") -> None:
         """Record a refused operation."""
-        self.refused.append(
-            RefusedOperation(operation=operation, rule=rule, reason=reason, content=content[:MAX_CONTENT])
-        )
+        cut = content[:MAX_CONTENT]
+        self.refused.append(RefusedOperation(operation=operation, rule=rule, reason=reason, content=cut))
 
     def same_words(self, content: str) -> str | None:
         """Return the live trait with the same text, or None; a side before the trait it belongs to."""

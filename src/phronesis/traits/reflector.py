@@ -50,9 +50,8 @@ class Reflector:
 
     def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> ReflectionTrigger:
         """Return whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
-        with self.database.transaction(tenant, "read") as unit:
-            lane = find_lane(unit, name)
-            learned = NewMemories(memories=0, importance=0) if lane is None else _count_new(LaneView(unit, lane))
+        with self._open(tenant, name) as view:
+            learned = NewMemories(memories=0, importance=0) if view is None else _count_new(view)
         return due(learned, now, self.thresholds, **asked)
 
     def due_jobs(self, tenant: str, now: datetime) -> Iterator[Job]:
@@ -66,15 +65,12 @@ class Reflector:
 
     def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
         """Return the caller's view to record in an entry: the last reflection, and the traits recalled since."""
-        with self.database.transaction(tenant, "read") as unit:
-            lane = find_lane(unit, name)
-            if lane is None:
+        with self._open(tenant, name) as view:
+            if view is None:
                 return {}
-            view = LaneView(unit, lane)
             last = last_cycle(view)
-            shown = shown_since(
-                unit, name, seq=0 if last is None else seqs_of_entries(unit, [last.entry_id]).get(last.entry_id, 0)
-            )
+            seq = 0 if last is None else seqs_of_entries(view.unit, [last.entry_id]).get(last.entry_id, 0)
+            shown = shown_since(view.unit, name, seq=seq)
             recalled = {one: shown[one] for one, item in sorted(view.items(shown).items()) if item.kind == TRAIT}
         told = {"last": None if last is None else last.id, "recalled": recalled}
         return {name: value for name, value in told.items() if value}
@@ -87,7 +83,8 @@ class Reflector:
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
         """Return the last reflection if it is not the one in ``seen``, else None."""
-        last = self._find_last(tenant, name)
+        with self._open(tenant, name) as view:
+            last = None if view is None else last_cycle(view)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)
 
     @contextmanager
@@ -98,10 +95,11 @@ class Reflector:
         with lock:
             yield
 
-    def _find_last(self, tenant: str, name: LaneName) -> Item | None:
+    @contextmanager
+    def _open(self, tenant: str, name: LaneName) -> Iterator[LaneView | None]:
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            return None if lane is None else last_cycle(LaneView(unit, lane))
+            yield None if lane is None else LaneView(unit, lane)
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
         """Reflect on a user's lane if a reflection is due, or a day of decay has passed; return whether it ran.
@@ -112,27 +110,16 @@ class Reflector:
             return False
         name = LaneName("user", lane.user_id)
         found = self.due(tenant, name, now, daily=True)
-        if (
-            not found
-            or not (found.new_memories or self._has_traits(tenant, name))
-            or self._is_resting(tenant, name, now)
-        ):
+        with self._open(tenant, name) as view:
+            if not found or view is None or not (found.new_memories or view.find(kinds=(TRAIT,), limit=1)):
+                return False
+            failed = failed_since(view)
+        longest = timedelta(hours=self.thresholds.hours)
+        if failed and now - failed[-1] < pause_after(len(failed), longest=longest):
             return False
         payload = {"daily": True, **self.seen(tenant, name)}
         writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
         return True
-
-    def _is_resting(self, tenant: str, name: LaneName, now: datetime) -> bool:
-        with self.database.transaction(tenant, "read") as unit:
-            lane = find_lane(unit, name)
-            failed = [] if lane is None else failed_since(LaneView(unit, lane))
-        longest = timedelta(hours=self.thresholds.hours)
-        return bool(failed) and now - failed[-1] < pause_after(len(failed), longest=longest)
-
-    def _has_traits(self, tenant: str, name: LaneName) -> bool:
-        with self.database.transaction(tenant, "read") as unit:
-            lane = find_lane(unit, name)
-            return lane is not None and bool(LaneView(unit, lane).find(kinds=(TRAIT,), limit=1))
 
     def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
         """Return the reflection of an entry, or the one that already did its work."""
@@ -142,7 +129,8 @@ class Reflector:
             found = [item for item in read_items(unit, lane, made).values() if item.kind == CYCLE]
             if found:
                 return cycle_of(found[0])
-            trigger = _find_trigger(read_outcomes(unit, [entry.id])[entry.id])
+            rows = read_outcomes(unit, [entry.id])[entry.id]
+            trigger: Mapping[str, Any] = next((decode(row["body"]) for row in rows if row["role"] == TRIGGER), {})
             last = read_items(unit, lane, [trigger["last"]]) if trigger.get("last") else {}
             for item in last.values():
                 return cycle_of(item)
@@ -154,10 +142,6 @@ def _count_new(view: LaneView) -> NewMemories:
     since = None if last is None else last.recorded_at
     memories, importance = view.weight(MEMORY_KINDS, since=since)
     return NewMemories(memories=memories, importance=importance, since=since)
-
-
-def _find_trigger(rows: Any) -> Mapping[str, Any]:
-    return next((decode(row["body"]) for row in rows if row["role"] == TRIGGER), {})
 
 
 def open_reflection(platform: Platform) -> OpenEngine:

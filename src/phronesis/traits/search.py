@@ -9,7 +9,6 @@ from typing import Final
 
 from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
 from phronesis.core.timestamps import to_micros
 from phronesis.index.projections import Part, whole
 from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at
@@ -30,7 +29,7 @@ from phronesis.traits.laws.records import (
     evidence_record,
     trait_of,
 )
-from phronesis.traits.laws.strength import RANKS, TRAIT, is_recalled
+from phronesis.traits.laws.strength import RANKS, SIDE_OF, TRAIT, is_recalled
 
 # Projection of a trait: its text, while it may be recalled.
 
@@ -154,12 +153,9 @@ class TraitBook:
             memories = read_items(unit, lane, [row.source_key for row in rows])
             if as_of is not None:
                 memories = {item.id: item for item in known_at(unit, lane.lane_id, memories.values(), as_of)}
-        ordered = sorted(rows, key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
-        return [
-            evidence_record(row, memories.get(row.source_key))
-            for row in ordered
-            if row.polarity in ("support", "contra")
-        ]
+        counted = [row for row in rows if row.polarity in ("support", "contra")]
+        counted.sort(key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
+        return [evidence_record(row, memories.get(row.source_key)) for row in counted]
 
     def cycles(self, tenant: str, name: LaneName, *, limit: int) -> list[ReflectionCycle]:
         """Return a user's reflections, newest first, without rolled-back ones."""
@@ -189,30 +185,21 @@ def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime
 
 
 def _list_traits(unit: Unit, lane: Lane, wanted: ReadConditions, which: Filter) -> list[Trait]:
-    found = _find_traits(unit, lane, wanted, which.stages)
+    """Return the traits of a filter, as of the requested times; sides of live traits are listed within them."""
+    if wanted.as_of is None:
+        found = live_by_stage(unit, lane, TRAIT, which.stages)
+    else:
+        every = read_where(unit, lane, items.c.kind == TRAIT, items.c.recorded_at <= wanted.as_of)
+        known = known_at(unit, lane.lane_id, every, wanted.as_of)
+        found = [item for item in known if item.live and item.stage in which.stages]
+    if wanted.valid_at is not None:
+        found = [item for item in found if held_at(item, wanted.valid_at)]
+    sides = {str(item.data[SIDE_OF]) for item in found if item.data.get(SIDE_OF)}
+    wholes = live_at(unit, lane, sides, wanted.as_of)
+    found = [item for item in found if item.data.get(SIDE_OF) not in wholes]
     traits = _to_traits(unit, lane, found, wanted.as_of) if found else []
     kept = [trait for trait in traits if which.lets_through(trait)]
     return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
-
-
-def _find_traits(unit: Unit, lane: Lane, wanted: ReadConditions, stages: Sequence[str]) -> list[Item]:
-    """Return the traits at these stages that are not sides, as of the requested times."""
-    if wanted.as_of is None:
-        found = live_by_stage(unit, lane, TRAIT, stages)
-    else:
-        every = read_where(unit, lane, items.c.kind == TRAIT, items.c.recorded_at <= wanted.as_of)
-        found = [
-            item for item in known_at(unit, lane.lane_id, every, wanted.as_of) if item.live and item.stage in stages
-        ]
-    if wanted.valid_at is not None:
-        found = [item for item in found if held_at(item, wanted.valid_at)]
-    return _without_sides(unit, lane, found, wanted.as_of)
-
-
-def _without_sides(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Item]:
-    """Remove the sides of live traits, which are listed within them."""
-    wholes = live_at(unit, lane, {str(item.data["side_of"]) for item in found if item.data.get("side_of")}, as_of)
-    return [item for item in found if item.data.get("side_of") not in wholes]
 
 
 def _to_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Trait]:
@@ -220,8 +207,8 @@ def _to_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None)
     every = [*found, *sides.values()]
     ids = [item.id for item in every]
     rows = known_evidence(unit, lane.lane_id, ids, as_of=as_of)
-    edges = read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",))
-    edges = drawn_by(unit, lane.lane_id, edges, as_of)
+    drawn = read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",))
+    edges = drawn_by(unit, lane.lane_id, drawn, as_of)
     above = live_at(unit, lane, {edge.from_id for edge in edges}, as_of)
     parents: dict[str, list[str]] = {}
     for edge in edges:
@@ -231,9 +218,7 @@ def _to_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None)
 
     def as_trait(item: Item, *, of: Sequence[Trait] = ()) -> Trait:
         moment = item.updated_at if at is None else at
-        ordered: Sequence[EvidenceRow] = sorted(
-            rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.source_key)
-        )
+        ordered = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.source_key))
         return trait_of(item, moment, evidence=ordered, parents=sorted(parents.get(item.id, ())), sides=of)
 
     as_sides = {one: as_trait(item) for one, item in sides.items()}

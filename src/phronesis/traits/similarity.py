@@ -29,13 +29,10 @@ def by_pieces(readings: Sequence[MemoryFeatures]) -> Callable[[Sequence[str]], F
     """Return what compares memories by their ids, as an encoder does; None of so few that it says nothing."""
     if len(readings) < LEAST:
         return None
-    texts = {one.id: _telling(normalise_text(one.text[:MAX_READ])) for one in readings}
+    words = {one.id: normalise_text(one.text[:MAX_READ]).split(" ") for one in readings}
+    # English words that say little of what a text is about are left out: "out of the".
+    texts = {one: " ".join(word for word in said if word not in ENGLISH_STOP_WORDS) for one, said in words.items()}
     return lambda ids: cosines_of_pieces([texts[one] for one in ids])
-
-
-def _telling(text: str) -> str:
-    """Leave out of a text the English words that say little of what it is about: "out of the"."""
-    return " ".join(word for word in text.split(" ") if word not in ENGLISH_STOP_WORDS)
 
 
 def cosines_of_pieces(texts: Sequence[str]) -> Floats:
@@ -46,9 +43,8 @@ def cosines_of_pieces(texts: Sequence[str]) -> Floats:
     shared = sorted(piece for piece, count in counts.items() if count > 1)
     columns = {piece: (n, 1.0) for n, piece in enumerate(shared)}
     if len(shared) > COLUMNS:
-        columns = {
-            piece: (row % COLUMNS, 1.0 if row & COLUMNS else -1.0) for piece in shared for row in [bucket(piece)]
-        }
+        hashed = ((piece, bucket(piece)) for piece in shared)
+        columns = {piece: (row % COLUMNS, 1.0 if row & COLUMNS else -1.0) for piece, row in hashed}
     rows = np.zeros((len(texts), min(max(1, len(shared)), COLUMNS)), np.float32)
     for row, one in zip(rows, held, strict=True):
         length = sum(weight[piece] ** 2 for piece in one) ** 0.5 or 1.0
@@ -277,11 +273,9 @@ def likeness_of(
             ground[list(habit)[: max(0, len(habit) - HABIT)]] = False
         left = centre_cosines(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
         given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
-    weights = (
-        features(readings, word=SAME_WORD, behaviour=SAME_BEHAVIOUR)
-        if given is None
-        else features(readings, word=0.0, behaviour=SPELT if spelt else BEHAVIOUR_HELPED)
-    )
+    word = SAME_WORD if given is None else 0.0
+    behaviour = SAME_BEHAVIOUR if given is None else SPELT if spelt else BEHAVIOUR_HELPED
+    weights = features(readings, word=word, behaviour=behaviour)
     places: dict[str, list[int]] = {}
     for n, held in enumerate(weights):
         for name in held:
@@ -290,9 +284,8 @@ def likeness_of(
         name: (np.array(those, np.intp), np.array([weights[n][name] for n in those], np.float32))
         for name, those in places.items()
     }
-    return MemorySimilarity(
-        weights, holders, None if given is None else _together(given, readings, holders, spelt=spelt)
-    )
+    alike = None if given is None else _together(given, readings, holders, spelt=spelt)
+    return MemorySimilarity(weights, holders, alike)
 
 
 def _together(

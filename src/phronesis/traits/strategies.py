@@ -62,14 +62,12 @@ class TextSimilarity:
         except ModelError:
             return None
         rows = {memory.id: n for n, memory in enumerate(memories)}
-        missing = np.flatnonzero(~vectors.any(axis=1))
 
         def cosines(ids: Sequence[str]) -> Floats:
-            at = np.array([rows[one] for one in ids], dtype=np.int64)
-            out: Floats = vectors[at] @ vectors[at].T
-            blank = np.isin(at, missing)
-            out[blank, :] = np.nan
-            out[:, blank] = np.nan
+            chosen = vectors[[rows[one] for one in ids]]
+            out: Floats = chosen @ chosen.T
+            blank = ~chosen.any(axis=1)
+            out[blank, :] = out[:, blank] = np.nan
             return out
 
         return cosines
@@ -108,13 +106,12 @@ def _vectors(bench: PrepareContext, encoder: Embedder, memories: Sequence[Item])
     """Return the memories' vectors, one per row; zeros where a text has none."""
     documents = {document_id(memory.id, WHOLE, memory.version): n for n, memory in enumerate(memories)}
     out = np.zeros((len(memories), encoder.dimension), dtype=np.float32)
-    found = set()
     with bench.view() as view:
         known = has_model(view.unit, encoder.name)
         stored = read_vectors(view.unit, view.lane_id, encoder.name, list(documents)) if known else []
-    for row in stored:
-        found.add(documents[row.document_id])
-        out[documents[row.document_id]] = row.embedding
+    found = {documents[row.document_id]: row.embedding for row in stored}
+    for n, embedding in found.items():
+        out[n] = embedding
     missing = [n for n in range(len(memories)) if n not in found]
     if missing:
         out[missing] = encoder.embed_documents([memories[n].content for n in missing])
@@ -151,10 +148,6 @@ class StrategyResult:
             spent=self.spent.plus(other.spent),
             refused=[*self.refused, *other.refused],
         )
-
-    def refusing(self, wish: RefusedOperation) -> "StrategyResult":
-        """Return the result with one more refused operation."""
-        return replace(self, refused=[*self.refused, wish])
 
 
 class ReflectionStrategy(Protocol):
@@ -289,7 +282,5 @@ class RuleStrategy:
         """Weigh the support of a trait against its contradictions."""
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
-        sides = [
-            [seen_memory(memory) for memory in work.evidence(ids)] for ids in (trait.supporting, trait.contradicting)
-        ]
-        return reconsider(trait, *sides), StrategyResult(made_by=RULES_VERSION)
+        pro, contra = (list(map(seen_memory, work.evidence(ids))) for ids in (trait.supporting, trait.contradicting))
+        return reconsider(trait, pro, contra), StrategyResult(made_by=RULES_VERSION)

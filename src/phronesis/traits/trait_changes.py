@@ -90,7 +90,9 @@ def _upgrade_refusal(work: ReflectionState, wish: Upgrade) -> tuple[str, str] | 
     low = [trait for trait in members if _confidence(work, trait) < least]
     if low:
         return TOO_UNSURE, f"{len(low)} of its traits are below {least}"
-    if work.same_words(wish.new_content) is not None or _was_made(work, wish):
+    wanted_ids = set(wish.from_trait_ids)
+    made = any(wanted_ids <= set(trait.data.get("children", ())) for trait in work.traits.values())
+    if made or work.same_words(wish.new_content) is not None:
         return KNOWN, "the same traits, or the same words, made one already"
     ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
     if work.taken_back(wish.new_content, ids, subtype=wish.new_subtype):
@@ -117,32 +119,15 @@ def _make_upgrade(work: ReflectionState, wish: Upgrade) -> None:
     )
     work.inherit(made, rows)
     work.edges += [
-        Edge(
-            type=PARENT,
-            from_kind="item",
-            from_id=made,
-            to_kind="item",
-            to_id=trait.id,
-            entry_id=work.entry.id,
-            origin=work.origin,
-        )
-        for trait in members
+        Edge.of_items(PARENT, made, trait.id, entry_id=work.entry.id, origin=work.origin) for trait in members
     ]
     work.counts["traits_promoted"] += len(members)
 
 
 def _sources(work: ReflectionState, wish: Upgrade) -> Sequence[Item]:
-    """Return the live source traits of an upgrade.
-
-    Subtypes only rise, so an upgrade cannot contain itself.
-    """
+    """Return the live source traits of an upgrade. Subtypes only rise, so an upgrade cannot contain itself."""
     listed = [work.traits[one] for one in dict.fromkeys(wish.from_trait_ids) if one in work.traits]
     return [trait for trait in listed if not trait.data.get(SIDES)]
-
-
-def _was_made(work: ReflectionState, wish: Upgrade) -> bool:
-    wanted = set(wish.from_trait_ids)
-    return any(wanted <= set(trait.data.get("children", ())) for trait in work.traits.values())
 
 
 def _confidence(work: ReflectionState, trait: Item) -> float:
@@ -151,48 +136,36 @@ def _confidence(work: ReflectionState, trait: Item) -> float:
 
 # Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.
 
-_BY_HAND: Final = frozenset({"archive", "archive_all"})
 _COUNTED: Final = frozenset({"support", "contra"})
 
 
 def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes extended by the withdrawal of the traits' evidence. ``held`` are the items that they touch."""
-    gone = {patch.item_id for patch in changes.patches if _withdraws(entry, patch, held.get(patch.item_id))}
+    by_hand = entry.verb in ("archive", "archive_all")
+    gone = {
+        patch.item_id
+        for patch in changes.patches
+        if (item := held.get(patch.item_id)) is not None
+        and item.kind in MEMORY_KINDS
+        and ((by_hand and patch.fields.get("status") == "archived") or patch.fields.get("ended") == "retracted")
+    }
     if not gone:
         return changes
     rows = [row for row in view.evidence_from(sorted(gone)) if row.source_key in gone and row.polarity in _COUNTED]
     traits = {item.id: item for item in view.items(row.item_id for row in rows).values() if item.kind == TRAIT}
-    going = [row for row in rows if row.item_id in traits]
+    going = {row.identity: row for row in rows if row.item_id in traits}
     if not going:
         return changes
-    ended = [
-        Patch(
-            trait.id,
-            {"ended": "dissolved", "ended_by": entry.id, "valid_to": entry.recorded_at},
-            "what supported it was taken back",
-        )
-        for trait in _unsupported_traits(view, traits, going)
-        if trait.ended is None
-    ]
-    return replace(changes, dropped_evidence=(*changes.dropped_evidence, *going), patches=(*changes.patches, *ended))
-
-
-def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
-    if item is None or item.kind not in MEMORY_KINDS:
-        return False
-    archived = patch.fields.get("status") == "archived" and entry.verb in _BY_HAND
-    return archived or patch.fields.get("ended") == "retracted"
-
-
-def _unsupported_traits(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
-    """Return the traits that nothing supports without the withdrawn evidence."""
-    dropped = {row.identity for row in going}
     left = view.evidence(traits)
-    return [
-        trait
+    over = {"ended": "dissolved", "ended_by": entry.id, "valid_to": entry.recorded_at}
+    ended = [
+        Patch(trait.id, over, "what supported it was taken back")
         for trait in traits.values()
-        if not any(row.polarity == "support" and row.identity not in dropped for row in left.get(trait.id, ()))
+        if trait.ended is None
+        and all(row.polarity != "support" or row.identity in going for row in left.get(trait.id, ()))
     ]
+    dropped = (*changes.dropped_evidence, *(row for row in rows if row.item_id in traits))
+    return replace(changes, dropped_evidence=dropped, patches=(*changes.patches, *ended))
 
 
 SPECIAL: Final = "special_reflection"
@@ -230,17 +203,13 @@ def contradict(work: ReflectionState, wishes: Iterable[TraitContradiction]) -> N
 
 def doubtful(work: ReflectionState) -> list[str]:
     """Return the traits for which a special reflection is due, oldest first; none that a person wrote."""
-    return [
-        trait_id
-        for trait_id, trait in work.traits.items()
-        if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)
-    ]
-
-
-def _doubted(work: ReflectionState, trait: Item) -> bool:
-    strength = work.strength(trait.id)
-    against, found = strength.contradictions, strength.contradictions + strength.reinforcements
-    return not is_trend(trait) and against > FIRST_FREE and against / found > DOUBTFUL_SHARE
+    found = []
+    for trait_id, trait in work.traits.items():
+        if not (trait.data.get(SIDES) or trait.data.get(CORRECTED) or is_trend(trait)):
+            strength = work.strength(trait_id)
+            against, total = strength.contradictions, strength.contradictions + strength.reinforcements
+            found += [trait_id] if against > FIRST_FREE and against / total > DOUBTFUL_SHARE else []
+    return found
 
 
 def reconsider(work: ReflectionState, trait_id: str, said: TraitRevision) -> None:
@@ -248,22 +217,16 @@ def reconsider(work: ReflectionState, trait_id: str, said: TraitRevision) -> Non
     trait = work.traits.get(trait_id)
     if trait is None or trait_id not in doubtful(work):
         return
+    content = said.new_content.strip()
     if said.action == "dissolve":
         work.end(trait_id, "dissolved", said.reasoning or "contradicted")
-    elif said.action == "modify":
-        _modify(work, trait, said)
-    else:
+    elif said.action == "split":
         _split(work, trait, said)
-
-
-def _modify(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
-    """Replace a trait's text. Its confidence is that of its support: contradictions so far are settled."""
-    content = said.new_content.strip()
-    if not content or content == trait.content:
+    elif not content or content == trait.content:
         work.refuse(SPECIAL, NO_WORDS, "it gives no other words", trait.content)
-        return
-    work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "contradicted")
-    work.counts["traits_modified"] += 1
+    else:  # the confidence is that of its support: contradictions so far are settled
+        work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "contradicted")
+        work.counts["traits_modified"] += 1
 
 
 def _split(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
@@ -357,9 +320,7 @@ def correction_payload(*, content: object = None, context: object = None, facet:
     for name, value, known in (("context", context, CONTEXTS), ("facet", facet, FACETS)):
         if value is not None and value not in known:
             raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r:.40}", field=name)
-        if value is not None:
-            given[name] = value
-    return given
+    return given | {name: one for name, one in (("context", context), ("facet", facet)) if one is not None}
 
 
 def apply_correction(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -376,10 +337,6 @@ def apply_correction(view: LaneView, entry: Entry, outcomes: Outcomes) -> Change
     return Changes(patches=[Patch(trait.id, fields, payload.get("reason") or "corrected")])
 
 
-def _new_words(content: str) -> Mapping[str, Any]:
-    return correction_payload(content=content)
-
-
 HANDLERS: Final = (Handler(verb=CORRECT, apply=apply_correction),)
-FORMS: Final[Mapping[str, Form]] = {TRAIT: Form(CORRECT, _new_words)}
+FORMS: Final[Mapping[str, Form]] = {TRAIT: Form(CORRECT, lambda content: correction_payload(content=content))}
 """An ``update`` of a trait's content is a correction."""

@@ -6,8 +6,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.reasoning.laws.claim_status import matches_run, metric_of_run, verdict
-from phronesis.reasoning.laws.facts import OPERATORS, FactsView, Operator, mistakes_of_test
+from phronesis.reasoning.laws.facts import (
+    OPERATORS,
+    FactsView,
+    Operator,
+    matches_run,
+    metric_of_run,
+    mistakes_of_test,
+    verdict,
+)
 from phronesis.reasoning.laws.records import Product
 
 CO = Product(name="CO", value=3.0, fraction=0.3)

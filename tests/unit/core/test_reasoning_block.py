@@ -13,9 +13,16 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import decode, encode
 from phronesis.errors import ClaimsRefused, Violation
-from phronesis.reasoning.laws.block_format import parse, render
 from phronesis.reasoning.laws.block_rules import MAX_BLOCK, STRUCTURE
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, current_block, replaced_fields, written_block, written_of
+from phronesis.reasoning.laws.claim_status import (
+    CLAIMS_FOLD,
+    current_block,
+    parse,
+    render,
+    replaced_fields,
+    written_block,
+    written_of,
+)
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally
 from unit.core.blocks import BLOCKS, block, member
 from unit.core.kept_lane import item_of, piece

@@ -15,8 +15,8 @@ from fake_models import ScriptedModel, asker
 from phronesis import Memory
 from phronesis.errors import ModelUnavailable
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import parse, text_of
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
+from phronesis.reasoning.laws.claim_status import parse, text_of
 from phronesis.reasoning.migration import Rewriter, handlers
 from phronesis.reasoning.migration_rewriting import MAX_SHOWN, OldMemory, rewrite_by_rules
 from phronesis.reasoning.migration_sources import runs_named

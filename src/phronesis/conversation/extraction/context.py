@@ -69,11 +69,6 @@ FindItems = Callable[[PrepareContext, str], Sequence[str]]
 """Searches a lane for the held items that bear on a text; returns their ids, best first."""
 
 
-def find_nothing(_bench: PrepareContext, _text: str) -> Sequence[str]:
-    """Return no held items: nothing can be searched."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
     """The held items by the number under which they are shown, the messages from before, and further subjects.
@@ -126,23 +121,19 @@ def gather_context(
             known = _find_subjects(view)
     shown = {item.id: item for item in held if item.entry_id != entry.id and item.live and not hides(item.content)}
     kept = _fit_within(room, [(one, held_line(0, one)) for one in shown.values()])
-    earlier = _fit_within(
-        budget * 3 // 8, [(one, _format_line(one)) for one in before[::-1] if not hides(one.content)][:EARLIER]
-    )
+    latest = [(one, _cut(one)) for one in before[::-1] if not hides(one.content)]
+    earlier = _fit_within(budget * 3 // 8, latest[:EARLIER])
     ordered = sorted(kept, key=lambda item: (item.recorded_at, item.subject or "", item.key or "", item.content))
     subjects = {item.subject for item in ordered}
     known = {name: item for name, item in known.items() if item.subject not in subjects and not hides(name)}
-    return ExtractionContext(
-        dict(enumerate(ordered, start=1)), earlier[::-1], dict(itertools.islice(known.items(), NAMES))
-    )
+    numbered, names = dict(enumerate(ordered, start=1)), dict(itertools.islice(known.items(), NAMES))
+    return ExtractionContext(numbered, earlier[::-1], names)
 
 
 def _find_subjects(view: LaneView) -> dict[str, Item]:
     """Return the newest item of each subject but the user, by the subject's name and what else it is called."""
-    newest = {
-        item.subject: item for item in reversed(_find_newest(view, sorted(STATED), limit=LOOKED_AT)) if item.subject
-    }
-    newest.pop(USER, None)
+    stated = _find_newest(view, sorted(STATED), limit=LOOKED_AT)
+    newest = {item.subject: item for item in reversed(stated) if item.subject and item.subject != USER}
     also: dict[str, list[str]] = {}
     for alias in view.stated(newest, (ALIAS_KEY,), STATED) if newest else ():
         if alias.live and alias.subject is not None:
@@ -160,24 +151,15 @@ def _find_newest(view: LaneView, kinds: Sequence[str], *, limit: int) -> list[It
 
 def _select_adjoining(before: Sequence[Item], until: datetime) -> list[Item]:
     """Return the last messages that follow each other closely, and are followed closely by the new ones."""
-    kept: list[Item] = []
-    for item in reversed(before):
-        at = item.occurred_at or item.recorded_at
-        if not timedelta(0) <= until - at <= APART:
-            break
-        kept.append(item)
-        until = at
-    return kept[::-1]
+    times = [*((item.occurred_at or item.recorded_at) for item in before), until]
+    apart = [n for n, (at, then) in enumerate(itertools.pairwise(times)) if not timedelta(0) <= then - at <= APART]
+    return list(before[max(apart, default=-1) + 1 :])
 
 
 def _fit_within(budget: int, lines: Iterable[tuple[Item, str]]) -> list[Item]:
-    kept: list[Item] = []
-    for item, line in lines:
-        budget -= estimate_tokens(line)
-        if budget < 0:
-            break
-        kept.append(item)
-    return kept
+    listed = list(lines)
+    used = itertools.accumulate(estimate_tokens(line) for _, line in listed)
+    return [item for (item, _), size in zip(listed, used, strict=True) if size <= budget]
 
 
 def estimate_tokens(text: str) -> int:
@@ -191,11 +173,8 @@ def held_line(number: int, item: Item) -> str:
     since = item.occurred_at or item.recorded_at
     # A day is stored as its midnight in UTC, a moment is of the speaker's day.
     day = (since if since.time() == time.min else item.local(since)).date().isoformat()
-    when = (
-        []
-        if item.valid_to is not None and item.valid_to < since
-        else [day[: _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))]]
-    )
+    exact = _EXACT.get(str(item.data.get(BEGAN_PRECISION)), len(day))
+    when = [] if item.valid_to is not None and item.valid_to < since else [day[:exact]]
     due = item.data.get(DUE)
     if isinstance(due, str):
         when.append(f"due {due[:16].removesuffix('T00:00')}")
@@ -206,16 +185,12 @@ def held_line(number: int, item: Item) -> str:
     return f"{number} | {item.subject} | {item.key} | {', '.join(when)} | {text}"
 
 
-def _format_line(item: Item) -> str:
-    return _cut(item.role, item.name, item.content)
-
-
-def _cut(role: str | None, name: str | None, text: str) -> str:
+def _cut(one: Item | GateInput) -> str:
     """Return a message as a line; of a long one the beginning and the end."""
-    words = " ".join(text.split())
+    words = " ".join((one.content if isinstance(one, Item) else one.text).split())
     if len(words) > MAX_LINE:
         words = f"{words[: MAX_LINE * 2 // 3]} … {words[-MAX_LINE // 3 :]}"
-    return f"{role} {name}: {words}" if name else f"{role}: {words}"
+    return f"{one.role} {one.name}: {words}" if one.name else f"{one.role}: {words}"
 
 
 def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
@@ -239,21 +214,18 @@ def render_request(
     if context.known:
         lines.append(f"Further subjects: {'; '.join(context.known)}")
     held = "\n".join(lines)
-    said_before = [_cut(one.role, one.name, one.text) for one in overlap]
-    earlier = "\n".join([*map(_format_line, context.earlier), *said_before])
+    before: list[Item | GateInput] = [*context.earlier, *overlap]
+    earlier = "\n".join(map(_cut, before))
     boundary = choose_boundary(entry.id, [*(one.text for one in said.values()), held, earlier])
     parts = [f"Held:\n{boundary.memory(held)}"] if held else []
     parts += [f"Earlier:\n{boundary.memory(earlier)}"] if earlier else []
     parts.append("New:")
-    parts += [boundary.turn(_format_attributes(n, one), one.text) for n, one in said.items()]
+    for n, one in said.items():
+        name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
+        parts.append(boundary.turn(f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"', one.text))
     if sum(one.role != "assistant" for one in said.values()) > 1:
         parts.append(f"Numbers of `held` go on: the first memory of your answer is {len(context.held) + 1}.")
     return "\n".join(parts)
-
-
-def _format_attributes(n: int, one: GateInput) -> str:
-    name = "" if one.name is None else ' name="{}"'.format(one.name.replace('"', ""))
-    return f'n="{n}" role="{one.role}"{name} date="{one.at:%Y-%m-%d %a}"'
 
 
 MAX_QUERY: Final = 2_000
@@ -291,18 +263,13 @@ class DecidingExtractor:
         """Return the reader's outcomes, with the proposals as decided, and the decisions."""
         outcomes = list(self.local(bench, entry))
         texts = texts_of(entry)
-        found = [
-            (i, Proposal.from_dict(row))
-            for i, outcome in enumerate(outcomes)
-            if outcome.role == PROPOSALS
-            for row in outcome.body["proposals"]
-        ]
-        if not found:
+        at = next((n for n, outcome in enumerate(outcomes) if outcome.role == PROPOSALS), None)
+        if at is None:
             return outcomes
-        decisions = Decisions(self.decider, bench.tenant, by=outcomes[found[0][0]].made_by)
-        decided = [self._decided(bench, entry, decisions, one, texts[one.n]) for _, one in found]
+        made_by, found = outcomes[at].made_by, map(Proposal.from_dict, outcomes[at].body["proposals"])
+        decisions = Decisions(self.decider, bench.tenant, by=made_by)
+        decided = [self._decided(bench, entry, decisions, one, texts[one.n]) for one in found]
         decided = [one for one in decided if not one.doubtful or not one.key or may_mark(one)]
-        at, made_by = found[0][0], outcomes[found[0][0]].made_by
         outcomes[at : at + 1] = extraction_outcomes(decided, (), made_by)
         return [*outcomes, *decisions.outcomes]
 

@@ -70,38 +70,34 @@ def _match(line: str, text: str, start: int = 0) -> re.Match[str] | None:
 
 @load_once
 def _compile_line(line: str) -> re.Pattern[str]:
-    escaped = (
-        re.escape(line).replace(r"\{word\}", r"(?P<word>[^\W\d_]{1,20})").replace(r"\{\}", r"(?P<value>\S(?:.*\S)?)")
-    )
-    return re.compile(escaped)
+    escaped = re.escape(line).replace(r"\{word\}", r"(?P<word>[^\W\d_]{1,20})")
+    return re.compile(escaped.replace(r"\{\}", r"(?P<value>\S(?:.*\S)?)"))
 
 
 def starter_values(text: str) -> list[FoundValue]:
     """Return the values of the sentences that the table knows."""
     found: list[FoundValue] = []
     for start, low, language in _split_sentences(text):
-        for name, line in language.lines:
-            match = _match(line, low)
-            if match is None:
-                continue
-            first, last = match.span("value")
-            if last - first <= MAX_VALUE and language.excluded.search(match["value"]) is None:
-                kind, _, key = name.partition("/")
-                word = match.groupdict().get("word")
-                found.append(
-                    FoundValue(
-                        kind=kind,
-                        key=key if word is None else f"{key}.{word}",
-                        subject=None,
-                        start=start + first,
-                        end=start + last,
-                        retracted=False,
-                        done=False,
-                        replaces=None,
-                        confidence=STARTER_CONFIDENCE,
-                    )
-                )
-            break
+        matches = ((name, match) for name, line in language.lines if (match := _match(line, low)) is not None)
+        name, match = next(matches, ("", None))
+        if match is None or len(match["value"]) > MAX_VALUE or language.excluded.search(match["value"]) is not None:
+            continue
+        kind, _, key = name.partition("/")
+        word = match.groupdict().get("word")
+        first, last = match.span("value")
+        found.append(
+            FoundValue(
+                kind=kind,
+                key=key if word is None else f"{key}.{word}",
+                subject=None,
+                start=start + first,
+                end=start + last,
+                retracted=False,
+                done=False,
+                replaces=None,
+                confidence=STARTER_CONFIDENCE,
+            )
+        )
     return found
 
 
@@ -143,39 +139,30 @@ _ENGLISH, _CHINESE = "asked to forget: {}", "要求忘记：{}"
 """The content of a request."""
 
 
-def forget_requests(n: int, text: str, at: datetime, *, speaker: str | None) -> tuple[list[Proposal], list[Refusal]]:
-    """Return the requests to forget in a user's message, and for each the refusal that names the verb to call."""
-    found = forget_targets(text)
-    proposals = [
-        Proposal(
-            n=n,
-            quote=text[start:end],
-            start=start,
-            end=end,
-            kind=FORGET_KIND,
-            subject=speaker or USER,
-            key=FORGET_KEY,
-            value=target,
-            content=(_CHINESE if has_han(target) else _ENGLISH).format(target),
-            importance=FORGET_IMPORTANCE,
-            due=isoformat(at),
-        )
-        for start, end, target in found
-    ]
-    return proposals, [refusal(n, text[start:end], FORGET_KEY) for start, end, _ in found]
-
-
 def requests_in(entry: Entry, texts: Mapping[int, str]) -> tuple[list[Proposal], list[Refusal]]:
-    """Return the requests to forget in the user's messages among ``texts``, by number, with their refusals."""
+    """Return the requests to forget in the user's messages, and for each the refusal that names the verb to call."""
     proposals: list[Proposal] = []
-    refusals: list[Refusal] = []
     for n, text in texts.items():
         message = entry.payload["messages"][n]
-        if not is_erased(message) and message["role"] == "user":
-            found, told = forget_requests(n, text, said_at(entry, message), speaker=message.get("name"))
-            proposals += found
-            refusals += told
-    return proposals, refusals
+        if is_erased(message) or message["role"] != "user":
+            continue
+        proposals += [
+            Proposal(
+                n=n,
+                quote=text[start:end],
+                start=start,
+                end=end,
+                kind=FORGET_KIND,
+                subject=message.get("name") or USER,
+                key=FORGET_KEY,
+                value=target,
+                content=(_CHINESE if has_han(target) else _ENGLISH).format(target),
+                importance=FORGET_IMPORTANCE,
+                due=isoformat(said_at(entry, message)),
+            )
+            for start, end, target in forget_targets(text)
+        ]
+    return proposals, [refusal(one.n, one.quote, FORGET_KEY) for one in proposals]
 
 
 def said_at(entry: Entry, message: Mapping[str, Any]) -> datetime:
@@ -214,20 +201,8 @@ TOOL_CONFIDENCE: Final = 0.9
 
 MAX_EVENTS: Final = 20
 
-TITLES: Final = ("title", "summary", "subject", "event", "name", "标题", "主题", "名称")
-STARTS: Final = (
-    "start",
-    "start_time",
-    "starts_at",
-    "start_date",
-    "date",
-    "when",
-    "begin",
-    "开始",
-    "开始时间",
-    "时间",
-    "日期",
-)
+TITLES: Final = tuple("title summary subject event name 标题 主题 名称".split())
+STARTS: Final = tuple("start start_time starts_at start_date date when begin 开始 开始时间 时间 日期".split())
 """Fields of a calendar's answer."""
 
 
@@ -243,30 +218,26 @@ def appointments(n: int, text: str, at: datetime, types: MemoryTypes) -> list[Pr
         found = list(_find_events(json.loads(text)))
     except (ValueError, RecursionError):
         return []
-    proposals = []
-    for title, start in found[:MAX_EVENTS]:
-        place, times = text.find(title), find_times(start, at)
-        if row is None or place < 0 or not times:
-            continue
-        proposals.append(
-            Proposal(
-                n=n,
-                quote=title,
-                start=place,
-                end=place + len(title),
-                kind=row.kind,
-                subject=USER,
-                key=row.key,
-                content=f"{title} ({start})",
-                value=title,
-                cardinality=row.cardinality,
-                basis="tool",
-                confidence=TOOL_CONFIDENCE,
-                importance=row.importance,
-                occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
-            )
+    return [
+        Proposal(
+            n=n,
+            quote=title,
+            start=place,
+            end=place + len(title),
+            kind=row.kind,
+            subject=USER,
+            key=row.key,
+            content=f"{title} ({start})",
+            value=title,
+            cardinality=row.cardinality,
+            basis="tool",
+            confidence=TOOL_CONFIDENCE,
+            importance=row.importance,
+            occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
         )
-    return proposals
+        for title, start in found[:MAX_EVENTS]
+        if row is not None and (place := text.find(title)) >= 0 and (times := find_times(start, at))
+    ]
 
 
 def _find_events(answer: Any) -> Iterator[tuple[str, str]]:
@@ -276,7 +247,9 @@ def _find_events(answer: Any) -> Iterator[tuple[str, str]]:
             yield from _find_events(one)
     elif isinstance(answer, dict):
         said = {str(key).lower(): value for key, value in answer.items() if isinstance(value, str)}
-        title, start = _find_first(said, TITLES), _find_first(said, STARTS)
+        title, start = (
+            next((said[name] for name in of if said.get(name, "").strip()), None) for of in (TITLES, STARTS)
+        )
         if title is not None and start is not None:
             yield title, start
             return
@@ -285,13 +258,8 @@ def _find_events(answer: Any) -> Iterator[tuple[str, str]]:
                 yield from _find_events(value)
 
 
-def _find_first(said: Mapping[str, str], names: Sequence[str]) -> str | None:
-    return next((said[name] for name in names if said.get(name, "").strip()), None)
-
-
 # What somebody is to the user, where it stands with the name: "my sister Anna", "Anna, my sister,", 我妹妹小芳.
 
-_OTHER: Final = "other"
 _SYNONYMS: Final = {
     "grandma": "grandmother",
     "grandpa": "grandfather",
@@ -348,9 +316,8 @@ def _tie(one: Proposal, name: str, text: UnitText, place: tuple[int, int], words
     start, end = place
     key = words.relatives[" ".join(text.units[start:end])]
     word = text.text[text.spans[start][0] : text.spans[end - 1][1]].casefold()
-    return replace(
-        one, subject=name, tie=word, tie_key=_SYNONYMS.get(word, plain_relative(word)) if key == _OTHER else key
-    )
+    tie_key = _SYNONYMS.get(word, plain_relative(word)) if key == "other" else key
+    return replace(one, subject=name, tie=word, tie_key=tie_key)
 
 
 def _find_last_relation(read: UnitText, own: set[int], words: KeyWords) -> tuple[int, int] | None:

@@ -158,8 +158,7 @@ class MessageExtractor:
             one = self._proposal(n, text, at, value, speaker=speaker, basis=basis)
             if one is not None and (basis == "user" or (one.kind in _RECORDED and one.subject != USER)):
                 key = (one.subject, one.kind, one.key, one.value, one.act)
-                if key not in found or found[key].confidence < one.confidence:
-                    found[key] = one
+                found[key] = max(found.get(key, one), one, key=lambda each: each.confidence)
         return list(found.values()), ends, rule
 
     def _proposal(
@@ -228,9 +227,8 @@ def _make_end(n: int, text: str, place: tuple[int, int], speaker: str) -> Propos
 def may_mark(one: Proposal) -> bool:
     """Return whether a doubtful value may mark what is held: it ends a value, takes its place, or names another day."""
     ends = one.act == "retract" or one.done or one.replaces is not None
-    replaces = (
-        one.cardinality == "one" or one.key in OPPOSITE or (one.kind in OCCASIONS and one.occurred_at is not None)
-    )
+    moves = one.kind in OCCASIONS and one.occurred_at is not None
+    replaces = one.cardinality == "one" or one.key in OPPOSITE or moves
     return bool(one.doubtful) and (ends or replaces) and one.confidence >= DOUBTED
 
 
@@ -241,15 +239,12 @@ def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> lis
     """
 
     def confirm(one: FoundValue) -> FoundValue:
-        known = [
-            other
-            for other in plain
-            if (one.kind, one.key) == (other.kind, other.key) and one.start <= other.start < one.end
-        ]
-        if one.done or not known:
+        same = (other for other in plain if (one.kind, one.key) == (other.kind, other.key))
+        known = next((other for other in same if one.start <= other.start < one.end), None)
+        if one.done or known is None:
             return one
         sure = max(one.confidence, CONFIRMED)
-        return replace(one, retracted=False, confidence=sure, start=known[0].start, subject=known[0].subject)
+        return replace(one, retracted=False, confidence=sure, start=known.start, subject=known.subject)
 
     return [confirm(one) for one in values]
 
@@ -283,12 +278,9 @@ def _quotation(text: str, start: int, end: int) -> tuple[int, int]:
 def _content(quote: str, subject: str, speaker: str, named: str | None) -> str:
     """Return a quotation as a sentence that can be understood alone: whom it is of stands before it where it must."""
     words = " ".join(quote.split())
-    who = None
-    if named is not None and named not in quote:
-        who = subject
-    elif named is None and speaker != USER:
-        who = speaker
-    return words if who is None else f"{who}：{words}" if has_han(words) else f"{who}: {words}"
+    told = named in quote if named is not None else speaker == USER
+    who = speaker if named is None else subject
+    return words if told else f"{who}：{words}" if has_han(words) else f"{who}: {words}"
 
 
 def _in_form(row: MemoryType, words: str) -> bool:
@@ -318,10 +310,9 @@ def _is_limit(text: str, time: TimeSpan) -> bool:
 
 def _due(text: str, times: Sequence[TimeSpan], at: datetime) -> str | None:
     """Return the day that something is due: one that lies ahead, or today. A month is one only as a limit."""
-    for time in times:
-        if time.first >= at.date() and (_is_limit(text, time) or time.precision not in _COARSE):
-            return _midnight(time.first)
-    return None
+    ahead = (one for one in times if one.first >= at.date())
+    due = next((one for one in ahead if _is_limit(text, one) or one.precision not in _COARSE), None)
+    return None if due is None else _midnight(due.first)
 
 
 def _midnight(day: date) -> str:
@@ -374,10 +365,9 @@ def refusals_by(outcomes: Sequence[Outcome]) -> list[Refusal]:
 
 def extraction_outcomes(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by: str) -> list[Outcome]:
     """Return the outcomes for proposals and refusals; empty where there are none."""
-    outcomes: list[Outcome] = []
-    if proposals:
-        body = {"proposals": [one.to_dict() for one in proposals]}
-        outcomes.append(Outcome(role=PROPOSALS, made_by=made_by, body=body))
-    if refusals:
-        outcomes.append(Outcome(role=GATED, made_by=made_by, body={"refusals": [one.to_dict() for one in refusals]}))
-    return outcomes
+    rows = ((PROPOSALS, "proposals", proposals), (GATED, "refusals", refusals))
+    return [
+        Outcome(role=role, made_by=made_by, body={name: [one.to_dict() for one in listed]})
+        for role, name, listed in rows
+        if listed
+    ]

@@ -82,8 +82,7 @@ class GateInput:
 
 def refusal(n: int, text: str, rule: str) -> Refusal:
     """Return a refusal of a text in message ``n``, cut to an excerpt."""
-    words = " ".join(text.split())
-    return Refusal(n=n, text=words[:MAX_EXCERPT], rule=rule, reason=REASONS[rule])
+    return _refuse(n, text, rule, REASONS[rule])
 
 
 # Rules of the policy: what is never stored, and the retention and conflict rules of the rest.
@@ -134,9 +133,8 @@ class RetentionPolicy:
 
     def parted(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
         """Return the messages that may be read, and the outcome and refusals for those withheld."""
-        if self.sensitive is None or not self.whole:
-            return dict(texts), [], []
-        found = {n: finding for n, text in texts.items() if (finding := self.sensitive.topic(text)) is not None}
+        topic = self.sensitive.topic if self.sensitive is not None and self.whole else lambda _text: None
+        found = {n: finding for n, text in texts.items() if (finding := topic(text)) is not None}
         if not found:
             return dict(texts), [], []
         rows = [{"n": n, "topic": finding.topic} for n, finding in found.items()]
@@ -152,18 +150,15 @@ class RetentionPolicy:
         The number of refusals reported per message is limited as in the gate.
         """
         kept: list[Proposal] = []
-        refused: list[Refusal] = []
+        refused: dict[int, list[Refusal]] = {}
         for one in proposals:
             why = self._find_violation(one, texts[one.n])
             if why is not None:
-                refused.append(_refuse(one.n, one.quote, *why))
+                refused.setdefault(one.n, []).append(_refuse(one.n, one.quote, *why))
                 continue
             retention, conflict = self.of(one.key, one.kind)
             kept.append(replace(one, retention=retention, conflict=conflict))
-        told: dict[int, list[Refusal]] = {}
-        for refusal in refused:
-            told.setdefault(refusal.n, []).append(refusal)
-        return kept, [*(one for rows in told.values() for one in rows[:MAX_REFUSALS]), *refusals]
+        return kept, [*(one for rows in refused.values() for one in rows[:MAX_REFUSALS]), *refusals]
 
     def hides(self, text: str) -> bool:
         """Return whether a text must be hidden from a model that makes summaries."""
@@ -228,11 +223,8 @@ def _find_place(one: Proposal, text: str) -> tuple[int, int]:
 
 
 def _describe_finding(finding: Finding) -> str:
-    words = f" ({', '.join(finding.words)})" if finding.words else ""
-    return (
-        f"it speaks of a sensitive matter, {finding.topic}{words}, of which the policy makes no memory"
-        " (sensitive.store)"
-    )
+    matter = finding.topic + (f" ({', '.join(finding.words)})" if finding.words else "")
+    return f"it speaks of a sensitive matter, {matter}, of which the policy makes no memory (sensitive.store)"
 
 
 def _refuse(n: int, text: str, rule: str, reason: str) -> Refusal:

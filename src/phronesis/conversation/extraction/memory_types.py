@@ -21,8 +21,6 @@ COLUMNS: Final = ("key", "kind", "cardinality", "value", "importance", "English"
 
 CARE: Final = "care"
 
-_MOST_IMPORTANT: Final = 10
-
 _SPELLINGS: Final = tuple(
     (re.compile(one), other)
     for one, other in (
@@ -83,11 +81,9 @@ class MemoryTypes:
 
     def find(self, key: str, kind: str | None = None) -> MemoryType | None:
         """Return the row of a key, "favorite.color" or "favorite.*"; of the kind, or the first on the page."""
-        for name in (key, f"{key.partition('.')[0]}.*"):
-            row = self._first.get(name) if kind is None else self._rows.get((name, kind))
-            if row is not None:
-                return row
-        return None
+        names = (key, f"{key.partition('.')[0]}.*")
+        rows = (self._first.get(name) if kind is None else self._rows.get((name, kind)) for name in names)
+        return next(filter(None, rows), None)
 
 
 def fold_key(key: str) -> str:
@@ -143,11 +139,10 @@ def _parse_row(cells: list[str], columns: tuple[str, ...], place: str) -> Memory
     key = given["key"].strip("`")
     for column, allowed in (("kind", STATED_KINDS), ("cardinality", get_args(Cardinality)), ("value", NORMALISERS)):
         if given[column] not in allowed:
-            raise PhronesisError(
-                f"{place}: {column} of `{key}` must be one of {', '.join(sorted(allowed))}, not {given[column]!r}"
-            )
+            listed = ", ".join(sorted(allowed))
+            raise PhronesisError(f"{place}: {column} of `{key}` must be one of {listed}, not {given[column]!r}")
     importance = given["importance"]
-    if not (importance.isdecimal() and 1 <= int(importance) <= _MOST_IMPORTANT):
+    if not (importance.isdecimal() and int(importance) in range(1, 11)):
         raise PhronesisError(f"{place}: importance of `{key}` must be 1 to 10, not {importance!r}")
     return MemoryType(
         key=key,

@@ -15,7 +15,6 @@ from phronesis.conversation.extraction.context import (
     BUDGET,
     ExtractionContext,
     FindItems,
-    find_nothing,
     gather_context,
     messages_said,
     render_request,
@@ -138,7 +137,7 @@ class ModelExtractor:
 
     asker: StructuredClient
     local: LocalExtractor
-    find: FindItems = find_nothing
+    find: FindItems = lambda _bench, _text: ()
     messages: int = MESSAGES
     budget: int = BUDGET
     _ahead: dict[str, _Member] = field(default_factory=dict)
@@ -229,12 +228,10 @@ class ModelExtractor:
         Where a call about several entries gives nothing, nothing is recorded: each is asked about alone.
         """
         members = call.members
-        context = gather_context(
-            bench, members[0].entry, call.said, find=self.find, hides=self.local.terms.hides, budget=self.budget
-        )
-        task = Task(
-            instructions(known.types), render_request(members[0].entry, call.said, context, overlap), ExtractionAnswer
-        )
+        first, hides = members[0].entry, self.local.terms.hides
+        context = gather_context(bench, first, call.said, find=self.find, hides=hides, budget=self.budget)
+        request = render_request(first, call.said, context, overlap)
+        task = Task(instructions(known.types), request, ExtractionAnswer)
         answer = self.asker.ask(bench.tenant, task)
         if answer.value is None and len(members) > 1:
             return False
@@ -372,15 +369,12 @@ def _record(
     ``seen`` names what the answer has words of beside the entry's own: when that is erased, the entry is read again.
     """
     shown = {n for n, (whose, _) in call.places.items() if whose is member}
-    rows: list[ProposedMemory | ProposedName] = []
+    found: list[ProposedMemory | ProposedName] = []
     if answer.value is not None:
-        rows += [one for one in answer.value.memories if one.n in shown]
-        rows += [one for one in answer.value.names if one.n in shown]
-    others = {
-        item_id(whose.entry.id, "message", str(n)): call.said[i].text
-        for i, (whose, n) in call.places.items()
-        if i not in shown
-    }
+        found += [*answer.value.memories, *answer.value.names]
+    rows = [one for one in found if one.n in shown]
+    elsewhere = {i: place for i, place in call.places.items() if i not in shown}
+    others = {item_id(whose.entry.id, "message", str(n)): call.said[i].text for i, (whose, n) in elsewhere.items()}
     own = [call.said[n].text for n in shown]
     recorded = answer_outcomes(ROLE, answer, model=by, after=member.answers)
     for attempt, outcome in zip(answer.attempts, recorded, strict=True):

@@ -113,15 +113,9 @@ MAX_POLLS: Final = 8
 _PROPERTIES: Final = ("SMILES,ConnectivitySMILES,InChIKey,Title", "IsomericSMILES,CanonicalSMILES,InChIKey")
 """Property names since 2025, and those of older servers; an answer may use either."""
 _SMILES: Final = ("ConnectivitySMILES", "CanonicalSMILES", "SMILES", "IsomericSMILES")
-_PASSING: Final[Mapping[int, ReviewReason]] = {
-    408: "timeout",
-    429: "busy",
-    500: "busy",
-    502: "busy",
-    503: "busy",
-    504: "timeout",
-}
-"""Transient HTTP statuses, with the reason reported for each."""
+_BUSY: Final = (429, 500, 502, 503)
+_TIMEOUT: Final = (408, 504)
+"""Transient HTTP statuses."""
 
 _CID: Final = re.compile(r"(?:pubchem ?)?cid ?[:#]? ?([1-9][0-9]{0,9})", re.IGNORECASE)
 _INCHIKEY: Final = re.compile(r"[A-Z]{14}-[A-Z]{10}-[A-Z]")
@@ -184,9 +178,11 @@ class PubChem:
         limits = Limits(time.monotonic, time.monotonic() + self.patience, cancelled, MAX_BYTES)
         try:
             for namespace, identifier in _questions(name):
-                found = self._compounds(namespace, identifier, limits)
-                if found.total:
-                    return found
+                by_cid = namespace == "cid"
+                cids = [int(identifier)] if by_cid else self._cids(namespace, identifier, limits)
+                listed = self._properties(cids[:MAX_COMPOUNDS], limits) if cids else ()
+                if total := len(listed if by_cid else cids):
+                    return Compounds(total, listed)
         except AnswerRejected:
             raise LookupFailed("unreadable_answer") from None
         except MissingExtra:
@@ -209,13 +205,6 @@ class PubChem:
             if self._http is None:
                 self._http = ModelHttp(Gateway("pubchem", self.base_url))
             return self._http
-
-    def _compounds(self, namespace: str, identifier: str, limits: Limits) -> Compounds:
-        if namespace == "cid":
-            listed = self._properties([int(identifier)], limits)
-            return Compounds(len(listed), listed)
-        cids = self._cids(namespace, identifier, limits)
-        return Compounds(len(cids), self._properties(cids[:MAX_COMPOUNDS], limits) if cids else ())
 
     def _cids(self, namespace: str, identifier: str, limits: Limits) -> list[int]:
         if _PLAIN.fullmatch(identifier):
@@ -242,15 +231,13 @@ class PubChem:
 
     def _properties(self, cids: Sequence[int], limits: Limits) -> tuple[Compound, ...]:
         asked = ",".join(map(str, cids))
-        body: Any = None
-        for n, names in enumerate(_PROPERTIES):
-            try:
-                body = self._ask(f"/compound/cid/{asked}/property/{names}/JSON", None, limits)
-            except LookupFailed as failed:
-                if failed.reason != "refused" or n + 1 == len(_PROPERTIES):
-                    raise
-            else:
-                break
+        path = f"/compound/cid/{asked}/property/{{}}/JSON"
+        try:
+            body = self._ask(path.format(_PROPERTIES[0]), None, limits)
+        except LookupFailed as failed:
+            if failed.reason != "refused":
+                raise
+            body = self._ask(path.format(_PROPERTIES[1]), None, limits)
         if body is None:
             return ()
         rows = {row.cid: row for row in map(_compound, _member(body, "PropertyTable", "Properties"))}
@@ -270,7 +257,8 @@ class PubChem:
                 if _fault(reply) == "PUGREST.NotFound":
                     return None
                 raise LookupFailed("unreadable_answer")
-            reason = _PASSING.get(reply.status, "refused")
+            busy, late = reply.status in _BUSY, reply.status in _TIMEOUT
+            reason: ReviewReason = "busy" if busy else "timeout" if late else "refused"
             if reason == "refused" or tried == TRIES:
                 raise LookupFailed(reason)
             self._pace.hold(self._wait * 2 ** (tried - 1))
@@ -287,17 +275,13 @@ def normal_name(written: str) -> str | None:
 
 def _questions(name: str) -> Iterator[tuple[str, str]]:
     """Yield the requests to try until one succeeds, as (namespace, identifier)."""
-    cid = _CID.fullmatch(name)
-    if cid is not None:
+    if (cid := _CID.fullmatch(name)) is not None:
         yield "cid", cid[1]
-        return
-    if _INCHIKEY.fullmatch(name):
+    elif _INCHIKEY.fullmatch(name):
         yield "inchikey", name
-        return
-    yield "name", name
-    spelled = "".join(_GREEK.get(letter, letter) for letter in name)
-    if spelled != name:
-        yield "name", spelled
+    else:
+        spelled = "".join(_GREEK.get(letter, letter) for letter in name)
+        yield from dict.fromkeys((("name", name), ("name", spelled)))
 
 
 def _parse_reply(reply: Reply) -> Any:

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -36,12 +37,7 @@ MAX_SHOWN: Final = 60
 """Maximum characters of a modifier's name in a suggestion."""
 
 _LOOKED_AT: Final = 20_000
-_NONE: Final = frozenset(
-    {
-        *("none", "n/a", "nil", "null", "unmodified", "without", "-", "/"),
-        *("无", "無", "没有", "不加", "未加", "未修饰", "空白"),
-    }
-)
+_NONE: Final = frozenset("none n/a nil null unmodified without - / 无 無 没有 不加 未加 未修饰 空白".split())
 """Entries that mean "no modifier". PubChem has compounds under some of these names."""
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN: Final = re.compile("[A-Za-z]")
@@ -65,25 +61,18 @@ def asked_of(run: Run) -> ReviewRequest:
     written = modifier_of(run)
     if written is None or (isinstance(written, str) and folded_name(written) in _NONE):
         return ReviewRequest(run.run_id, None, None)
-    text = written if isinstance(written, str) else str(written)
-    name = normal_name(text) if isinstance(written, str) else None
-    return ReviewRequest(run.run_id, text, name, _is_chinese(run))
-
-
-def without_answer(asked: ReviewRequest) -> Review:
-    """Return the review of a run whose modifier cannot be looked up."""
-    reason: ReviewReason = "no_modifier" if asked.modifier is None else "unreadable_modifier"
-    return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
+    name = normal_name(written) if isinstance(written, str) else None
+    return ReviewRequest(run.run_id, str(written), name, _is_chinese(run))
 
 
 def reviewed(asked: ReviewRequest, found: Compounds) -> Review:
     """Return the review that follows from PubChem's answer, without the time."""
-    review = Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved")
+    review = _unresolved_review(asked, "no_structure" if found.total else "not_found")
     if not found.listed:
-        return replace(review, reason="no_structure" if found.total else "not_found")
+        return review
     groups, has_rdkit = _groups(found.listed)
     candidates = tuple(map(_candidate, found.listed, groups))
-    review = replace(review, candidates=candidates)
+    review = replace(review, reason="", candidates=candidates)
     if not _is_one(found):
         return replace(review, reason="ambiguous")
     best, group = found.listed[0], groups[0]
@@ -126,10 +115,8 @@ def _candidate(compound: Compound, group: CarboxylGroups | None) -> Candidate:
 
 def _is_one(found: Compounds) -> bool:
     """Return whether all compounds of a name are equal except for stereochemistry, isotopes and proton positions."""
-    if found.total == 1:
-        return True
     skeletons = {(compound.inchikey or "")[:SKELETON] for compound in found.listed}
-    return found.total == len(found.listed) and len(skeletons) == 1 and "" not in skeletons
+    return found.total == 1 or (found.total == len(found.listed) and len(skeletons) == 1 and "" not in skeletons)
 
 
 def _suggestion(asked: ReviewRequest, compound: Compound, group: CarboxylGroups) -> str:
@@ -205,10 +192,8 @@ class ModifierReviews:
 
     def recorded(self, tenant: str, lane: LaneName, run: Run) -> None:
         """Queue the look-up of a run's modifier, if the policy allows it. Never fails and never waits."""
-        if self._mode == "background":
-            asked = asked_of(run)
-            if asked.name is not None:
-                self._queue_lookup(_LookupRequest(tenant, lane, asked))
+        if self._mode == "background" and (asked := asked_of(run)).name is not None:
+            self._queue_lookup(_LookupRequest(tenant, lane, asked))
 
     def known(self, tenant: str, run: Run) -> Review | None:
         """Return the review that follows from cached answers, or None; sends no request."""
@@ -223,7 +208,7 @@ class ModifierReviews:
         """
         asked = asked_of(run)
         if asked.name is None:
-            return without_answer(asked)
+            return _unresolved_review(asked, "no_modifier" if asked.modifier is None else "unreadable_modifier")
         kept = None if refresh and self._mode != "never" else self._read(tenant, asked.name)
         if kept is not None:
             return _from(asked, kept)
@@ -280,9 +265,7 @@ class ModifierReviews:
             return replace(_unresolved_review(asked, "looking_up"), status="pending")
         try:
             kept = None if wanted.refresh else self._read(wanted.tenant, wanted.name)
-            if kept is None:
-                kept = self._look_up(wanted)
-            return _from(asked, kept)
+            return _from(asked, kept or self._look_up(wanted))
         except LookupFailed as failed:
             self._note(key, failed.reason)
             return _unresolved_review(asked, failed.reason)
@@ -295,7 +278,8 @@ class ModifierReviews:
         asked_at = self._clock()
         found = self._pubchem.look_up(wanted.name, cancelled=self._closed.is_set)
         days = FOUND_DAYS if found.total else ABSENT_DAYS
-        lookup = Lookup(to_micros(asked_at), to_micros(asked_at + timedelta(days=days)), _answer(found))
+        answer = {"total": found.total, "listed": [asdict(compound) for compound in found.listed]}
+        lookup = Lookup(to_micros(asked_at), to_micros(asked_at + timedelta(days=days)), answer)
         if not self._closed.is_set():
             self._keep(wanted, lookup)
         return lookup
@@ -311,20 +295,13 @@ class ModifierReviews:
             return read_lookup(unit, self._number(name), now=to_micros(self._clock()))
 
     def _keep(self, wanted: _LookupRequest, lookup: Lookup) -> None:
-        """Cache an answer unless its run was erased meanwhile, as checked under the lane's lock.
-
-        A store may be read-only.
-        """
-        try:
-            with self._database.transaction(wanted.tenant, "derive") as unit:
-                lane = find_lane(unit, wanted.lane)
-                if lane is None:
-                    return
-                locked = lock_lane(unit, lane.lane_id)
-                if find_run(LaneView(unit, locked), wanted.asked.run_id) is not None:
-                    keep_lookup(unit, self._number(wanted.name), lookup)
-        except StorageError:
-            return
+        """Cache an answer unless its run was erased meanwhile, as checked under the lane's lock."""
+        # A store may be read-only.
+        with suppress(StorageError), self._database.transaction(wanted.tenant, "derive") as unit:
+            lane = find_lane(unit, wanted.lane)
+            locked = None if lane is None else lock_lane(unit, lane.lane_id)
+            if locked is not None and find_run(LaneView(unit, locked), wanted.asked.run_id) is not None:
+                keep_lookup(unit, self._number(wanted.name), lookup)
 
     def _note(self, key: tuple[str, str], reason: ReviewReason) -> None:
         with self._lock:
@@ -340,10 +317,6 @@ class ModifierReviews:
 
 def _unresolved_review(asked: ReviewRequest, reason: ReviewReason) -> Review:
     return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
-
-
-def _answer(found: Compounds) -> dict[str, Any]:
-    return {"total": found.total, "listed": [asdict(compound) for compound in found.listed]}
 
 
 def _from(asked: ReviewRequest, lookup: Lookup) -> Review:

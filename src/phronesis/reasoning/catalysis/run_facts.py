@@ -41,16 +41,10 @@ class CatalysisFacts:
         """Return FACTS with the four fields as written; those that cannot be parsed are listed as ``unresolved``."""
         fields = _fields(run)
         output: dict[str, Any] = {name: _shorten(value) for name, value in fields.items()}
-        unread: list[str] = [
-            name for name in ("M1", "M2", "modifier") if name in fields and _text(fields[name]) is None
-        ]
-        if "atomic_ratio" in fields and _ratio(fields) is None:
-            unread.append("atomic_ratio")
-        if unread:
-            output["unresolved"] = unread
-        if run.raw.strip():
-            output["raw"] = excerpt(run.raw, MAX_RAW)
-        return facts_of(run, feedback, output)
+        names = [name for name in ("M1", "M2", "modifier") if name in fields and _text(fields[name]) is None]
+        unread = [*names, "atomic_ratio"] if "atomic_ratio" in fields and _ratio(fields) is None else names
+        more = {"unresolved": unread, "raw": excerpt(run.raw, MAX_RAW)}
+        return facts_of(run, feedback, output | {name: value for name, value in more.items() if value})
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
         """Return a view with M1, M2 and the modifier as names, and M1:M2 as the number ``ratio``."""
@@ -144,9 +138,8 @@ def _text(value: object) -> str | None:
 
 def _shorten(value: object) -> object:
     """Return a short field as written, or the beginning of a long one as text."""
-    if isinstance(value, str):
-        return excerpt(value, MAX_FIELD)
-    return value if len(str(value)) <= MAX_FIELD else excerpt(str(value), MAX_FIELD)
+    is_short = not isinstance(value, str) and len(str(value)) <= MAX_FIELD
+    return value if is_short else excerpt(str(value), MAX_FIELD)
 
 
 def _label(fields: Mapping[str, Any]) -> str:
@@ -198,8 +191,7 @@ def carboxyl_groups(smiles: str) -> CarboxylGroups | None:
     molecule = _molecule(smiles) if is_one else None
     if molecule is None or not molecule.GetNumAtoms():
         return None
-    found = {name: tuple(molecule.GetSubstructMatches(pattern)) for name, pattern in patterns.items()}
-    return CarboxylGroups(**found)
+    return CarboxylGroups(**{name: tuple(molecule.GetSubstructMatches(pattern)) for name, pattern in patterns.items()})
 
 
 @cache

@@ -83,13 +83,11 @@ def _no_constant(name: str) -> float:
 
 
 def _check_leaf(value: Any) -> None:
-    if isinstance(value, str):
-        if not is_storable(value):
-            raise UnreadableBlock(f"a text holds NUL or half a surrogate pair: {value!r:.60}")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise UnreadableBlock("a number is too large for a double")
-    elif isinstance(value, int) and abs(value) >= _LARGEST:
+    if isinstance(value, str) and not is_storable(value):
+        raise UnreadableBlock(f"a text holds NUL or half a surrogate pair: {value!r:.60}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UnreadableBlock("a number is too large for a double")
+    if isinstance(value, int) and abs(value) >= _LARGEST:
         raise UnreadableBlock("an integer has more than 64 bits; write it as a string")
 
 
@@ -117,6 +115,7 @@ class Draft:
     """A block as read. ``members`` are the claims, of any JSON type; None when they could not be parsed.
 
     ``loose`` are the numbers of lines after the claims that are no ``KEY=VALUE``: usually JSON over several lines.
+    ``item_status`` is that of the item that would hold the block.
     """
 
     text: str
@@ -125,6 +124,7 @@ class Draft:
     members: Sequence[Any] | None = None
     mistakes: list[Violation] = field(default_factory=list)
     loose: list[int] = field(default_factory=list)
+    item_status: object = "active"
 
     @property
     def extra(self) -> tuple[tuple[str, str], ...]:
@@ -209,8 +209,9 @@ def _read_claims(draft: Draft) -> None:
         return
     if isinstance(value, list):
         draft.members = value
-        return
-    draft.mistakes.append(draft.mistake(PROTOCOL, f"{CLAIMS} must be an array of claims, not {type(value).__name__}"))
+    else:
+        message = f"{CLAIMS} must be an array of claims, not {type(value).__name__}"
+        draft.mistakes.append(draft.mistake(PROTOCOL, message))
 
 
 def _wrong(message: str, line: int | None = None, key: str | None = None) -> Violation:
@@ -223,13 +224,9 @@ MAX_CLAIMS: Final = 10
 SOURCES: Final = "source_run_ids"
 """Member of ``facts`` that names the source runs."""
 
-_TEXTS: Final = ("inference", "constraint", "exception_reason")
-_LISTS: Final = ("conditions", "limitations")
-_TALLIES: Final = ("support", "contra")
-
 
 @dataclass(frozen=True, slots=True)
-class StructureRule:
+class BlockRule:
     """A rule: its name, its requirement, and the function that finds violations."""
 
     name: str
@@ -254,16 +251,9 @@ def claim_id_unique(draft: Draft) -> Iterator[Violation]:
     first: dict[str, int] = {}
     for n, claim in draft.claims():
         claim_id = claim.get("claim_id")
-        if not isinstance(claim_id, str):
-            continue
-        if claim_id in first:
-            yield draft.mistake(
-                "claim_id_unique",
-                f"claims[{n}].claim_id repeats that of claims[{first[claim_id]}]; a"
-                " claim that changes keeps its place and its id",
-                claim,
-            )
-        first.setdefault(claim_id, n)
+        if isinstance(claim_id, str) and (earlier := first.setdefault(claim_id, n)) != n:
+            message = f"repeats that of claims[{earlier}]; a claim that changes keeps its place and its id"
+            yield draft.mistake("claim_id_unique", f"claims[{n}].claim_id {message}", claim)
 
 
 def claim_status(draft: Draft) -> Iterator[Violation]:
@@ -271,10 +261,8 @@ def claim_status(draft: Draft) -> Iterator[Violation]:
     for n, claim in draft.claims():
         status = claim.get("status")
         if status not in CLAIM_STATUSES:
-            allowed = ", ".join(CLAIM_STATUSES)
-            yield draft.mistake(
-                "claim_status", f"claims[{n}].status must be one of {allowed}, not {status!r:.40}", claim
-            )
+            message = f"must be one of {', '.join(CLAIM_STATUSES)}, not {status!r:.40}"
+            yield draft.mistake("claim_status", f"claims[{n}].status {message}", claim)
 
 
 def facts_missing(draft: Draft) -> Iterator[Violation]:
@@ -304,7 +292,7 @@ def claim_fields(draft: Draft) -> Iterator[Violation]:
 def tallies(draft: Draft) -> Iterator[Violation]:
     """Require that ``support`` and ``contra`` count at least the runs they name. They are kept as written."""
     for n, claim in draft.claims():
-        for name in _TALLIES:
+        for name in ("support", "contra"):
             message = _tally_mistake(claim.get(name))
             if message is not None:
                 yield draft.mistake("tallies", f"claims[{n}].{name}{message}", claim)
@@ -319,14 +307,14 @@ def claim_test(draft: Draft) -> Iterator[Violation]:
 
 
 STRUCTURE: Final = (
-    StructureRule(PROTOCOL, "the form of RBMEM_CLAIMS_V1", protocol),
-    StructureRule("claims_limit", "at most ten claims", claims_limit),
-    StructureRule("claim_status", "fact, hypothesis or conclusion", claim_status),
-    StructureRule("claim_id_unique", "no claim id twice", claim_id_unique),
-    StructureRule("facts_missing", "facts with the ids of their runs", facts_missing),
-    StructureRule("claim_fields", "members of the right type, and something said", claim_fields),
-    StructureRule("tallies", "support and contra count the runs they name", tallies),
-    StructureRule("claim_test", "a test that can judge a run", claim_test),
+    BlockRule(PROTOCOL, "the form of RBMEM_CLAIMS_V1", protocol),
+    BlockRule("claims_limit", "at most ten claims", claims_limit),
+    BlockRule("claim_status", "fact, hypothesis or conclusion", claim_status),
+    BlockRule("claim_id_unique", "no claim id twice", claim_id_unique),
+    BlockRule("facts_missing", "facts with the ids of their runs", facts_missing),
+    BlockRule("claim_fields", "members of the right type, and something said", claim_fields),
+    BlockRule("tallies", "support and contra count the runs they name", tallies),
+    BlockRule("claim_test", "a test that can judge a run", claim_test),
 )
 """All rules, in the order in which violations are listed."""
 
@@ -339,10 +327,10 @@ def structure_violations(draft: Draft) -> list[Violation]:
 def _field_mistakes(claim: Mapping[str, Any]) -> Iterator[str]:
     if not _is_id(claim.get("claim_id")):
         yield f".claim_id must be a short text, not {claim.get('claim_id')!r:.40}"
-    for name in _TEXTS:
+    for name in ("inference", "constraint", "exception_reason"):
         if not isinstance(claim.get(name), str | None):
             yield f".{name} must be a text, not {type(claim[name]).__name__}"
-    for name in _LISTS:
+    for name in ("conditions", "limitations"):
         texts = claim.get(name)
         if texts is not None and not (isinstance(texts, list) and all(_is_text(text) for text in texts)):
             yield f".{name} must be a list of texts, none of them empty"
@@ -357,8 +345,7 @@ def _tally_mistake(tally: object) -> str | None:
         return None
     if not isinstance(tally, Mapping):
         return f" must be an object {{count, run_ids}}, not {type(tally).__name__}"
-    runs = tally.get("run_ids")
-    runs = [] if runs is None else runs
+    runs = [] if tally.get("run_ids") is None else tally["run_ids"]
     if not isinstance(runs, list) or not all(_is_id(run) for run in runs) or len(set(runs)) < len(runs):
         return ".run_ids must list ids of runs, each once"
     count = tally.get("count")

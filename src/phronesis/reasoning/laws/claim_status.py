@@ -1,93 +1,184 @@
-"""The status of claims as a fold over verdicts.
+"""Blocks of claims: ``RBMEM_CLAIMS_V1`` without loss, text for search, and each claim's status as a fold over verdicts.
 
-Judge a test by a run, and derive status, counts and content (RB-08, RB-18). ``data`` keeps what was written, ``topic``,
-``scope``, ``extra`` and ``claims``: the initial state of each claim. Only edits change it. ``data.standing`` and
-``content`` follow from it and from the verdicts of runs, so that withdrawing a verdict never undoes an edit, and
-``content`` is always the current block. ``label`` is the scope: a column that a search can filter by.
+::
+
+    RBMEM_CLAIMS_V1
+    TOPIC=Cu:Ti ratio and formate
+    SCOPE=tio2_expert
+    CLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["r1"]},"inference":"…"}]
+
+The parser (RB-01) also accepts a byte order mark, CRLF and blank lines, spaces within the JSON, and members that are
+absent or null. The renderer writes one form: LF, TOPIC always, minified JSON with every member of a claim in a fixed
+order, and letters unescaped.
+
+An item's ``data`` keeps what was written, ``topic``, ``scope``, ``extra`` and ``claims``: the initial state of each
+claim (RB-08, RB-18). Only edits change it. ``data.standing`` and ``content`` follow from it and from the verdicts of
+runs, so that withdrawing a verdict never undoes an edit, and ``content`` is always the current block. ``label`` is the
+scope: a column that a search can filter by.
 """
 
-import math
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.changes import Fold
-from phronesis.core.confidence import ClaimState, Judgement, RunVerdict, claim_state
+from phronesis.core.confidence import ClaimState, RunVerdict, claim_state
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.reasoning.laws.block_format import claim_of, member_of, text_of
-from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, Metric, Operator, excerpt
-from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally, folded_name
+from phronesis.errors import ClaimsRefused, Violation
+from phronesis.reasoning.laws.block_rules import PROTOCOL, Draft, read_draft, structure_violations
+from phronesis.reasoning.laws.records import CLAIMS, HEADER, MEMBERS, SCOPE, TOPIC, Claim, ReasoningBlock, Tally
 
-# The verdict of a run on a claim: support, contra or irrelevant, by arithmetic on FACTS (requirement RB-18).
+_KNOWN: Final = frozenset(MEMBERS)
+_COUNTED: Final = frozenset({"count", "run_ids"})
+# Other readers treat these characters as line ends; within JSON an escape is equivalent.
+_LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
-TOLERANCE: Final = 1e-9
-"""Relative tolerance within which two numbers are equal: binary sums of decimal fractions differ in the 16th digit (0.1
-+ 0.2), and measurements do not have nine digits.
-"""
 
+def parse(text: str) -> ReasoningBlock:
+    """Return the block in a text; ClaimsRefused lists every violation of the structure rules.
 
-def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView] = ()) -> Judgement:
-    """Return whether a run supports or contradicts a claim's test.
-
-    ``test`` is valid (`claim_test.mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
-    feedback: ``versus`` compares with the mean over those that it describes and that have the metric. The verdict is
-    irrelevant if ``given`` does not describe the run, or a needed value is unknown.
+    The wording of claims is checked elsewhere (`reasoning.claim_gate`).
     """
-    if not matches_run(test.get("given") or {}, view):
-        return "irrelevant"
-    metric, product = test["metric"], test.get("product")
-    found = metric_of_run(view, metric, product)
-    versus = test.get("versus")
-    wanted = test.get("value") if versus is None else _mean_metric(versus, view, earlier, metric, product)
-    if found is None or wanted is None:
-        return "irrelevant"
-    return "support" if holds(found, test["op"], wanted) else "contra"
+    draft = read_draft(text)
+    violations = structure_violations(draft)
+    if violations:
+        raise ClaimsRefused.of(violations)
+    return block_of(draft)
 
 
-def matches_run(given: Mapping[str, Any], view: FactsView) -> bool:
-    """Return whether ``given`` describes a run; M1 and M2 in this order, names compared without case and width.
+def block_of(draft: Draft) -> ReasoningBlock:
+    """Return the records of a draft without structural violations."""
+    return ReasoningBlock(
+        topic=draft.values.get(TOPIC, ""),
+        scope=draft.values.get(SCOPE),
+        claims=tuple(claim_of(member) for _, member in draft.claims()),
+        extra=draft.extra,
+    )
 
-    A value that the run does not state does not match.
+
+def render(block: ReasoningBlock) -> str:
+    """Return the text of a block; ClaimsRefused when parsing it would not restore the block."""
+    try:
+        text = text_of(block)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ClaimsRefused.of([_unwritable(f"{CLAIMS} cannot be written: {error}")]) from error
+    if parse(text) != block:
+        causes = "a line break at its end, a key of this protocol among the extra ones, or no plain JSON"
+        raise ClaimsRefused.of([_unwritable(f"a value does not come back as it was: {causes}")])
+    return text
+
+
+def text_of(block: ReasoningBlock) -> str:
+    """Return the text of a block that was parsed once, whatever the rules require today."""
+    claims = _JSON.encode([member_of(claim) for claim in block.claims])
+    for end, escaped in _LINE_ENDS.items():  # ten times as fast as str.translate
+        claims = claims.replace(end, escaped)
+    scope = [] if block.scope is None else [(SCOPE, block.scope)]
+    lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims)]
+    return "\n".join([HEADER, *(f"{key}={value}" for key, value in lines)])
+
+
+def claim_of(member: Mapping[str, Any]) -> Claim:
+    """Return the record of a claim's JSON without structural violations."""
+    return Claim(
+        claim_id=member["claim_id"],
+        status=member["status"],
+        facts=member["facts"],
+        inference=member.get("inference") or "",
+        constraint=member.get("constraint") or "",
+        allow_positive=bool(member.get("allow_positive")),
+        exception_reason=member.get("exception_reason") or "",
+        conditions=tuple(member.get("conditions") or ()),
+        limitations=tuple(member.get("limitations") or ()),
+        support=_parse_tally(member.get("support")),
+        contra=_parse_tally(member.get("contra")),
+        test=member.get("test"),
+        extra=_unknown_members(member, _KNOWN),
+    )
+
+
+def _parse_tally(written: Mapping[str, Any] | None) -> Tally:
+    if written is None:
+        return Tally()
+    return Tally(
+        count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=_unknown_members(written, _COUNTED)
+    )
+
+
+def _unknown_members(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+    """Return the unknown members. Most claims have none, and claims are parsed by the hundred."""
+    return {} if written.keys() <= known else {name: value for name, value in written.items() if name not in known}
+
+
+def member_of(claim: Claim) -> dict[str, Any]:
+    """Return a claim's JSON: known members in their order, then unknown ones."""
+    members = {name: getattr(claim, name) for name in MEMBERS}
+    members |= {"conditions": list(claim.conditions), "limitations": list(claim.limitations)}
+    for name, tally in (("support", claim.support), ("contra", claim.contra)):
+        members[name] = {"count": tally.count, "run_ids": list(tally.run_ids), **tally.extra}
+    left_out = {name for name in ("allow_positive", "exception_reason", "test") if members[name] in (False, "", None)}
+    return {**{name: member for name, member in members.items() if name not in left_out}, **claim.extra}
+
+
+def _unwritable(message: str) -> Violation:
+    return Violation(rule=PROTOCOL, message=message)
+
+
+# Text of a claim and of a block for search, without JSON and FACTS (RB-09).
+
+MAX_SENTENCE: Final = 400
+MAX_CONDITIONS: Final = 200
+"""Maximum characters of a claim's core sentence and conditions: together about 150 tokens, short for any encoder."""
+
+# The look-behind is placed after the full stop: before it, it would be tried at every character of the text.
+_SENTENCE_END: Final = re.compile(
+    r"[。！？\n]|[!?](?=\s|$)"
+    r"|\.(?=\s|$)(?<!\b(?i:e\.g|i\.e)\.)(?<!\b(?i:ca|cf|vs)\.)(?<!\b(?i:fig|etc)\.)(?<!\b(?i:approx)\.)"
+)
+
+
+def claim_text(claim: Claim) -> str:
+    """Return the searched text of a claim: its core sentence, and its abbreviated conditions.
+
+    The core sentence is the first of the inference or, without one, of the constraint.
     """
-    for name, wanted in given.items():
-        if name == RATIO:
-            number = view.numbers.get(name)
-            if number is None or not holds(number, wanted["op"], wanted["value"]):
-                return False
-        else:
-            named = view.named.get(ALIASES.get(name, name))
-            if named is None or folded_name(named) != folded_name(wanted):
-                return False
-    return True
+    sentence = core_sentence(claim.inference) or core_sentence(claim.constraint)
+    return "\n".join(part for part in (sentence, _cut_text("; ".join(claim.conditions), MAX_CONDITIONS)) if part)
 
 
-def metric_of_run(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
-    """Return a metric of a run: the sum of all values, or one product's value or fraction.
-
-    None where it is unknown.
-    """
-    if metric == "activity":
-        values = [one.value for one in view.products if one.value is not None]
-        return math.fsum(values) if values else None
-    name = folded_name(product or "")
-    found = next((one for one in view.products if folded_name(one.name) == name), None)
-    if found is None:
-        return None
-    return found.fraction if metric == "fraction" else found.value
+def core_sentence(text: str) -> str:
+    """Return the first sentence of a text, Chinese or Western, cut to the length of a claim's text."""
+    stripped = text.strip()
+    end = _SENTENCE_END.search(stripped[:MAX_SENTENCE])
+    return _cut_text(stripped if end is None else stripped[: end.end()].strip(), MAX_SENTENCE)
 
 
-def holds(left: float, op: Operator, right: float) -> bool:
-    """Return whether a comparison holds, with numbers within `TOLERANCE` being equal."""
-    if equal(left, right):
-        return op in ("<=", ">=", "==")
-    return op == "!=" or (op in ("<", "<=") if left < right else op in (">", ">="))
+def prose_of(block: ReasoningBlock) -> str:
+    """Return the searched text of a block: its topic, inferences and constraints."""
+    said = [part for claim in block.claims for part in (claim.inference, claim.constraint)]
+    return "\n".join(part.strip() for part in (block.topic, *said) if part.strip())
 
 
-def equal(left: float, right: float) -> bool:
-    """Return whether two numbers are within `TOLERANCE` of each other."""
-    return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=0.0)
+def readable_block(block: ReasoningBlock) -> str:
+    """Return the text of a block for readers, one line per claim: status, statement and conditions."""
+    return "\n".join([*filter(None, [block.topic.strip()]), *map(_claim_line, block.claims)])
+
+
+def _claim_line(claim: Claim) -> str:
+    standing = f"{claim.status}, {claim.support.count} for and {claim.contra.count} against"
+    said = " ".join(part.strip() for part in (claim.inference, claim.constraint) if part.strip())
+    named = (("conditions", claim.conditions), ("limitations", claim.limitations))
+    more = "".join(f" ({name}: {'; '.join(texts)})" for name, texts in named if texts)
+    return f"{claim.claim_id} ({standing}): {said}{more}"
+
+
+def _cut_text(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def written_state(claim: Claim) -> ClaimState:
@@ -101,91 +192,11 @@ def written_state(claim: Claim) -> ClaimState:
     )
 
 
-def _mean_metric(
-    versus: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView], metric: Metric, product: str | None
-) -> float | None:
-    known = [
-        metric_of_run(one, metric, product) for one in earlier if one.run_id != view.run_id and matches_run(versus, one)
-    ]
-    numbers = [number for number in known if number is not None]
-    return math.fsum(numbers) / len(numbers) if numbers else None
-
-
-# The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).
-
-MAX_RUNS: Final = 3
-"""Maximum contradicting runs named, the latest; the others are only counted."""
-
-MAX_NAME: Final = 60
-"""Maximum characters of a run's label, and of the name of a product or run."""
-
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-# A name must not introduce an alias such as [C12], and is limited to one line.
-_ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
-
-
-def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None = None) -> str:
-    """Return a limitation that names the runs in which a claim failed, in the claim's language, Chinese or English.
-
-    It states results and gives no advice. ``contradicting`` are in learn order, at least one; ``test`` is the one that
-    judged them, None where a model did. Names of runs, modifiers and products are as given.
-    """
-    test = test if test is not None else claim.test
-    chinese = _is_chinese(claim)
-    say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
-    shown = contradicting[-MAX_RUNS:]
-    parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
-    more = len(contradicting) - len(shown)
-    if more:
-        parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
-    text = joint.join(parts) + end
-    return text if chinese else f"Not held {text}"
-
-
-def _is_chinese(claim: Claim) -> bool:
-    return _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
-
-
-def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
-    where = f"in run {run_id}" + (f" ({label})" if label else "")
-    if measure is None:
-        return where
-    metric, product, number = measure
-    return f"{where}: {metric} of {product} {number}" if product else f"{where}: total activity {number}"
-
-
-def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
-    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else " ") + "中不成立"
-    if measure is None:
-        return where
-    metric, product, number = measure
-    if product is None:
-        return f"{where}：总活性为 {number}"
-    gap = " " if product[-1:].isascii() else ""
-    return f"{where}：{product}{gap}的{'占比' if metric == 'fraction' else '数值'}为 {number}"
-
-
-def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
-    if test is None:
-        return None
-    number = metric_of_run(view, test["metric"], test.get("product"))
-    if number is None:
-        return None
-    product = test.get("product")
-    return test["metric"], None if product is None else _name(product), f"{number:.6g}"
-
-
-def _name(text: str) -> str:
-    return excerpt(text.translate(_ROUND), MAX_NAME)
-
-
 STANDING: Final = "data.standing"
 """Field in which the fold keeps each claim's status and counts."""
 
 WRITTEN: Final = ("topic", "scope", "extra", "claims")
 """Members of ``data`` that hold the written state; None where nothing was written."""
-
-_JUDGEMENT_OF: Final[Mapping[str, Judgement]] = {"support": "support", "contra": "contra"}
 
 
 def written_of(block: ReasoningBlock) -> dict[str, Any]:
@@ -228,11 +239,14 @@ def replaced_fields(item: Item, block: ReasoningBlock) -> dict[str, Any]:
     """
     shown = {claim.claim_id: claim for claim in current_block(item).claims}
     kept = {claim.claim_id: claim for claim in written_block(item.data).claims}
-    claims = tuple(
-        _with_start(claim, kept[claim.claim_id]) if _has_same_status(claim, shown.get(claim.claim_id)) else claim
-        for claim in block.claims
-    )
-    after = written_of(replace(block, claims=claims))
+
+    def with_start(claim: Claim) -> Claim:
+        same, start = shown.get(claim.claim_id), kept.get(claim.claim_id)
+        if same is None or start is None or _standing(claim) != _standing(same):
+            return claim
+        return replace(claim, status=start.status, support=start.support, contra=start.contra)
+
+    after = written_of(replace(block, claims=tuple(map(with_start, block.claims))))
     before = written_of(written_block(item.data))
     return {f"data.{name}": after[name] for name in WRITTEN if after[name] != before[name]}
 
@@ -241,9 +255,8 @@ def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[
     """Return each claim's state by folding verdicts in learn order. Verdicts on removed claims have no effect."""
     verdicts: dict[str, list[RunVerdict]] = {}
     for row in evidence:
-        judgement = _JUDGEMENT_OF.get(row.polarity)
-        if judgement is not None:
-            verdicts.setdefault(row.part, []).append(RunVerdict(row.source_key, judgement))
+        if row.polarity == "support" or row.polarity == "contra":  # noqa: PLR1714 - it narrows the type
+            verdicts.setdefault(row.part, []).append(RunVerdict(row.source_key, row.polarity))
     return {claim.claim_id: _fold_verdicts(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
 
 
@@ -273,26 +286,16 @@ def _with_status(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
     if standing is None:
         return claim
     support, contra = (
-        _updated_tally(claim.support, standing["support"]),
-        _updated_tally(claim.contra, standing["contra"]),
+        Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
+        for start, counted in ((claim.support, standing["support"]), (claim.contra, standing["contra"]))
     )
-    if (claim.status, claim.support, claim.contra) == (standing["status"], support, contra):
+    if _standing(claim) == (standing["status"], support, contra):
         return claim
     return replace(claim, status=standing["status"], support=support, contra=contra)
 
 
-def _updated_tally(start: Tally, counted: Mapping[str, Any]) -> Tally:
-    return Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
-
-
-def _has_same_status(claim: Claim, shown: Claim | None) -> bool:
-    return shown is not None and all(
-        getattr(claim, name) == getattr(shown, name) for name in ("status", "support", "contra")
-    )
-
-
-def _with_start(claim: Claim, start: Claim) -> Claim:
-    return replace(claim, status=start.status, support=start.support, contra=start.contra)
+def _standing(claim: Claim) -> tuple[str, Tally, Tally]:
+    return claim.status, claim.support, claim.contra
 
 
 def _sort_members(value: Any) -> Any:

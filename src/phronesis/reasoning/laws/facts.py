@@ -1,12 +1,14 @@
-"""FACTS of a run, on which claims rest and are judged (requirement RB-15), and validation of a claim's ``test``.
+"""FACTS of a run, on which claims rest and are judged (RB-15); a claim's ``test``: validation and verdict (RB-18).
 
 Each field of work has its own `FactsBuilder`; `GenericFacts` handles any agent's runs.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, get_args
 
+from phronesis.core.confidence import Judgement
 from phronesis.reasoning.laws.records import Feedback, Product, Run, folded_name
 
 TOP_PRODUCTS: Final = 8
@@ -124,21 +126,15 @@ def excerpt(text: str, limit: int) -> str:
 
 def summary_of(facts: Facts, label: str) -> str:
     """Return a run in a few lines: its label, results and notes."""
-    shown = [_amounts(product) for product in facts.feedback_products]
+    shown = []
+    for product in facts.feedback_products:
+        value = f" {product.value:.6g}" if product.value is not None else ""
+        share = f" (fraction {product.fraction:.6g})" if product.fraction is not None else ""
+        shown.append(f"{product.name}{value}{share}")
     total = facts.activity_total_value
-    lines = [
-        label,
-        ", ".join(shown),
-        f"total activity {total:.6g}" if total is not None else "",
-        *(facts.feedback_text.get(name, "") for name in ("pros", "cons", "other")),
-    ]
-    return excerpt("\n".join(line for line in lines if line), MAX_SUMMARY)
-
-
-def _amounts(product: Product) -> str:
-    value = f" {product.value:.6g}" if product.value is not None else ""
-    share = f" (fraction {product.fraction:.6g})" if product.fraction is not None else ""
-    return f"{product.name}{value}{share}"
+    activity = f"total activity {total:.6g}" if total is not None else ""
+    notes = (facts.feedback_text.get(name, "") for name in ("pros", "cons", "other"))
+    return excerpt("\n".join(filter(None, (label, ", ".join(shown), activity, *notes))), MAX_SUMMARY)
 
 
 class GenericFacts:
@@ -181,11 +177,8 @@ class GenericFacts:
 
 
 def _plain_fields(run: Run) -> dict[str, str | int | float | bool]:
-    plain = [
-        (name, value)
-        for name, value in run.fields().items()
-        if isinstance(value, str | int | float | bool) and name != "raw"
-    ]
+    fields = run.fields().items()
+    plain = [(name, value) for name, value in fields if isinstance(value, str | int | float | bool) and name != "raw"]
     return dict(plain[:MAX_FIELDS])
 
 
@@ -254,9 +247,7 @@ def _type_mistakes(given: object, name: str) -> Iterator[str]:
         elif key != RATIO:
             # Ignoring it would apply the test to runs that it was not meant for.
             yield f".{name} knows {', '.join((*NAMED, RATIO))}, not {key!r:.40}"
-        elif (
-            not isinstance(wanted, Mapping) or wanted.get("op") not in OPERATORS or not _is_number(wanted.get("value"))
-        ):
+        elif not (isinstance(wanted, Mapping) and wanted.get("op") in OPERATORS and _is_number(wanted.get("value"))):
             yield f".{name}.{RATIO} must be {{op, value}}: an operator of {' '.join(OPERATORS)} and a number"
 
 
@@ -266,3 +257,78 @@ def _is_name(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# The verdict of a run on a claim: support, contra or irrelevant, by arithmetic on FACTS (requirement RB-18).
+
+TOLERANCE: Final = 1e-9
+"""Relative tolerance within which two numbers are equal: binary sums of decimal fractions differ in the 16th digit (0.1
++ 0.2), and measurements do not have nine digits.
+"""
+
+
+def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView] = ()) -> Judgement:
+    """Return whether a run supports or contradicts a claim's test.
+
+    ``test`` is valid (`mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
+    feedback: ``versus`` compares with the mean over those that it describes and that have the metric. The verdict is
+    irrelevant if ``given`` does not describe the run, or a needed value is unknown.
+    """
+    if not matches_run(test.get("given") or {}, view):
+        return "irrelevant"
+    metric, product = test["metric"], test.get("product")
+    found = metric_of_run(view, metric, product)
+    versus = test.get("versus")
+    wanted = test.get("value") if versus is None else _mean_metric(versus, view, earlier, metric, product)
+    if found is None or wanted is None:
+        return "irrelevant"
+    return "support" if holds(found, test["op"], wanted) else "contra"
+
+
+def matches_run(given: Mapping[str, Any], view: FactsView) -> bool:
+    """Return whether ``given`` describes a run; M1 and M2 in this order, names compared without case and width.
+
+    A value that the run does not state does not match.
+    """
+    for name, wanted in given.items():
+        if name == RATIO:
+            number = view.numbers.get(name)
+            if number is None or not holds(number, wanted["op"], wanted["value"]):
+                return False
+        else:
+            named = view.named.get(ALIASES.get(name, name))
+            if named is None or folded_name(named) != folded_name(wanted):
+                return False
+    return True
+
+
+def metric_of_run(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
+    """Return a metric of a run: the sum of all values, or one product's value or fraction; None where it is unknown."""
+    if metric == "activity":
+        values = [one.value for one in view.products if one.value is not None]
+        return math.fsum(values) if values else None
+    name = folded_name(product or "")
+    found = next((one for one in view.products if folded_name(one.name) == name), None)
+    if found is None:
+        return None
+    return found.fraction if metric == "fraction" else found.value
+
+
+def holds(left: float, op: Operator, right: float) -> bool:
+    """Return whether a comparison holds, with numbers within `TOLERANCE` being equal."""
+    if equal(left, right):
+        return op in ("<=", ">=", "==")
+    return op == "!=" or (op in ("<", "<=") if left < right else op in (">", ">="))
+
+
+def equal(left: float, right: float) -> bool:
+    """Return whether two numbers are within `TOLERANCE` of each other."""
+    return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=0.0)
+
+
+def _mean_metric(
+    versus: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView], metric: Metric, product: str | None
+) -> float | None:
+    others = [one for one in earlier if one.run_id != view.run_id and matches_run(versus, one)]
+    numbers = [number for one in others if (number := metric_of_run(one, metric, product)) is not None]
+    return math.fsum(numbers) / len(numbers) if numbers else None

@@ -35,12 +35,8 @@ CLAIMS: Final = "CLAIMS_JSON"
 KEYS: Final = (TOPIC, SCOPE, CLAIMS)
 """Known keys in written order; unknown keys precede the claims."""
 
-MEMBERS: Final = tuple(
-    """
-    claim_id status facts inference constraint allow_positive exception_reason conditions limitations support contra
-    test
-    """.split()
-)
+_WORDS: Final = ("inference", "constraint", "allow_positive", "exception_reason", "conditions", "limitations")
+MEMBERS: Final = ("claim_id", "status", "facts", *_WORDS, "support", "contra", "test")
 """Known members of a claim, in written order."""
 
 
@@ -243,10 +239,7 @@ class Run:
         return {**named, **known, **self.extra}
 
     def fields(self) -> dict[str, Any]:
-        """Return the members of ``output``.
-
-        Missing ones are taken from the trace's ``final_output``, if it has any.
-        """
+        """Return the members of ``output``. Missing ones are taken from the trace's ``final_output``, if it has any."""
         final = self.trace.get("final_output") if isinstance(self.trace, Mapping) else None
         known = {name: value for name, value in self.output.items() if value is not None}
         return {**(final if isinstance(final, Mapping) else {}), **known}
@@ -309,12 +302,10 @@ def checked_run(given: object) -> Run:
     raw = "" if raw is None else check_text(raw, field="run.raw", allow_empty=True)
     if not output and not raw.strip():
         raise _field_error("run.output", "and run.raw are both empty; give what the run put out")
-    run_id, memories = members.get("run_id"), members.get("memory_ids")
-    if memories is not None and not _is_list(memories):
-        raise _field_error("run.memory_ids", f"must be a list of ids, not {type(memories).__name__}")
-    if memories is not None and len(memories) > MAX_MEMORIES:
+    run_id, memories = members.get("run_id"), _listed(members.get("memory_ids"), "run.memory_ids", "ids")
+    if len(memories) > MAX_MEMORIES:
         raise _field_error("run.memory_ids", f"names {len(memories):,} memories; at most {MAX_MEMORIES:,} are kept")
-    ids = [check_id(one, field=f"run.memory_ids[{n}]") for n, one in enumerate(memories or ())]
+    ids = [check_id(one, field=f"run.memory_ids[{n}]") for n, one in enumerate(memories)]
     return Run(
         run_id="" if run_id is None else check_id(run_id, field="run.run_id"),
         output=plain(output or {}, field="run.output"),
@@ -331,16 +322,13 @@ def checked_feedback(given: object) -> Feedback:
     A product may lack its value or its fraction. A repeated product is refused: the caller must add them up.
     """
     members = _members(given, "feedback")
-    products = members.get("products")
-    if products is not None and not _is_list(products):
-        raise _field_error("feedback.products", f"must be a list of products, not {type(products).__name__}")
-    if products is not None and len(products) > MAX_PRODUCTS:
+    products = _listed(members.get("products"), "feedback.products", "products")
+    if len(products) > MAX_PRODUCTS:
         raise _field_error("feedback.products", f"has {len(products):,} products; at most {MAX_PRODUCTS:,} are kept")
-    checked = tuple(_product(one, f"feedback.products[{n}]") for n, one in enumerate(products or ()))
+    checked = tuple(_product(one, f"feedback.products[{n}]") for n, one in enumerate(products))
     first: dict[str, int] = {}
     for n, product in enumerate(checked):
-        earlier = first.setdefault(folded_name(product.name), n)
-        if earlier != n:
+        if (earlier := first.setdefault(folded_name(product.name), n)) != n:
             again = f"repeats {checked[earlier].name!r:.60} of products[{earlier}]"
             raise _field_error(f"feedback.products[{n}].name", f"{again}; give each product once, its amounts added up")
     texts = {
@@ -384,8 +372,10 @@ def _extra(members: Mapping[str, Any], known: Sequence[str], place: str) -> dict
     return kept
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
+def _listed(given: object, place: str, of: str) -> Sequence[Any]:
+    if given is not None and (not isinstance(given, Sequence) or isinstance(given, str | bytes | bytearray)):
+        raise _field_error(place, f"must be a list of {of}, not {type(given).__name__}")
+    return given or ()
 
 
 def _field_error(place: str, what: str) -> InputError:

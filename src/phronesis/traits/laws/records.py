@@ -73,11 +73,8 @@ class Trait(Item):
         return {**Item.to_dict(self), **own}
 
 
-_ITEM: Final = frozenset(f.name for f in fields(Item)) - {"confidence"}
-
-
-_KEPT: Final = tuple(sorted(_ITEM))
-_KEPT_OF: Final = attrgetter(*_KEPT)
+_ITEM: Final = tuple(f.name for f in fields(Item) if f.name != "confidence")
+_ITEM_OF: Final = attrgetter(*_ITEM)
 
 
 def trait_of(
@@ -91,9 +88,8 @@ def trait_of(
     """Return the trait of an item, with its confidence at ``at``, the time of the last reflection, or at its end."""
     data, strength = item.data, item.data["strength"]
     trend = strength["trend"]
-    kept = dict(zip(_KEPT, _KEPT_OF(item), strict=True))
     return Trait(
-        **kept,
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
         confidence=confidence_at(item, at if item.ended is None else item.valid_to or at),
         subtype=data["subtype"],
         context=data["context"],
@@ -169,23 +165,14 @@ class ReflectionCycle(Record):
     user_id: str | None = None
 
 
-COUNTED: Final = (
-    "memories_scanned",
-    "traits_created",
-    "traits_reinforced",
-    "traits_contradicted",
-    "traits_promoted",
-    "traits_modified",
-    "traits_dissolved",
-)
+_CHANGED: Final = ("created", "reinforced", "contradicted", "promoted", "modified", "dissolved")
+COUNTED: Final = ("memories_scanned", *(f"traits_{how}" for how in _CHANGED))
 """Names of a cycle's counts."""
 
 
 def cycle_of(item: Item) -> ReflectionCycle:
     """Return the reflection of an item of kind cycle."""
-    data = item.data
-    completed = data["status"] == "completed"
-    spent = data.get("spent") or {}
+    data, spent = item.data, item.data.get("spent") or {}
     return ReflectionCycle(
         id=item.id,
         status=data["status"],
@@ -200,7 +187,7 @@ def cycle_of(item: Item) -> ReflectionCycle:
         cost=spent.get("cost", 0.0),
         error=data.get("error"),
         started_at=item.recorded_at,
-        completed_at=item.recorded_at if completed else None,
+        completed_at=item.recorded_at if data["status"] == "completed" else None,
         user_id=item.user_id,
     )
 

@@ -118,17 +118,7 @@ def due(
     )
 
 
-MEMORY_KINDS: Final = (
-    "fact",
-    "episodic",
-    "profile",
-    "preference",
-    "task",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
-)
+MEMORY_KINDS: Final = tuple("fact episodic profile preference task decision event intention procedure".split())
 """Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
 
 Verbatim messages, runs, claims, experience and documents are excluded.
@@ -204,11 +194,6 @@ class _Finding:
         given: list[Grade] = [grade for grade in GRADES if any(row.grade == grade for row in self.rows)]
         return max(given, key=GRADE_SHARES.__getitem__, default=_DEFAULT_GRADE)
 
-    @property
-    def strong(self) -> bool:
-        """Whether several memories contradict: a strong contradiction (NM-09)."""
-        return len(self.rows) > 1
-
 
 def fold_strength(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
     """Return a trait's strength by folding evidence in learn order."""
@@ -216,15 +201,15 @@ def fold_strength(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
     window = item.data.get(WINDOW)
     settled = _moment(item.data.get("settled"), SETTLED)
     first = begun.get("confidence", FIRST_CONFIDENCE)
-    strength = Strength(
-        stored=None if window is not None else _stored(item, first, item.recorded_at), cap=begun.get("cap", "candidate")
-    )
+    begins = None if window is not None else _stored(item, first, item.recorded_at)
+    strength = Strength(stored=begins, cap=begun.get("cap", "candidate"))
     for finding in _findings(item, evidence):
         if finding.polarity == "support":
             strength = _reinforced(item, strength, finding, window)
         elif settled is None or finding.at > settled:
             stored = strength.stored
-            weaker = None if stored is None else stored.weakened(at=finding.at, strong=finding.strong)
+            # Several memories are a strong contradiction (NM-09).
+            weaker = None if stored is None else stored.weakened(at=finding.at, strong=len(finding.rows) > 1)
             strength = replace(strength, stored=weaker, contradictions=strength.contradictions + 1)
     return strength
 
@@ -252,8 +237,7 @@ def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]
     for _, rows in groupby(later, key=lambda row: (row.recorded_at, row.entry_id)):
         found = list(rows)
         for polarity in ("support", "contra"):
-            said = [row for row in found if row.polarity == polarity]
-            if said:
+            if said := [row for row in found if row.polarity == polarity]:
                 yield _Finding(polarity, said)
 
 

@@ -134,42 +134,8 @@ def test_without_an_encoder_only_plain_sentences_are_understood() -> None:
     assert plain.read(0, {"role": "user"}, "I live in a city that you know", AT)[0] == []
 
 
-PIECES = st.sampled_from(
-    [
-        "I ",
-        "live in ",
-        "Paris",
-        "my sister Anna ",
-        "is called ",
-        ", ",
-        ". ",
-        "? ",
-        "and ",
-        "我",
-        "喜欢",
-        "茶",
-        "叫",
-        "了",
-        "，",
-        "。",
-        "\ue000",
-        "`",
-        '"',
-        "“",
-        "”",
-        "yesterday ",
-        "昨天",
-        "not ",
-        "any more",
-        "lol",
-        "😂",
-        "=",
-        "\n",
-        "{",
-        "she ",
-        "a cat",
-    ]
-)
+WORDS = 'I |live in |Paris|my sister Anna |is called |, |. |? |and |我|喜欢|茶|叫|了|，|。|`|"|“|”|yesterday |昨天|not '
+PIECES = st.sampled_from([*WORDS.split("|"), "any more", "lol", "😂", "=", "\n", "{", "she ", "a cat", "\ue000"])
 
 
 @settings(max_examples=25, deadline=None)

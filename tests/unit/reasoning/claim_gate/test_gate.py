@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
-from phronesis.reasoning.claim_gate import RULES, Submission, gate, without_aliases
+from phronesis.reasoning.claim_gate import RULES, gate, without_aliases
 from phronesis.reasoning.laws.block_rules import STRUCTURE, read_draft
 from unit.core.blocks import block, member
 
@@ -42,7 +42,9 @@ def breaks(rule: str, field: str, value: Any) -> bool:
     else:
         text = block(member(**{field: value}))
     [judge] = [one for one in RULES if one.name == rule]
-    return any(judge.check(Submission(read_draft(text), status)))
+    draft = read_draft(text)
+    draft.item_status = status
+    return any(judge.check(draft))
 
 
 WORDED = {"next_step": (0.8, 0.92), "positive_constraint": (0.85, 0.98)}

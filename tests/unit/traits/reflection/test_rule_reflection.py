@@ -2,6 +2,7 @@
 
 import random
 from importlib.resources import files
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,10 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.errors import PhronesisError
-from phronesis.traits.laws.records import ProposedOperations
-from phronesis.traits.memory_features import clause_of, parse_tables, read, soften, the_tables, trait_sentence
-from phronesis.traits.rule_reflection import RULES_VERSION, reflect
-from phronesis.traits.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, share_deviations
+from phronesis.traits.laws.records import MemoryInput, ProposedOperations
+from phronesis.traits.memory_features import (
+    MemoryFeatures,
+    chances_of,
+    clause_of,
+    parse_tables,
+    read,
+    read_all,
+    shows,
+    soften,
+    the_tables,
+    trait_sentence,
+    with_odds,
+)
+from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
+from phronesis.traits.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, cosines_of_pieces, share_deviations
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = (
@@ -82,28 +95,16 @@ NEARNESS = (
     "Watched the kestrel on the pylon through the telescope",
     "Saw two curlews on the mudflat at dawn",
 )
-BACKGROUND = (
-    "Moved the sofa",
-    "Boiler serviced on Friday",
-    "The lift is broken",
-    "Locked out of the shed",
-    "Renewed the permit",
-    "Rain all week",
+BACKGROUND = tuple(
+    "Moved the sofa|Boiler serviced on Friday|The lift is broken|Locked out of the shed|Renewed the permit"
+    "|Rain all week".split("|")
 )
-MORE = (
-    *BACKGROUND,
-    "A parcel came for Ulla",
-    "The dentist has moved",
-    "Grandad turned ninety",
-    "Tomas has a new car",
-    "Rent goes up in spring",
-    "Bea passed her exam",
-    "My badge expires in June",
-    "The well is dry",
-    "The attic is full of boxes",
-    "Customs kept the package",
-    "The tram has a new driver",
+MORE = tuple(
+    "A parcel came for Ulla|The dentist has moved|Grandad turned ninety|Tomas has a new car|Rent goes up in spring"
+    "|Bea passed her exam|My badge expires in June|The well is dry|The attic is full of boxes"
+    "|Customs kept the package|The tram has a new driver".split("|")
 )
+MORE = (*BACKGROUND, *MORE)
 """What tells of nothing that the user does, enough of it to say what is usual."""
 
 
@@ -286,3 +287,97 @@ def test_the_table_names_what_is_there() -> None:
     with pytest.raises(PhronesisError, match="opposite names 'crawl'"):
         parse_tables(words.replace("[opposite]\n", '[opposite]\nrun = ["crawl"]\n'))
     assert words.count("\n") <= 300
+
+
+QUIET = (
+    "Stayed quiet in the meeting at the office",
+    "Said nothing on the call with the client",
+    "Quiet again in the retro",
+)
+LOUD = ("Told stories at the pub with friends", "Talked so much at the party with friends")
+
+
+def later(*texts: str, **fields: str) -> list[MemoryInput]:
+    """Give memories after all others."""
+    return [memory(40 + 2 * n, text, **fields) for n, text in enumerate(texts)]
+
+
+def test_two_situations_are_two_sides() -> None:
+    found = reconsider(trait("Often avoids conflict"), memories(*QUIET), later(*LOUD))
+    assert found.action == "split"
+    here, there = found.sides
+    assert (here.content, here.context) == ("Often avoids conflict at work", "work")
+    assert there.context == "social"
+    assert there.content.startswith("Often is talkative")
+    assert list(there.evidence_ids) == ["m040", "m042"]
+    assert found.reasoning == "It differs at work and with friends"
+
+
+def test_the_opposite_behaviour_takes_its_place() -> None:
+    late = memories("Stayed up until 2am", "Up past midnight", "Night owl again")
+    found = reconsider(trait("Often stays up late"), late, later("Asleep by ten", "Lights out, in bed by ten"))
+    assert (found.action, found.new_content) == ("modify", "Now often goes to bed early")
+    same = reconsider(trait("Now often goes to bed early"), late, later("Asleep by ten", "Lights out, in bed by ten"))
+    assert same.new_content != "Now often goes to bed early"
+    late_zh = memories("熬夜到凌晨", "又熬夜", "半夜还在写")
+    assert reconsider(trait("经常熬夜"), late_zh, later("十点就睡", "早睡了")).new_content == "现在经常早睡"
+
+
+def test_what_speaks_against_it_outweighs() -> None:
+    found = reconsider(trait("Often goes running"), memories("Went for a run"), later("I hate running"))
+    assert (found.action, found.reasoning) == ("dissolve", "No less speaks against it than for it")
+    assert reconsider(trait("经常跑步"), [], []).action == "dissolve"
+
+
+def readings(*texts: str) -> list[MemoryFeatures]:
+    return read_all(memories(*texts))
+
+
+DONE = (
+    "Sewed the hem of the blue coat before breakfast",
+    "Took the early ferry and drew the gulls on the railing",
+    "晚饭后绕着湖走了两圈",
+    "周末又去河边拍鸟",
+)
+FACTS = (
+    "The office has moved to the third floor",
+    "Her sister's birthday is in May",
+    "办公室搬到三楼了",
+    "妹妹在邮局上班",
+)
+
+
+def test_what_is_done_is_likelier_a_behaviour_than_what_is_so() -> None:
+    def chance(text: str) -> float:
+        chances = chances_of(text)
+        assert chances is not None
+        return chances["shown"]
+
+    for done, known in product(DONE, FACTS):
+        assert chance(done) > chance(known) or done.isascii() != known.isascii(), (done, known)
+
+
+def test_without_a_reader_plain_words_tell_what_is_no_behaviour() -> None:
+    given = with_odds(readings("Went for a run", "If only I had time to run", "要是有空就去夜跑"), lambda _: None)
+    assert [shows(one) for one in given] == [True, False, False]
+    assert [one.apart for one in given] == [False, True, True]
+
+
+def test_many_memories_are_told_from_the_users_mean() -> None:
+    def judge(text: str) -> dict[str, float]:
+        return {"shown": 0.99 if "luck" in text else 0.5, "apart": 0.0, "private": 0.0}
+
+    few, many = ([f"{what} {n}" for what in ("A boiler", "Luck: luck") for n in range(size)] for size in (2, 20))
+    assert all(map(shows, with_odds(readings(*few), judge)))
+    assert [shows(one) for one in with_odds(readings(*many), judge)] == [*[False] * 20, *[True] * 20]
+
+
+def test_memories_are_near_by_how_their_rarer_words_are_spelt() -> None:
+    near = cosines_of_pieces(
+        ["baked two loaves", "baking a loaf", "the lift is broken", "", "去爬了香山", "又去爬山了"]
+    )
+    assert near[0, 1] > 0.05 > near[0, 2]
+    assert near[4, 5] > 0.05 > near[4, 2]
+    assert not near[3, :3].any()
+    assert np.allclose(near, near.T)
+    assert np.allclose(np.diagonal(near), 1.0)

@@ -1,35 +1,36 @@
-"""Proposals on their way into the bank, whoever made them."""
+"""Learning: proposals on their way into the bank, how a run bears on claims, and what is kept of a lane."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from phronesis.core.items import Item
-from phronesis.reasoning.laws.block_format import block_of
+from phronesis.reasoning import claim_effects
+from phronesis.reasoning.claim_effects import BARE, ClaimJudge, add_limitation, limitation_for
+from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_rules import read_draft
-from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, written_of
-from phronesis.reasoning.laws.records import Tally
+from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, block_of, text_of, written_of
+from phronesis.reasoning.laws.facts import FactsView
+from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock, Tally
 from phronesis.reasoning.learn_candidates import Proposal
+from phronesis.reasoning.learn_prompt import RewriteAnswer, rewritten_block
+from phronesis.reasoning.learning import LaneCache
 from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter
+from phronesis.store.lane_view import LaneView
 
 FACTS: Mapping[str, Any] = {"run_id": "r9", "source_run_ids": ["r9"]}
 
 
 def content(*claims: Mapping[str, Any], topic: str = "t") -> str:
-    full = [
-        {
-            "claim_id": "c1",
-            "status": "hypothesis",
-            "facts": {"source_run_ids": ["invented"]},
-            "inference": "Cu binds formate.",
-            **claim,
-        }
-        for claim in claims
-    ]
+    first = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["invented"]}}
+    full = [{**first, "inference": "Cu binds formate.", **claim} for claim in claims]
     return f"RBMEM_CLAIMS_V1\nTOPIC={topic}\nCLAIMS_JSON={json.dumps(full, ensure_ascii=False)}"
 
 
@@ -41,9 +42,8 @@ def held(*claims: Mapping[str, Any]) -> Item:
 
 
 def sieve(*items: Item, agree: bool = True) -> ProposalFilter:
-    return ProposalFilter(
-        entry_id="e", facts=FACTS, candidates={item.id: item for item in items}, agree=lambda _claim: agree
-    )
+    held = {item.id: item for item in items}
+    return ProposalFilter(entry_id="e", facts=FACTS, candidates=held, agree=lambda _claim: agree)
 
 
 def add(text: str) -> Proposal:
@@ -124,3 +124,77 @@ def test_a_claim_is_left_out_where_enough_runs_contradict_it() -> None:
     [taken], _ = replace(free, may_go=lambda *_: True).sift([given])
     assert [claim.claim_id for claim in taken.block.claims] == ["c3"]
     assert taken.item_id == "held"
+
+
+def claimed(inference: str) -> Claim:
+    return Claim(claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]}, inference=inference)
+
+
+CLAIM = claimed("The selectivity of formate is at least 0.6.")
+BLOCK = ReasoningBlock(claims=(CLAIM,))
+
+
+def view(run_id: str = "r1", share: float = 0.5, label: str = "") -> FactsView:
+    return FactsView(run_id=run_id, label=label, products=(Product(name="formate", value=1.0, fraction=share),))
+
+
+def test_a_claims_words_decide_and_its_test_before_them() -> None:
+    scales = ClaimJudge(view(share=0.5), has_feedback=True, read_earlier=list)
+    assert scales.weigh(CLAIM) == "contra"
+    assert scales.weigh(replace(CLAIM, test={"metric": "activity", "op": ">", "value": 0})) == "support"
+    assert scales.weigh(claimed("Copper is red.")) == "irrelevant"
+    assert ClaimJudge(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"
+
+
+NAMES = st.sampled_from(
+    ["Cu–Zn 3:1", "none. Next, try Ni at 2:1.", "see [C12]", "prefer[Cu]", "Always use Cu.", "下一步试 Ni"]
+)
+
+
+@settings(max_examples=10)  # the gate reads each with the encoder
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3))
+def test_what_is_written_of_a_fallen_claim_passes_the_gate_in_its_block(named: list[tuple[str, str]]) -> None:
+    views = [view(run_id=run_id, label=label) for run_id, label in named]
+    text = limitation_for(CLAIM, views, claim_effects.test_of(CLAIM))
+    assert gate(text_of(add_limitation(BLOCK, "c1", text))) == []
+
+
+def test_a_limitation_that_the_gate_refuses_says_less() -> None:
+    test = claim_effects.test_of(CLAIM)
+    assert "(Cu–Zn)" in limitation_for(CLAIM, [view(label="Cu–Zn")], test)
+    advice = "none. Next, try Ni at 2:1."
+    assert limitation_for(CLAIM, [view(label=advice)], test) == "Not held in run r1: fraction of formate 0.5."
+    assert limitation_for(CLAIM, [view(run_id=advice)], test) == BARE[0]
+    chinese = claimed("甲酸占比不低于 0.6。")
+    assert limitation_for(chinese, [view(run_id=advice)], claim_effects.test_of(chinese)) == BARE[1]
+
+
+def lane_view(lane_id: int, epoch: int = 0) -> LaneView:
+    return LaneView(
+        cast("Any", SimpleNamespace(tenant="t")), cast("Any", SimpleNamespace(lane_id=lane_id, epoch=epoch))
+    )
+
+
+def test_it_holds_so_much_and_so_many() -> None:
+    kept = LaneCache(lanes=2, limit=2)
+    kept.of(lane_view(1)).update(a=1, b=2)
+    assert len(kept.of(lane_view(1))) == 2
+    kept.of(lane_view(1))["c"] = 3
+    assert kept.of(lane_view(1)) == {}
+    kept.of(lane_view(1))["a"] = 1
+    kept.of(lane_view(2))
+    kept.of(lane_view(1))
+    kept.of(lane_view(3))
+    assert kept.of(lane_view(1)) == {"a": 1}
+    kept.of(lane_view(2))["b"] = 1
+    kept.of(lane_view(3))
+    kept.of(lane_view(1))
+    assert kept.of(lane_view(2)) == {}
+
+
+def test_a_rewrite_that_brings_something_is_none() -> None:
+    block = ReasoningBlock(topic="t", claims=(claimed("Zn leaves [C3]."),))
+    longer = "Zn leaves and much more happens than was said."
+    for said, topic in (("Zn leaves 40.", ""), (longer, ""), ("Zn leaves.", "t 9")):
+        answer = RewriteAnswer.model_validate({"topic": topic, "claims": [{"n": 0, "inference": said}]})
+        assert rewritten_block(block, answer, ["c1", None]) is None, said
