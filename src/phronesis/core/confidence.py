@@ -5,7 +5,7 @@ and its cap allow, so it can be computed at any time. A claim's status has hyste
 runs were learned, so it is a fold over all of them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import exp, isfinite
@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 from phronesis.errors import InputError
 
-# Updates of a confidence by evidence (NM-09): reinforcement, weakening, and the fold over evidence rows.
+# Updates of a confidence by evidence (NM-09).
 
 Grade = Literal["A", "B", "C", "D"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
@@ -51,59 +51,6 @@ def weaken(confidence: float, *, strong: bool = False) -> float:
     wait twice.
     """
     return checked_confidence(confidence) * (1.0 - (STRONG_WEAKENING if strong else WEAKENING))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One piece of evidence: its source, its polarity, and its quality (support) or strength (contra)."""
-
-    source_key: str
-    polarity: Literal["support", "contra"]
-    grade: Grade = "C"
-    strong: bool = False
-
-    @property
-    def identity(self) -> tuple[str, str]:
-        """Polarity and source: the same source counts once each way for an item."""
-        return (self.polarity, self.source_key)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfidenceResult:
-    """The result of a fold over evidence: the confidence, the counted evidence, and the skipped evidence."""
-
-    confidence: float
-    counted: tuple[Evidence, ...]
-    passed_over: tuple[Evidence, ...]
-
-
-def weigh(
-    confidence: float,
-    evidence: Iterable[Evidence],
-    *,
-    known: Collection[str],
-    counted: Collection[tuple[str, str]] = frozenset(),
-) -> ConfidenceResult:
-    """Fold evidence, in its order, into a confidence.
-
-    ``known`` holds the source keys that exist in the lane; ``counted`` the identities counted before. A piece whose
-    source is unknown, or whose identity was counted before or earlier in the same fold, changes nothing and is passed
-    over. Replaying the kept evidence from a trait's first confidence (NM-10, modify) is the same call with nothing
-    counted.
-    """
-    value = checked_confidence(confidence)
-    seen = set(counted)
-    taken: list[Evidence] = []
-    passed: list[Evidence] = []
-    for piece in evidence:
-        if piece.source_key not in known or piece.identity in seen:
-            passed.append(piece)
-            continue
-        seen.add(piece.identity)
-        taken.append(piece)
-        support = piece.polarity == "support"
-        value = reinforce(value, piece.grade) if support else weaken(value, strong=piece.strong)
-    return ConfidenceResult(confidence=value, counted=tuple(taken), passed_over=tuple(passed))
 
 
 Stage = Literal["dissolved", "candidate", "emerging", "established", "core"]
@@ -220,11 +167,6 @@ def claim_state(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimSta
     return replace(state, status=status, support=tuple(runs["support"]), contra=tuple(runs["contra"]))
 
 
-def claim_status(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimStatus:
-    """Return the status alone of `claim_state`."""
-    return claim_state(verdicts, start=start).status
-
-
 # Decay of a confidence (NM-09): a pure function of a stored value and its reference time.
 
 Subtype = Literal["behavior", "preference", "core"]
@@ -277,21 +219,11 @@ class StoredConfidence:
         return decay(self.confidence, days=days, reinforcements=self.reinforcements, subtype=self.subtype)
 
     def reinforced(self, grade: Grade, *, at: datetime) -> "StoredConfidence":
-        """Give the value decayed to ``at`` and then reinforced, with ``at`` as reference and one more reinforcement."""
-        return StoredConfidence(
-            confidence=reinforce(self.value_at(at), grade),
-            at=max(at, self.at),
-            subtype=self.subtype,
-            reinforcements=self.reinforcements + 1,
-            last_reinforced=max(at, self.at),
-        )
+        """Return the value decayed to ``at`` and then reinforced, with ``at`` as reference and n one more."""
+        then, count = max(at, self.at), self.reinforcements + 1
+        value = reinforce(self.value_at(at), grade)
+        return replace(self, confidence=value, at=then, reinforcements=count, last_reinforced=then)
 
     def weakened(self, *, at: datetime, strong: bool = False) -> "StoredConfidence":
         """Return the value decayed to ``at`` and then weakened, with ``at`` as its reference time; n stays."""
-        return StoredConfidence(
-            confidence=weaken(self.value_at(at), strong=strong),
-            at=max(at, self.at),
-            subtype=self.subtype,
-            reinforcements=self.reinforcements,
-            last_reinforced=self.last_reinforced,
-        )
+        return replace(self, confidence=weaken(self.value_at(at), strong=strong), at=max(at, self.at))

@@ -52,28 +52,11 @@ KINDS: Final = tuple(
 STATUSES: Final = ("active", "archived")
 ENDINGS: Final = ("superseded", "retracted", "dissolved", "retired")
 
-DEFAULT_IMPORTANCE: Final = {
-    "message": 3,
-    "fact": 5,
-    "episodic": 5,
-    "profile": 7,
-    "preference": 7,
-    "task": 7,
-    "decision": 7,
-    "event": 5,
-    "intention": 7,
-    "procedure": 5,
-    "trait": 7,
-    "l1": 5,
-    "pattern": 7,
-    "principle": 8,
-    "reasoning": 7,
-    "section": 5,
-    "run": 5,
-    "cycle": 1,
-    "mark": 1,
-    "document": 5,
-}
+DEFAULT_IMPORTANCE: Final[Mapping[str, int]] = (
+    dict.fromkeys(KINDS, 5)
+    | dict.fromkeys(("profile", "preference", "task", "decision", "intention", "trait", "pattern", "reasoning"), 7)
+    | {"message": 3, "principle": 8, "cycle": 1, "mark": 1}
+)
 """Importance without a model (contract: 1 small talk, 3 passing detail, 5 routine, 7 decision, 9 life event)."""
 
 

@@ -44,14 +44,7 @@ _PERSONS: Final = frozenset(
     """.split()
 )
 _DROPPED: Final = frozenset("a an the 的 了 们 呢 吗 啊 吧 呀 哦".split())
-_SAME: Final = {
-    "am": "be",
-    "is": "be",
-    "are": "be",
-    "was": "be",
-    "were": "be",
-    "'m": "be",
-    "'re": "be",
+_SAME: Final = dict.fromkeys("am is are was were 'm 're".split(), "be") | {
     "has": "have",
     "had": "have",
     "does": "do",

@@ -169,9 +169,6 @@ class VectorScope:
 
 _Node = TypeVar("_Node", str, int)
 
-Pairs = Mapping[tuple[str, str], float]
-"""Similarities of pairs of ids; the smaller id is first."""
-
 
 def jaccard(first: AbstractSet[_Node], second: AbstractSet[_Node]) -> float:
     """Return shared / all (Jaccard 1901), in [0, 1]; 0 when both are empty."""
@@ -214,16 +211,6 @@ def components(ids: Iterable[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> li
     for node in sorted(root):
         out.setdefault(find(node), []).append(node)
     return list(out.values())
-
-
-def cohesion(members: Sequence[str], pairs: Pairs) -> dict[str, float]:
-    """Return each member's mean similarity to the other members; a pair that is not in ``pairs`` counts 0."""
-    total = dict.fromkeys(members, 0.0)
-    for (first, second), similarity in sorted(pairs.items()):
-        if first in total and second in total:
-            total[first] += similarity
-            total[second] += similarity
-    return {member: value / max(1, len(members) - 1) for member, value in total.items()}
 
 
 def match_by_overlap(clusters: Sequence[AbstractSet[str]], existing: Mapping[str, AbstractSet[str]]) -> dict[int, str]:

@@ -124,11 +124,6 @@ def pieces(text: str) -> Sequence[str]:
     return sorted(found)
 
 
-def rows_of(text: str) -> list[int]:
-    """Return the rows of a folded text's features, each once."""
-    return sorted({bucket(piece) for piece in pieces(text)})
-
-
 def bucket(piece: str) -> int:
     """Return the row of a feature's weights."""
     return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS

@@ -14,7 +14,6 @@ from phronesis.core.confidence import (
     RunVerdict,
     Stage,
     claim_state,
-    claim_status,
     stage,
     stage_of,
     stage_rank,
@@ -69,7 +68,7 @@ def test_a_claims_way() -> None:
         ("+a +b -c -d +e +f", "hypothesis"),
     ]
     for runs, expected in cases:
-        assert claim_status(verdicts(runs)) == expected, runs
+        assert claim_state(verdicts(runs)).status == expected, runs
 
 
 def test_what_was_written_counts_and_its_runs_count_once() -> None:
@@ -78,13 +77,13 @@ def test_what_was_written_counts_and_its_runs_count_once() -> None:
     assert claim_state(verdicts("+c -a .d"), start=start) == start
     fallen = claim_state(verdicts("-d +e"), start=start)
     assert fallen == ClaimState(status="hypothesis", support=("a", "b", "e"), contra=("c", "d"), unnamed_support=1)
-    assert claim_status(verdicts("+d"), start=ClaimState(status="hypothesis", unnamed_support=1)) == "conclusion"
+    assert claim_state(verdicts("+d"), start=ClaimState(status="hypothesis", unnamed_support=1)).status == "conclusion"
     assert (
-        claim_status(verdicts("+d"), start=ClaimState(status="hypothesis", unnamed_contra=1, support=("a",)))
+        claim_state(verdicts("+d"), start=ClaimState(status="hypothesis", unnamed_contra=1, support=("a",))).status
         == "hypothesis"
     )
-    assert claim_status(verdicts("-d"), start=ClaimState(status="conclusion", unnamed_contra=1)) == "hypothesis"
-    assert claim_status(verdicts("-d -e -f"), start=ClaimState(status="fact", contra=("x", "y"))) == "fact"
+    assert claim_state(verdicts("-d"), start=ClaimState(status="conclusion", unnamed_contra=1)).status == "hypothesis"
+    assert claim_state(verdicts("-d -e -f"), start=ClaimState(status="fact", contra=("x", "y"))).status == "fact"
 
 
 STARTS = st.builds(
