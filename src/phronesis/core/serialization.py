@@ -80,8 +80,8 @@ def rows_html(rows: Sequence[Any]) -> str:
     columns = sorted({name: None for row in members for name in row}, key=_rank)[:MAX_COLUMNS]
     head = "".join(f"<th>{name}</th>" for name in columns)
     lines = ("".join(f"<td>{escape(_text(row.get(name, '')))}</td>" for name in columns) for row in members)
-    more = f"<p>{len(rows) - MAX_ROWS:,} more</p>" if len(rows) > MAX_ROWS else ""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
+    more = f"<p>{len(rows) - MAX_ROWS:,} more</p>" if len(rows) > MAX_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
@@ -272,11 +272,9 @@ MAX_KEYS: Final = 10_000
 
 
 # Made once: ``json.dumps`` with any option makes an encoder at every call. Plain data holds no circle to look for.
-_PLAIN: Final = json.JSONEncoder(
-    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
-)
-_ESCAPED: Final = json.JSONEncoder(
-    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+_PLAIN, _ESCAPED = (
+    json.JSONEncoder(ensure_ascii=escaped, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False)
+    for escaped in (False, True)
 )
 
 

@@ -78,7 +78,7 @@ class ActivityVerbs(Verbs):
             **_times(since, until),
         )
         self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             rows = activity_log.list_contexts(unit, wanted, before=before, limit=count + 1)
             shown = _context_records(unit, rows[:count])
         return Page(tuple(shown), rows[count - 1].context_id if len(rows) > count else None)
@@ -92,7 +92,7 @@ class ActivityVerbs(Verbs):
         """
         asked = parse_id(context_id, field="context_id")
         self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             row = activity_log.find_context(unit, asked)
             if row is None:
                 raise NotFound(
@@ -121,7 +121,7 @@ class ActivityVerbs(Verbs):
         count, before = inputs.limit(limit, most=MAX_ROWS), _position(cursor)
         wanted = _request_query(user_id, interface, route, failed, _times(since, until))
         self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             rows = activity_log.list_requests(unit, wanted, before=before, limit=count + 1)
             shown = _request_records(unit, rows[:count])
         return Page(tuple(shown), rows[count - 1].request_id if len(rows) > count else None)
@@ -137,7 +137,7 @@ class ActivityVerbs(Verbs):
         """Return the median and 95th percentile of the recorded requests' times by route, the most frequent first."""
         wanted = _request_query(user_id, interface, None, None, _times(since, until))
         self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             return records.route_latencies(activity_log.list_timings(unit, wanted))
 
     def unlearned(
@@ -164,7 +164,7 @@ class ActivityVerbs(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
         wanted = refusals.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
         count, after = inputs.limit(limit, most=MAX_ROWS), inputs.cursor(cursor)
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             lanes = visible_lanes(unit, scope)
             return refusals.unlearned_page(
                 unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after
@@ -172,7 +172,7 @@ class ActivityVerbs(Verbs):
 
     def _settle_activity(self) -> None:
         """Write what this process has queued, so that a reader sees it."""
-        self._runtime.components.activity.settle(self._runtime.tenant)
+        self._components.activity.settle(self._tenant)
 
 
 def context_row(
