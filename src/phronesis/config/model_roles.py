@@ -1,10 +1,12 @@
 """Policy sections of models: gateways (servers or in-process packages) and the roles that models fill."""
 
 import re
+from collections.abc import Callable, Container, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import pydantic
+from pydantic_core import PydanticCustomError
 
 from phronesis.config.plugins import find_plugins
 
@@ -34,6 +36,29 @@ class Part(pydantic.BaseModel):
     def may_fail(self) -> bool:
         """Whether it names what may not be there, so that a store is opened whole to find out."""
         return any(value.may_fail for _, value in self if isinstance(value, Part))
+
+
+def one_of(names: Container[str]) -> pydantic.AfterValidator:
+    """Return the check of a mapping's key that must be one of ``names``, as a field must be known."""
+
+    def check(value: str) -> str:
+        if value not in names:
+            raise PydanticCustomError("extra_forbidden", "unknown name")
+        return value
+
+    return pydantic.AfterValidator(check)
+
+
+def list_members(members: Mapping[str, Mapping[str, Any]]) -> Callable[[dict[str, Any]], None]:
+    """Return what lists a mapping's members in its schema, for completion in editors, with what is said of each."""
+
+    def change(schema: dict[str, Any]) -> None:
+        rule = schema.pop("additionalProperties")
+        schema.pop("propertyNames", None)
+        schema["properties"] = {name: {**rule, **more} for name, more in members.items()}
+        schema["additionalProperties"] = False
+
+    return change
 
 
 def _is_gateway_name(value: str) -> str:
