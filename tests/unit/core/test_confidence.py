@@ -7,16 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import (
-    GRADES,
-    SUBTYPES,
-    Grade,
-    Subtype,
-    checked_confidence,
-    decay,
-    reinforce,
-    weaken,
-)
+from phronesis.core.confidence import GRADES, SUBTYPES, Grade, Subtype, checked_confidence, decay, reinforce, weaken
 from phronesis.errors import InputError
 
 CONFIDENCES = st.floats(0.0, 1.0)

@@ -3,16 +3,7 @@
 from datetime import UTC, datetime
 
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.proposals import (
-    ECHOES,
-    GATED,
-    JUDGED,
-    PROPOSALS,
-    Proposal,
-    Refusal,
-    echo_predicate,
-    refusals_in,
-)
+from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal, echo_predicate, refusals_in
 
 ENTRY = Entry(
     id="e",

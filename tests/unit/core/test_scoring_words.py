@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
 from phronesis.recall.scoring import lexical_scores
-from phronesis.recall.scoring.lexical_scores import (
-    frequencies,
-    pair_scores,
-    text_scores,
-    window_scores,
-)
+from phronesis.recall.scoring.lexical_scores import frequencies, pair_scores, text_scores, window_scores
 from unit.core.lanes import laid_out
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
