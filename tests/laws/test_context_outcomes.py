@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from phronesis import Memory
 from phronesis.core.relations import CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge, ItemUse, uses_of
-from phronesis.experience.laws.feedback_weights import HUMAN_WEIGHT, FeedbackWeights, usefulness
+from phronesis.experience.laws.evidence_fold import HUMAN_WEIGHT, FeedbackWeights, usefulness
 from set_clock import Clock
 
 counts = st.integers(0, 500)

@@ -32,15 +32,15 @@ from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
 from phronesis.recall.hits import origins_at
-from phronesis.recall.planning.planner import Planner, PlanRequest
-from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_held
+from phronesis.recall.plan_queries import STATE_FIELDS, candidates, names_held
+from phronesis.recall.planner import Planner, PlanRequest
+from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
-from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import has_documents
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
+from phronesis.store.side_tables import has_documents
 from phronesis.uuid7 import new_id
 
 # The arguments of ``compose_context``, validated.

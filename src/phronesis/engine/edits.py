@@ -13,8 +13,7 @@ from phronesis.core.serialization import decode
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import isoformat, parse_moment, to_micros
 from phronesis.engine.entry_applier import name_taken, renamed_field
-from phronesis.engine.erasure_plan import ERASE
-from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.handler import ERASE, Handler, Outcomes
 from phronesis.engine.rollback import ROLLBACK, find_undo
 from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict

@@ -12,8 +12,8 @@ from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.interpreter import Interpreter, NotAtOnce
 from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
 from phronesis.index.vectorizer import WrittenLanes
+from phronesis.log.erasure import Redactor
 from phronesis.log.recorder import ForecastEntry, NewEntry, RecordedEntry, Recorder
-from phronesis.log.redaction import Redactor
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
 

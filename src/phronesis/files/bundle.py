@@ -16,7 +16,7 @@ from phronesis.core.ids import derived_id, make_scope
 from phronesis.core.items import Item
 from phronesis.core.serialization import Record
 from phronesis.errors import InputError, NotFound, PhronesisError, VersionConflict
-from phronesis.files.concept import (
+from phronesis.files.item_files import (
     EDITABLE,
     TYPES,
     Concept,

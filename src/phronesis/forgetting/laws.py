@@ -1,4 +1,4 @@
-"""Retention of an item, and what follows from it (EMB-16; docs/decisions/19).
+"""Retention of an item, and what follows from it (EMB-16; docs/decisions/17).
 
 Retention falls exponentially with the time since the last use (Ebbinghaus 1885), more slowly the more often an item was
 used, the more important and useful it is, and the more its source is trusted; counter-evidence lowers it at once. Items

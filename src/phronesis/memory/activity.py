@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from phronesis.core import context as records
     from phronesis.core import relations
     from phronesis.core.items import Item
-    from phronesis.recall import refusals
-    from phronesis.store import activity_log, api_keys, context_impressions
+    from phronesis.recall import browse
+    from phronesis.store import activity_log, credentials, impressions
     from phronesis.store.database import Unit
 else:
     records = lazy_module("phronesis.core.context")
     relations = lazy_module("phronesis.core.relations")
     activity_log = lazy_module("phronesis.store.activity_log")
-    api_keys = lazy_module("phronesis.store.api_keys")
-    context_impressions = lazy_module("phronesis.store.context_impressions")
-    refusals = lazy_module("phronesis.recall.refusals")
+    credentials = lazy_module("phronesis.store.credentials")
+    impressions = lazy_module("phronesis.store.impressions")
+    browse = lazy_module("phronesis.recall.browse")
 
 MAX_ROWS: Final = 1_000
 """Maximum rows of one page."""
@@ -64,14 +64,14 @@ class ActivityVerbs(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
         session = None if session_id is None else check_id(session_id, field="session_id")
         count, before = inputs.limit(limit, most=MAX_ROWS), _position(cursor)
-        owner = None if scope.across_tenant else context_impressions.owner_of(scope.write_lane)
+        owner = None if scope.across_tenant else impressions.owner_of(scope.write_lane)
         if session is not None and owner is None:
             raise InputError(
                 "give the user_id or namespace of session_id: others may have that name too", field="across"
             )
         wanted = activity_log.ContextQuery(
             owner=owner,
-            session=None if session is None else context_impressions.session_of(scope.write_lane, session),
+            session=None if session is None else impressions.session_of(scope.write_lane, session),
             verb=verb,
             agent_id=None if agent_id is None else check_id(agent_id, field="agent_id"),
             item_id=None if item_id is None else parse_id(item_id, field="item_id"),
@@ -162,13 +162,11 @@ class ActivityVerbs(Verbs):
         number of entries.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        wanted = refusals.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
+        wanted = browse.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
         count, after = inputs.limit(limit, most=MAX_ROWS), inputs.cursor(cursor)
         with self._reading() as unit:
             lanes = visible_lanes(unit, scope)
-            return refusals.unlearned_page(
-                unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after
-            )
+            return browse.unlearned_page(unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after)
 
     def _settle_activity(self) -> None:
         """Write what this process has queued, so that a reader sees it."""
@@ -182,8 +180,8 @@ def context_row(
     lane = scope.write_lane
     return activity_log.ContextRow(
         verb=verb,
-        owner=context_impressions.owner_of(lane),
-        session=None if session_id is None else context_impressions.session_of(lane, session_id),
+        owner=impressions.owner_of(lane),
+        session=None if session_id is None else impressions.session_of(lane, session_id),
         namespace=scope.namespace,
         agent_id=scope.agent_id,
         shown=shown,
@@ -230,7 +228,7 @@ def _context_record(
         **own,
         at=from_micros(row.at),
         user_id=lane.name if lane is not None and lane.kind == "user" else None,
-        unknown_user=lane is None and row.owner != context_impressions.owner_of(shared),
+        unknown_user=lane is None and row.owner != impressions.owner_of(shared),
         session_id=names.get(row.session or ""),
     )
 
@@ -238,7 +236,7 @@ def _context_record(
 def _request_records(unit: "Unit", rows: "Sequence[activity_log.RequestRow]") -> "list[records.RequestRecord]":
     """Return rows with the names of their users and the labels of their keys."""
     lanes = activity_log.lanes_by_number(unit, {row.owner for row in rows if row.owner is not None})
-    labels = {key.id: key.label for key in api_keys.list_keys(unit)} if any(row.key_id for row in rows) else {}
+    labels = {key.id: key.label for key in credentials.list_keys(unit)} if any(row.key_id for row in rows) else {}
     return [
         records.RequestRecord(
             **{name: value for name, value in asdict(row).items() if name not in {"owner", "at"}},

@@ -9,14 +9,14 @@ from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.log.reader import message_text
+from phronesis.log.payloads import message_text
 from phronesis.memory.runtime import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.database import Database
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_named
 from phronesis.store.lanes import find_lane
-from phronesis.store.short_ids import find_ids
+from phronesis.store.named_items import find_ids
 
 if TYPE_CHECKING:
     from phronesis.engine import entry_applier

@@ -26,13 +26,13 @@ from phronesis.uuid7 import new_id
 if TYPE_CHECKING:
     from phronesis.core import statements
     from phronesis.engine import edits, writer
-    from phronesis.log import chain
-    from phronesis.recall import user_items
+    from phronesis.log import payloads
+    from phronesis.recall import entities
 else:
     edits = lazy_module("phronesis.engine.edits")
-    chain = lazy_module("phronesis.log.chain")
+    payloads = lazy_module("phronesis.log.payloads")
     statements = lazy_module("phronesis.core.statements")
-    user_items = lazy_module("phronesis.recall.user_items")
+    entities = lazy_module("phronesis.recall.entities")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -178,9 +178,9 @@ class Items(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._components
-        now = user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        now = entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with self._reading() as unit:
-            return Records(user_items.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
+            return Records(entities.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
 
     def delete_all(
         self,
@@ -302,7 +302,7 @@ def preview_messages(runtime: Runtime, lane_name: LaneName, payload: Mapping[str
         handler_version=components.writer.interpreter.stepper.registry[VERB].version,
         actor="preview",
         recorded_at=from_micros(max(to_micros(components.clock()), lane.last_recorded_at + 1)),
-        payload=chain.as_read(cleaned)[0],
+        payload=payloads.as_read(cleaned)[0],
         user_id=lane.user_id,
         namespace=lane.namespace,
     )

@@ -23,11 +23,11 @@ from phronesis.traits.laws.strength import TRAIT
 if TYPE_CHECKING:
     from phronesis.compose import assembly
     from phronesis.core import context, retrieval_plan
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.memory import activity, external_ids, runs
     from phronesis.reasoning.laws import item_records, records
-    from phronesis.recall import hits, user_items
-    from phronesis.recall import search_options as searching
+    from phronesis.recall import entities, hits
+    from phronesis.recall import query as searching
 else:
     activity = lazy_module("phronesis.memory.activity")
     assembly = lazy_module("phronesis.compose.assembly")
@@ -35,12 +35,12 @@ else:
     external_ids = lazy_module("phronesis.memory.external_ids")
     hits = lazy_module("phronesis.recall.hits")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
-    user_items = lazy_module("phronesis.recall.user_items")
-    reader = lazy_module("phronesis.log.reader")
+    entities = lazy_module("phronesis.recall.entities")
+    payloads = lazy_module("phronesis.log.payloads")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     runs = lazy_module("phronesis.memory.runs")
-    searching = lazy_module("phronesis.recall.search_options")
+    searching = lazy_module("phronesis.recall.query")
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
@@ -164,9 +164,9 @@ class ReadVerbs(Verbs):
             message=check_text(user_message, field="user_message"),
             scope=scope,
             budget=budget,
-            agent_state=reader.fit(inputs.metadata(agent_state, field="agent_state")),
+            agent_state=payloads.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._tenant, request)

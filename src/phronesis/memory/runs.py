@@ -18,19 +18,18 @@ from phronesis.store.eligible import ReadConditions
 
 if TYPE_CHECKING:
     from phronesis.engine import edits, writer
-    from phronesis.reasoning import documents, handlers, learning
+    from phronesis.reasoning import handlers, learning
     from phronesis.reasoning.laws import claim_status, item_records, records
-    from phronesis.recall import search_options as searching
-    from phronesis.store import usage
+    from phronesis.recall import query as searching
+    from phronesis.store import impressions
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    documents = lazy_module("phronesis.reasoning.documents")
     handlers = lazy_module("phronesis.reasoning.handlers")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     learning = lazy_module("phronesis.reasoning.learning")
     records = lazy_module("phronesis.reasoning.laws.records")
-    searching = lazy_module("phronesis.recall.search_options")
-    usage = lazy_module("phronesis.store.usage")
+    searching = lazy_module("phronesis.recall.query")
+    impressions = lazy_module("phronesis.store.impressions")
 
 
 class _RunVerbs(Verbs):
@@ -257,7 +256,7 @@ class ReasoningVerbs(Verbs):
         result = search_claims(self._runtime, asked)
         if run_id is not None:
             uses = [
-                usage.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
+                impressions.Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
                 for one in result
                 for match in one.matched_claims
             ]
@@ -324,7 +323,10 @@ class Reasoning(Verbs):
                 user_id=item.user_id if own else user_id, namespace=item.namespace if own else namespace
             ).write_lane
             self._components.used.note(
-                self._tenant, lane, check_id(run_id, field="run_id"), [usage.Use(item.id, usage.WHOLE_ITEM, "mem_get")]
+                self._tenant,
+                lane,
+                check_id(run_id, field="run_id"),
+                [impressions.Use(item.id, impressions.WHOLE_ITEM, "mem_get")],
             )
         return item_records.reasoning_item(item)
 
@@ -336,7 +338,7 @@ class Reasoning(Verbs):
         """
         components = self._components
         self._runtime.drain()
-        done = components.reindexer.run(self._tenant, records.REASONING, counted=documents.CLAIM)
+        done = components.reindexer.run(self._tenant, records.REASONING, counted=records.CLAIM)
         self._runtime.wake(pending=False)
         outside = components.mirror.repair(self._tenant) if components.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
@@ -344,7 +346,7 @@ class Reasoning(Verbs):
 
 def search_claims(runtime: Runtime, asked: "searching.Query") -> SearchResult:
     """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
-    narrowed = replace(asked, wanted=replace(asked.wanted, parts=documents.CLAIM))
+    narrowed = replace(asked, wanted=replace(asked.wanted, parts=records.CLAIM))
     found = runtime.components.searcher.search(runtime.tenant, narrowed)
     return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
 

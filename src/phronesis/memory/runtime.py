@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from phronesis.engine.replay import Replayer
     from phronesis.engine.writer import Writer, WriteResult
     from phronesis.experience.maintenance_schedule import MaintenanceScheduler
+    from phronesis.experience.provenance import ExperienceBook
     from phronesis.experience.query import ExperienceSearch
-    from phronesis.experience.query_answer import ExperienceBook
     from phronesis.experience.sources.port import Sources
     from phronesis.forgetting.handler import Forgetter
     from phronesis.index.projections import Reindexer
     from phronesis.index.vectorizer import Vectorizer
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.memory.overview import OverviewBook
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
@@ -50,23 +50,23 @@ if TYPE_CHECKING:
     from phronesis.recall import browse
     from phronesis.recall.browse import Browser
     from phronesis.recall.entities import EntityBook
-    from phronesis.recall.planning.planner import Planner
+    from phronesis.recall.planner import Planner
+    from phronesis.recall.query import Search
     from phronesis.recall.retrieval import PlanExecutor
-    from phronesis.recall.search_options import Search
+    from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn
-    from phronesis.resources.search import ResourceBook
     from phronesis.store.activity_log import ActivityLog
-    from phronesis.store.context_impressions import ShownContexts
     from phronesis.store.database import Database, Unit
+    from phronesis.store.impressions import ShownContexts, UsedMemories
     from phronesis.store.lanes import Lane
     from phronesis.store.model_calls import StoredLedger
-    from phronesis.store.usage import Usage, UsedMemories
+    from phronesis.store.retention import Usage
     from phronesis.traits.reflector import Reflector
     from phronesis.traits.search import TraitBook
 else:
     browse = lazy_module("phronesis.recall.browse")
     edits = lazy_module("phronesis.engine.edits")
-    reader = lazy_module("phronesis.log.reader")
+    payloads = lazy_module("phronesis.log.payloads")
     results = lazy_module("phronesis.core.results")
 
 
@@ -343,7 +343,7 @@ class Runtime:
         if known is None:
             return None
         with self.components.database.transaction(self.tenant, "read") as unit:
-            return reader.load_entry(unit, known).payload
+            return payloads.load_entry(unit, known).payload
 
     def _work(self, stopped: Callable[[], bool]) -> None:
         try:

@@ -14,9 +14,9 @@ from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError, NotFound
 from phronesis.log import inputs
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.log.reader import message_text
+from phronesis.log.payloads import message_text
 from phronesis.memory.runtime import Runtime, Verbs
-from phronesis.store.context_impressions import KEPT, ShownContext, find_shown
+from phronesis.store.impressions import KEPT, ShownContext, find_shown
 from phronesis.store.lanes import find_lane
 from phronesis.telemetry import traced
 

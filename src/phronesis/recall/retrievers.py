@@ -24,8 +24,9 @@ from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, M
 from phronesis.index.tokens import tokenize
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
-from phronesis.recall.deduplication import COVERED, OUTLYING, Part
-from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
+from phronesis.recall.fusion import Part
+from phronesis.recall.query import Encodings, Query, Search, SearchOptions
+from phronesis.recall.scoring.weights import COVERED, OUTLYING
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 

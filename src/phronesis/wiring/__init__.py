@@ -20,7 +20,7 @@ from phronesis.errors import InputError, PhronesisError, PluginBroken, StorageRe
 from phronesis.memory import Memory
 from phronesis.memory.runtime import Components, Runtime
 from phronesis.store.database import connect
-from phronesis.store.migrate import open_schema
+from phronesis.store.migrations import open_schema
 from phronesis.store.model_calls import StoredLedger
 from phronesis.wiring.components import (
     make_assembler,
@@ -67,29 +67,29 @@ def read_settings(url: str | None, *, tenant: str | None, policy: PolicySource |
 if TYPE_CHECKING:
     from phronesis.engine import doctor
     from phronesis.index import projections, vectorizer
-    from phronesis.index.external_index import OutsideIndex
-    from phronesis.log import redaction
+    from phronesis.index.projections import OutsideIndex
+    from phronesis.log import erasure
     from phronesis.memory import overview
     from phronesis.models import model_registry, token_counter
     from phronesis.models.embedder import Embedder
     from phronesis.models.embedders import Embedders
     from phronesis.models.token_counter import TokenCounter
     from phronesis.recall import browse, entities, scope_index
-    from phronesis.store import activity_log, context_impressions, usage
+    from phronesis.store import activity_log, impressions, retention
 else:
     activity_log = lazy_module("phronesis.store.activity_log")
     browse = lazy_module("phronesis.recall.browse")
-    context_impressions = lazy_module("phronesis.store.context_impressions")
+    impressions = lazy_module("phronesis.store.impressions")
     doctor = lazy_module("phronesis.engine.doctor")
     entities = lazy_module("phronesis.recall.entities")
     model_registry = lazy_module("phronesis.models.model_registry")
     overview = lazy_module("phronesis.memory.overview")
     projections = lazy_module("phronesis.index.projections")
     vectorizer = lazy_module("phronesis.index.vectorizer")
-    redaction = lazy_module("phronesis.log.redaction")
+    erasure = lazy_module("phronesis.log.erasure")
     scope_index = lazy_module("phronesis.recall.scope_index")
     token_counter = lazy_module("phronesis.models.token_counter")
-    usage = lazy_module("phronesis.store.usage")
+    retention = lazy_module("phronesis.store.retention")
 
 
 def open_memory(
@@ -119,8 +119,8 @@ def open_memory(
             ),
             "search": lambda: make_search(platform, components.mirror),
             "indexes": lambda: scope_index.ScopeIndexes(),  # noqa: PLW0108 - the module is loaded then
-            "redactor": lambda: redaction.Redactor(own.privacy.actions),
-            "usage": lambda: usage.Usage(database),
+            "redactor": lambda: erasure.Redactor(own.privacy.actions),
+            "usage": lambda: retention.Usage(database),
             "vectorizer": lambda: vectorizer.Vectorizer(database, platform.embedders),
         },
     )
@@ -175,8 +175,8 @@ def _reader_makers(
         "browser": lambda: browse.Browser(database),
         "entities": lambda: entities.EntityBook(database),
         "overviews": lambda: overview.OverviewBook(database),
-        "shown": lambda: context_impressions.ShownContexts.over(database),
-        "used": lambda: usage.UsedMemories.over(database),
+        "shown": lambda: impressions.ShownContexts.over(database),
+        "used": lambda: impressions.UsedMemories.over(database),
         "usage": lambda: platform.usage,
         "roster": lambda: platform.models,
         "searcher": lambda: make_searcher(platform),

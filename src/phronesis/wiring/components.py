@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         edits,
         entry_applier,
         erasure,
-        erasure_effect,
+        erasure_plan,
+        handler,
         interpreter,
-        model_outcomes,
         replay,
         writer,
     )
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from phronesis.models.embedder import Embedder
     from phronesis.models.rerankers import Judge
     from phronesis.models.token_counter import TokenCounter
-    from phronesis.reasoning import external_mirror, external_search
+    from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import retrieval, retrievers, search
-    from phronesis.recall.planning import planner, wordings
-    from phronesis.recall.search_options import Search
+    from phronesis.recall import plan_queries, planner, retrieval, retrievers, search
+    from phronesis.recall.query import Search
     from phronesis.resources import policy_section as resource_policy
 else:
     assembly = lazy_module("phronesis.compose.assembly")
@@ -42,14 +41,13 @@ else:
     edits = lazy_module("phronesis.engine.edits")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     erasure = lazy_module("phronesis.engine.erasure")
-    erasure_effect = lazy_module("phronesis.engine.erasure_effect")
+    erasure_plan = lazy_module("phronesis.engine.erasure_plan")
     evidence_selection = lazy_module("phronesis.compose.evidence_selection")
-    external_mirror = lazy_module("phronesis.reasoning.external_mirror")
     external_search = lazy_module("phronesis.reasoning.external_search")
     interpreter = lazy_module("phronesis.engine.interpreter")
     memory_types = lazy_module("phronesis.conversation.extraction.memory_types")
-    model_outcomes = lazy_module("phronesis.engine.model_outcomes")
-    planner = lazy_module("phronesis.recall.planning.planner")
+    handler = lazy_module("phronesis.engine.handler")
+    planner = lazy_module("phronesis.recall.planner")
     recorder = lazy_module("phronesis.log.recorder")
     replay = lazy_module("phronesis.engine.replay")
     resource_policy = lazy_module("phronesis.resources.policy_section")
@@ -57,7 +55,7 @@ else:
     retrievers = lazy_module("phronesis.recall.retrievers")
     search = lazy_module("phronesis.recall.search")
     session_history = lazy_module("phronesis.compose.session_history")
-    wordings = lazy_module("phronesis.recall.planning.wordings")
+    plan_queries = lazy_module("phronesis.recall.plan_queries")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -117,7 +115,7 @@ def make_planner(platform: Platform) -> "planner.Planner":
     return planner.Planner(
         platform.clock,
         platform.models.asker("plan") if policy.gateways else None,
-        wordings.StoredNames(platform.database),
+        plan_queries.StoredNames(platform.database),
         limit=policy.budget.evidence_count,
         share=policy.fusion.memory_share,
     )
@@ -128,7 +126,7 @@ def make_assembler(
 ) -> "assembly.Assembler":
     """Return the assembler of contexts."""
     policy = platform.policy
-    decider = model_outcomes.decider_of(platform) if policy.fusion.relevance == "decide" else None
+    decider = handler.decider_of(platform) if policy.fusion.relevance == "decide" else None
     own = policy.of(conversation_policy.ConversationPolicy).summary
     return assembly.Assembler(
         components.browser,
@@ -158,7 +156,7 @@ def make_writer(platform: Platform, components: Components) -> "writer.Writer":
     """Return the writer of entries, with its recorder and interpreter."""
     database, replayer, clock = platform.database, components.replayer, platform.clock
     recording = recorder.Recorder(database, clock)
-    effects = erasure_effect.effects(replayer)
+    effects = erasure_plan.effects(replayer)
     interpreting = interpreter.Interpreter(database, recording, replayer.stepper, clock, effects)
     return writer.Writer(recording, interpreting, components.vectorizer.written, platform.redactor)
 
@@ -172,7 +170,7 @@ def make_editor(components: Components, engines: EngineSet) -> "edits.ItemEditor
 def make_eraser(platform: Platform, components: Components) -> "erasure.Eraser":
     """Return the eraser."""
     written, database = components.writer, platform.database
-    outside = external_mirror.outside_eraser(components.mirror, database)
+    outside = external_search.outside_eraser(components.mirror, database)
     return erasure.Eraser(database, written.recorder, written.interpreter, platform.indexes, outside)
 
 

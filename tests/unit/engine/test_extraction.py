@@ -13,8 +13,7 @@ import pytest
 from custom_store import open_with, write
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.extractor import LocalExtractor
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
+from phronesis.conversation.extraction.extractor import LocalExtractor, MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory

@@ -4,7 +4,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.core.ids import make_scope
-from phronesis.recall.search_options import Query
+from phronesis.recall.query import Query
 from phronesis.store.eligible import Exclusion, ReadConditions
 
 

@@ -18,9 +18,9 @@ from phronesis.models.call_policy import Allowance, CallPolicy, Limits, Spending
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.query import Encodings, Query
 from phronesis.recall.retrieval import SHOWN_CHARACTERS, PlanExecutor, RerankedSearch
 from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
-from phronesis.recall.search_options import Encodings, Query
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
 from phronesis.store.lanes import list_lanes
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import click.shell_completion
 
+from phronesis.config.locations import StoreName, store_name
 from phronesis.core.ids import id_part
 from phronesis.interfaces.cli.output import say_json, show_waiting
 
@@ -74,6 +75,10 @@ class Store:
         secret = self.url is not None and "@" in self.url
         given = {"--url": "URL" if secret else self.url, "--tenant": self.tenant, "--policy": self.policy}
         return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
+
+    def name(self) -> StoreName:
+        """Return the name of the store, by which its daemon is found."""
+        return store_name(self.url, self.tenant, self.policy)
 
     def answer(self, result: T, show: Callable[[T], None]) -> None:
         """Print a result: as JSON, or as ``show`` prints it for a person."""

@@ -21,7 +21,7 @@ from markdown_it.token import Token
 
 from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
-from phronesis.resources.laws.outline import (
+from phronesis.resources.laws import (
     MAX_TITLE,
     Heading,
     first_headings,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
-from phronesis.resources.laws.outline import Heading, plain_title, sections_of, told_title
+from phronesis.resources.laws import Heading, plain_title, sections_of, told_title
 from phronesis.resources.readers.plain_text import numbered_headings
 from phronesis.resources.readers.port import MAX_CHARACTERS, REMEDY, RawDocument, data_of, stem
 

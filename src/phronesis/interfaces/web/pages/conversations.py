@@ -16,8 +16,7 @@ from phronesis.core.reports import Preview
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import make_router
+from phronesis.interfaces.web.rendering import make_router, page
 from phronesis.interfaces.web.session import ViewScope, Visiting, Visitor
 
 router = make_router()
