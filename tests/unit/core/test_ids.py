@@ -53,11 +53,6 @@ def test_what_is_no_id_is_refused_by_its_field() -> None:
         assert caught.value.field == "target", bad
 
 
-def test_an_id_a_citation_and_a_uuid_read_as_one() -> None:
-    assert ids.citation(ENTRY) == f"mem:{ENTRY}"
-    assert {ids.parse_id(form, field="id") for form in (ENTRY, ids.citation(ENTRY), uuid.UUID(ENTRY))} == {ENTRY}
-
-
 def test_a_part_of_an_id_is_told_with_its_dashes() -> None:
     plain = "0197d4c0-6d2b-7e11-8f3a-2b6c1d9e5f40"
     assert ids.short_id(plain) == "1d9e5f40"
@@ -151,11 +146,6 @@ def test_a_write_goes_to_a_lane_that_a_read_of_the_same_scope_sees(
 def test_of_their_own_a_user_sees_one_lane() -> None:
     assert replace(make_scope(user_id="a"), own_only=True).read_lanes == (LaneName("user", "a"),)
     assert replace(make_scope(namespace="a"), own_only=True).read_lanes == (LaneName("shared", "a"),)
-
-
-def test_a_user_is_no_namespace_of_the_same_name() -> None:
-    assert LaneName("user", "a") != LaneName("shared", "a")
-    assert str(LaneName("user", "a")) == "user:a"
 
 
 def test_across_is_asked_for_by_name() -> None:

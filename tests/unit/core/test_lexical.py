@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core import lexical_index
-from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of, unpack_terms
+from phronesis.core.lexical_index import K1, B, ScopeIndex, unpack_terms
 from phronesis.errors import InputError
 from phronesis.recall.scoring import lexical_scores
 from phronesis.recall.scoring.lane_arrays import (
@@ -178,13 +178,6 @@ def test_a_torn_blob_is_refused_and_nothing_changes() -> None:
 def test_removing_an_unknown_row_is_refused(row: int) -> None:
     with pytest.raises(InputError, match="never added"):
         index_of([1]).remove([row])
-
-
-def test_statistics_are_those_of_all_lanes_together() -> None:
-    own, shared = index_of([1, 2]), index_of([1], [1], [3])
-    score = bm25([own, shared], hashes([1]))[0]
-    assert score[0] == pytest.approx(idf_of(4, 3) / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.25)), rel=1e-5)
-    assert bm25([own], hashes([1]))[0][0] != score[0]
 
 
 # Windows and pairs are scored as the documents they would be.

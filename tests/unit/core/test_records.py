@@ -14,7 +14,7 @@ from phronesis.core.context import Budget, ContextPackage
 from phronesis.core.entries import ERASED, is_erased
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import MAX_NORMAL, normal_name
-from phronesis.core.reports import FIRST_PAUSE, LONGEST_PAUSE, Job, Jobs, Page, UserInfo, pause_after
+from phronesis.core.reports import FIRST_PAUSE, LONGEST_PAUSE, Page, UserInfo, pause_after
 from phronesis.core.results import AddResult, Degraded, EditResult, Evidence, Match, SearchResult, Source
 from phronesis.core.serialization import LINE, MAX_ROWS, Record, Records, as_json
 
@@ -95,12 +95,6 @@ def test_a_page_equals_any_list_of_the_same_members() -> None:
     assert page == Page(("a", "b"), "next")
     assert page != Page(("a", "b"))
     assert len({page, Page(("a", "b"), "next")}) == 1
-
-
-def test_jobs_are_a_sequence_with_totals() -> None:
-    job = Job(state="pending", work="add")
-    jobs = Jobs((job,), pending=1)
-    assert (len(jobs), jobs[0], list(jobs), jobs.pending) == (1, job, [job], 1)
 
 
 # The pauses of who works by itself.
