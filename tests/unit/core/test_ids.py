@@ -53,6 +53,10 @@ def test_what_is_no_id_is_refused_by_its_field() -> None:
         assert caught.value.field == "target", bad
 
 
+def test_an_id_a_citation_and_a_uuid_read_as_one() -> None:
+    assert {ids.parse_id(form, field="id") for form in (ENTRY, ids.citation(ENTRY), uuid.UUID(ENTRY))} == {ENTRY}
+
+
 def test_a_part_of_an_id_is_told_with_its_dashes() -> None:
     plain = "0197d4c0-6d2b-7e11-8f3a-2b6c1d9e5f40"
     assert ids.short_id(plain) == "1d9e5f40"

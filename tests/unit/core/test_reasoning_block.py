@@ -158,8 +158,8 @@ PIECES = st.sampled_from(
     [
         *'\n[]{}":,\\=＝ \ufeff\ud800\u2028',
         *"RBMEM_CLAIMS_V1 \r\n TOPIC= CLAIMS_JSON= claim_id null 1e9 SCOPE".split(" "),
+        json.dumps(member()),
     ]
-    + [json.dumps(member())]
 )
 
 

@@ -154,3 +154,8 @@ def test_a_cluster_continues_what_it_shares_most_with() -> None:
     for clusters, existing, expected in cases:
         found = match_by_overlap([set(one) for one in clusters], {name: set(ids) for name, ids in existing.items()})
         assert found == expected, clusters
+
+
+def test_to_share_one_token_of_many_is_not_to_be_alike() -> None:
+    tokens = {"a": {"x", "y", "z"}, "b": {"x", "p", "q"}, "c": {"x", "y", "z", "p"}}
+    assert similar_pairs(tokens, threshold=0.7) == {("a", "c"): 0.75}
