@@ -12,10 +12,8 @@ from phronesis.config.plugins import find_plugins
 
 DEFAULT_URLS: Final = {"ollama": "http://127.0.0.1:11434/v1", "openai": "https://api.openai.com/v1"}
 """Default URL of each kind of gateway (source: the two servers' own documentation)."""
-
 IN_PROCESS: Final = ("fastembed", "sentence-transformers")
 """Kinds of gateway without a server: packages that encode and rerank in this process."""
-
 VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """POSIX shells' names of variables."""
 _KEY_LIKE: Final = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
@@ -195,10 +193,8 @@ ChatName = Literal[
     "chat",
 ]
 """The roles in which a model completes a conversation."""
-
 RULES: Final = "rules"
 """The name of the rule-based fallback, which every role has and which needs no server."""
-
 BY_MODEL: Final = "<by a model>"
 """pydantic's name for the model form of a role, in the path of a field; no field has this name."""
 
@@ -275,7 +271,6 @@ def _choice(value: Any) -> str:
 
 _Rules = Annotated[Literal["rules"], pydantic.Tag(RULES)]
 _BY_WORD = pydantic.Discriminator(_choice)
-
 Extract = Annotated[Annotated[ExtractRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Chat = Annotated[Annotated[ChatRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Rerank = Annotated[Annotated[RerankRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]

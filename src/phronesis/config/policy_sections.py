@@ -103,7 +103,6 @@ SensitiveTopic = Literal[
     "abuse",
 ]
 """A topic about which no trait is inferred."""
-
 SENSITIVE_TOPICS: Final[tuple[SensitiveTopic, ...]] = get_args(SensitiveTopic)
 """All sensitive topics, in display order."""
 
@@ -143,7 +142,6 @@ class SensitiveRules(Part):
 # Privacy: whether secrets and personal numbers are stored, and whether contexts show them.
 
 Action = Literal["redact", "keep", "refuse"]
-
 PRIVATE_KINDS: Final = (*SECRETS, *NUMBERS)
 """The recognised kinds of secrets and personal numbers, by name."""
 
@@ -267,10 +265,8 @@ class CoreRules(Part):
 
 FieldPath = tuple[str, ...]
 """The path to a field from the top: ``("roles", "extract", "model")``."""
-
 MOST_TOLD: Final = 20
 """Maximum number of errors in one message."""
-
 _SHOWN: Final = 40
 """Maximum characters of a name or value in a message."""
 

@@ -250,8 +250,6 @@ _RULES: Final = [
 ]
 
 GRAMMAR: Final = Grammar([*NUMBERS, *_RULES])
-
-
 MAX_SCANNED: Final = 20_000
 """Characters of a text that are scanned for times."""
 

@@ -378,7 +378,6 @@ _FIRST: Final = "|".join(
     """.split()
 )
 """Every form begins with a digit or one of these words; this check costs a tenth of trying all forms."""
-
 GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|q[1-4]\b|(?:{_FIRST})s?\b)")
 
 WORDS: Final = frozenset(

@@ -14,10 +14,8 @@ from typing import Final, Literal
 
 Precision = Literal["day", "week", "month", "season", "year"]
 Unit = Literal["day", "week", "month", "year"]
-
 FEW: Final = (2, 5)
 """The range of "a few" and 几: two to five."""
-
 _SEASON_BEGINS: Final[Mapping[str, int]] = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 _LEAP: Final = 8
 """Maximum number of years between two 29th of February (1896 to 1904)."""
@@ -271,10 +269,8 @@ _DIGITS: Final = (
 )
 _TENS: Final = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS: Final = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
-
 CHINESE_DIGITS: Final = "".join([*_DIGITS, *_TENS, *_MYRIADS])
 """The characters of Chinese numerals, for a regular expression's class."""
-
 MAX_NUMERAL: Final = 40
 """Maximum length of a numeral."""
 

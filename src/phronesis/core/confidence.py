@@ -17,10 +17,8 @@ from phronesis.errors import InputError
 
 Grade = Literal["A", "B", "C", "D"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
-
 GRADE_SHARES: Final[dict[Grade, float]] = {"A": 0.25, "B": 0.20, "C": 0.15, "D": 0.05}
 """The share of the remaining doubt that one supporting piece of evidence removes, by grade (NM-09)."""
-
 WEAKENING: Final = 0.2
 STRONG_WEAKENING: Final = 0.4
 """The share of the confidence that one contradiction removes: a single one, a strong one (NM-09)."""
@@ -56,17 +54,14 @@ def weaken(confidence: float, *, strong: bool = False) -> float:
 Stage = Literal["dissolved", "candidate", "emerging", "established", "core"]
 STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 """Stages in rising order."""
-
 DISSOLVED_BELOW: Final = 0.1
 EMERGING_FROM: Final = 0.3
 ESTABLISHED_FROM: Final = 0.6
 CORE_ABOVE: Final = 0.85
 """The thresholds (NM-09): [.1, .3) candidate, [.3, .6) emerging, [.6, .85] established, (.85, 1] core."""
-
 CONCLUSION_SUPPORT: Final = 2
 DEMOTION_CONTRA: Final = 2
 """Runs that make a hypothesis a conclusion (with none against it), and that make it a hypothesis again (RB-19)."""
-
 ClaimStatus = Literal["fact", "hypothesis", "conclusion"]
 CLAIM_STATUSES: Final[tuple[ClaimStatus, ...]] = get_args(ClaimStatus)
 Judgement = Literal["support", "contra", "irrelevant"]
@@ -171,13 +166,10 @@ def claim_state(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimSta
 
 Subtype = Literal["behavior", "preference", "core"]
 SUBTYPES: Final[tuple[Subtype, ...]] = get_args(Subtype)
-
 DECAY_RATES: Final[dict[Subtype, float]] = {"behavior": 0.005, "preference": 0.002, "core": 0.001}
 """Lambda, per day, of a trait that was never reinforced (NM-09)."""
-
 REINFORCEMENT_DAMPING: Final = 0.1
 """How much each reinforcement slows decay: lambda / (1 + .1 n) (NM-09)."""
-
 _DAY: Final = timedelta(days=1)
 
 

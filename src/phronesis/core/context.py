@@ -14,7 +14,6 @@ from phronesis.core.serialization import Record
 
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
 """The slots in rendering order (source: the runtime's contract, section 8)."""
-
 DUE_LABEL = "Due"
 """The label of system blocks with due items. It changes with time, so they follow the stable part, with the evidence.
 """
@@ -148,9 +147,7 @@ def _cited_in(blocks: Iterable[Block]) -> list[str]:
 
 UNRECOGNISED: Final = "unrecognised"
 """The rule of a message from which the extractor proposed nothing and of which it refused nothing."""
-
 NOTHING_PROPOSED: Final = "the extractor proposed nothing from it"
-
 SHOWN_SECTIONS: Final = ("system_blocks", "working_summary", "recent_turns", "evidence")
 """Sections of a context in the order of rendering."""
 

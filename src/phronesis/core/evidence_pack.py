@@ -21,16 +21,12 @@ from phronesis.errors import InputError
 
 MAX_EVIDENCE: Final = 1_000
 """Results of one answer. A plan asks for some dozens."""
-
 MAX_LISTED: Final = 256
 """Matches, sources, conflicts, members of ``why`` of one result, and roles whose model was away."""
-
 MAX_NAME: Final = 1_000
 """Characters of a name or an address."""
-
 _PART: Final = re.compile(r"[a-z_]{1,32}(:[A-Za-z0-9_.:~-]{1,256})?")
 _CHUNK: Final = re.compile(r"chunk:[0-9]{1,9}")
-
 Reader = Callable[[Any, str], Any]
 
 

@@ -30,7 +30,6 @@ SECRETS: Final = tuple(
     """.split()
 )
 """Kinds of secrets: keys, tokens, passwords."""
-
 _ALNUM: Final = "A-Za-z0-9"
 _NAME: Final = "A-Za-z0-9_"
 _URLSAFE: Final = "A-Za-z0-9_-"
@@ -152,8 +151,6 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]{3,}")
 _WORDS: Final = 0.6
 _MIXED_LENGTH: Final = 30
 """Minimum length of a token of letters alone; their case must change often, but not only between words."""
-
-
 _compiled: Final = cache(re.compile)
 
 

@@ -20,21 +20,16 @@ from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, PhronesisError, TooLarge
 
 T = TypeVar("T")
-
 LINE: Final = 120
 """Maximum characters of a record's line."""
-
 MAX_ROWS: Final = 100
 MAX_COLUMNS: Final = 8
 """Maximum rows and columns of a table."""
-
 _WORDS: Final = ("user_message", "content", "text", "snippet", "quote", "attempt", "message", "detail", "title", "name")
 """Fields with the words of a record; the first that says something leads its line."""
-
 _LEADING: Final = tuple("decision score kind id status state verb event rule key value user_id".split())
 _TRAILING: Final = ("entry_id", "recorded_at", "updated_at", "version", "data", "metadata", "why", "explain")
 """Fields shown before the others, and after them."""
-
 _UUID: Final = 36
 _SHORT: Final = 8
 """Characters of a UUID, and how many of them a line shows: as many as citations on the pages."""

@@ -37,13 +37,10 @@ LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
 """The keys of docs/memory-types.md, in its order, with what a value under each is called in English and Chinese; ``{}``
 stands for the word of a family. None: the value alone does not say what the memory says ("flight", of an appointment).
 """
-
 KEYS: Final = tuple(LABELS)
 """The keys of docs/memory-types.md, in its order; what ends in ``.*`` is a family."""
-
 FAMILY: Final = ".*"
 """The suffix of a family's name."""
-
 Rule = TypeVar("Rule")
 
 
@@ -115,7 +112,6 @@ zh-Hant traditional chinese, 繁体中文, 繁體中文, 繁体, 繁体字, 繁�
 en-GB british english, uk english | en-US american english, us english | gsw swiss german
 id bahasa, bahasa indonesia | ms bahasa melayu | pcm nigerian pidgin
 """
-
 LANGUAGES: Final[Mapping[str, str]] = {
     name: code
     for names, mark in ((_NAMES, None), (_LONG_NAMES, ", "))
@@ -124,7 +120,6 @@ LANGUAGES: Final[Mapping[str, str]] = {
     for name in called.split(mark)
 }
 """From a name in small letters to its code."""
-
 _CODES: Final = frozenset(LANGUAGES.values())
 
 
@@ -160,7 +155,6 @@ def plain_relative(word: str) -> str:
 
 MAX_VALUE: Final = 512
 """Characters of a value that are compared: NFKC makes eighteen of some single ones."""
-
 _ENDS: Final = " \t\n.,;:!?。，、；：！？…~～\"'“”‘’「」『』《》()（）[]【】*_`"
 _ARTICLE: Final = re.compile(
     r"(?:an?|the)\s+(?=\S)|[一这那這][个個位名只隻条條辆輛台部本杯家间間所份款种種张張把棵](?=\w)"

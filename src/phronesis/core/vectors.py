@@ -18,7 +18,6 @@ import numpy.typing as npt
 from phronesis.errors import InputError
 
 Floats = npt.NDArray[np.float32]
-
 INT8_LIMIT: Final = 127
 BLOCK_ROWS: Final = 1024
 """Rows widened to float32 at a time: 1,024 x 256 x 4 bytes are a second-level cache. Measured on 115,000 rows of 256

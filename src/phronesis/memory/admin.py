@@ -42,16 +42,10 @@ else:
 
 MAX_JOBS: Final = 1_000
 """Maximum number of jobs in one answer."""
-
-
 LATELY: Final = timedelta(days=1)
 """Default period of an overview's recent items."""
-
-
 MAX_SHOWN: Final = 1_000
 """Maximum members of one list of an overview."""
-
-
 Progress = Callable[[str, int, int], None]
 """Called with the current step, the amount done, and the total."""
 

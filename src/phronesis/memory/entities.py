@@ -26,7 +26,6 @@ else:
 
 MAX_LISTED: Final = 10_000
 """Maximum number of entities in one answer."""
-
 MAX_CHOSEN: Final = 1_000
 """Maximum number of entities, or of items, in one call."""
 

@@ -40,8 +40,6 @@ else:
 
 MAX_ANSWER: Final = 200
 """Maximum number of events in one answer."""
-
-
 MAX_ARTIFACTS: Final = 24
 
 

@@ -282,7 +282,6 @@ class Quarantine(Verbs):
 
 VERB = "add"
 """The verb whose handler prepares and applies a preview."""
-
 _NO_LANE = 0
 """The number of a lane of which nothing is stored; those of stored lanes begin at 1."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import make_scope
+from phronesis.core.ids import Scope, make_scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
@@ -15,7 +15,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
-from phronesis.memory.runtime import Verbs
+from phronesis.memory.runtime import Runtime, Verbs
 from phronesis.store.eligible import Exclusion
 from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
@@ -44,12 +44,8 @@ else:
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
-
-
 MAX_NUMBER: Final = 2**31 - 1
 """Maximum turn number in a request: the range of the database's integer."""
-
-
 MAX_BUDGET: Final = 10_000_000
 """Maximum tokens of a context: beyond any model's window."""
 
@@ -109,14 +105,8 @@ class ReadVerbs(Verbs):
         least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [records.REASONING]:
             return hits.drop_below(runs.search_claims(self._runtime, asked), least)
-        components = self._components
-        result = hits.drop_below(components.searcher.search(self._tenant, asked), least)
-        traits = [one.item.id for one in result if one.item.kind == TRAIT]
-        if traits and scope.user_id is not None:  # the next reflection counts them
-            components.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)
-            self._runtime.wake_notes()
-        # Recall counts as use and delays forgetting.
-        self._runtime.note_use([one.item.id for one in result])
+        result = hits.drop_below(self._components.searcher.search(self._tenant, asked), least)
+        note_found(self._runtime, scope, [one.item for one in result])
         return result
 
     @traced("search_memory", "evidence")
@@ -302,6 +292,15 @@ class ReadVerbs(Verbs):
         item_id = self._runtime.item_id(id, user_id)
         self._components.usage.settle(self._tenant, patient=False)
         return self._components.browser.explain(self._tenant, item_id, wanted)
+
+
+def note_found(runtime: Runtime, scope: Scope, items: Sequence[Item]) -> None:
+    """Note what a search found: recall counts as use and delays forgetting, and the next reflection counts traits."""
+    traits = [item.id for item in items if item.kind == TRAIT]
+    if traits and scope.user_id is not None:
+        runtime.components.shown.note_search(runtime.tenant, scope.write_lane, item_ids=traits)
+        runtime.wake_notes()
+    runtime.note_use([item.id for item in items])
 
 
 class Sessions(Verbs):

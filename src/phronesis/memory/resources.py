@@ -39,7 +39,6 @@ else:
     content_guards = lazy_module("phronesis.engine.content_guards")
 
 _OFF: Final = "off"
-
 MAX_BYTES: Final = 8_000_000
 """Maximum bytes of a file ingested as one source, as for one text (`core.text.MAX_TEXT_LENGTH`)."""
 

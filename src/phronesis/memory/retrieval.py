@@ -10,10 +10,10 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
+from phronesis.memory.reading import note_found
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
 from phronesis.telemetry import traced
-from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:
     from phronesis.compose import assembly, session_history
@@ -106,14 +106,9 @@ class RetrievalVerbs(Verbs):
         """
         checked = retrieval_plan.plan_of(plan)
         least = None if min_score is None else share(min_score, field="min_score")
-        components = self._components
-        pack = components.retrieving.retrieve(self._tenant, checked)
+        pack = self._components.retrieving.retrieve(self._tenant, checked)
         if least is not None:
             kept = weights.at_least(pack.evidence, least)
             pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)
-        traits = [one.item.id for one in pack if one.item.kind == TRAIT]
-        if traits and checked.scope.user_id is not None:  # the next reflection counts them, as after a search
-            components.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
-            self._runtime.wake_notes()
-        self._runtime.note_use([one.item.id for one in pack])
+        note_found(self._runtime, checked.scope, [one.item for one in pack])
         return pack

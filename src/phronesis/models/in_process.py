@@ -18,7 +18,6 @@ CHARACTERS: Final = 8000
 """Characters read of a text. Most models truncate at 512 tokens, some at 8192: minutes of CPU for one batch."""
 BATCH: Final = 16
 """Texts per batch, all padded to the longest: more gain little on a CPU and take gigabytes of memory."""
-
 THREADS: Final = 2
 """Threads of one call of fastembed."""
 

@@ -65,7 +65,6 @@ class Judge:
 
 RerankDialect = Literal["documents", "texts"]
 """The request field of the texts: ``texts`` for text-embeddings-inference, ``documents`` for all others."""
-
 TEXT_CHARACTERS: Final = 4000
 """Characters of one text, and of the question: rerankers read 512 to 8192 tokens, and some servers refuse more."""
 _ENTRIES: Final = ("results", "data")
@@ -158,13 +157,10 @@ INSTRUCTIONS: Final = (
     ' Note that the answer can only be "yes" or "no".'
 )
 """Qwen3-Reranker's training prompt (source: its model card)."""
-
 TASK: Final = "Given a question, retrieve passages that answer it"
 """The task description in the prompt."""
-
 MAX_TOKENS: Final = 16
 """Maximum tokens of an answer: the word, and the empty reasoning that some templates put before it."""
-
 _ANSWERS: Final = ("yes", "no")
 
 
