@@ -88,7 +88,7 @@ class CallPolicy:
             for attempt in stamina.retry_context(
                 on=lambda error: _pause(error, limits),
                 attempts=self._tries,
-                timeout=limits.left,
+                timeout=limits.left or 0.001,  # stamina warns of 0
                 wait_initial=FIRST_WAIT_SECONDS,
                 wait_max=LONGEST_WAIT_SECONDS,
                 wait_jitter=FIRST_WAIT_SECONDS,
