@@ -20,33 +20,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AsyncMemory": "phronesis.async_memory",
-    "AddResult": "phronesis.core.results",
-    "AsyncClient": "phronesis.client",
-    "Client": "phronesis.client",
-    "Claim": "phronesis.reasoning.laws.records",
-    "ClaimsRefused": "phronesis.errors",
-    "CommitResult": "phronesis.core.results",
-    "ContextPackage": "phronesis.core.context",
-    "EditResult": "phronesis.core.results",
-    "EntityRecord": "phronesis.core.reports",
-    "Evidence": "phronesis.core.results",
-    "Item": "phronesis.core.items",
-    "L1Event": "phronesis.experience.laws.records",
-    "LearnResult": "phronesis.reasoning.laws.item_records",
-    "Memory": "phronesis.memory",
-    "NEI": "phronesis.experience.laws.event_draft",
-    "Page": "phronesis.core.reports",
-    "Pattern": "phronesis.experience.laws.records",
-    "PhronesisError": "phronesis.errors",
-    "Principle": "phronesis.experience.laws.records",
-    "ReasoningItem": "phronesis.reasoning.laws.item_records",
-    "Review": "phronesis.reasoning.laws.records",
-    "RunRecord": "phronesis.reasoning.laws.item_records",
-    "SearchResult": "phronesis.core.results",
-    "Source": "phronesis.core.results",
-    "Trust": "phronesis.core.items",
-    "Violation": "phronesis.errors",
+    name: f"phronesis.{module}"
+    for module, names in {
+        "async_memory": "AsyncMemory",
+        "client": "AsyncClient Client",
+        "core.context": "ContextPackage",
+        "core.items": "Item Trust",
+        "core.reports": "EntityRecord Page",
+        "core.results": "AddResult CommitResult EditResult Evidence SearchResult Source",
+        "errors": "ClaimsRefused PhronesisError Violation",
+        "experience.laws.event_draft": "NEI",
+        "experience.laws.records": "L1Event Pattern Principle",
+        "memory": "Memory",
+        "reasoning.laws.item_records": "LearnResult ReasoningItem RunRecord",
+        "reasoning.laws.records": "Claim Review",
+    }.items()
+    for name in names.split()
 }
 
 __all__ = [

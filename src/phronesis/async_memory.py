@@ -25,7 +25,6 @@ from phronesis.memory.traits import Traits
 P = ParamSpec("P")
 R = TypeVar("R")
 V_co = TypeVar("V_co", bound=Verbs, covariant=True)
-
 Carrier = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Awaitable[Any]]
 """Carries out a verb, a method of Memory or of a group, with arguments."""
 

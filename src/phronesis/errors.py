@@ -1,46 +1,5 @@
 """Every error that Phronesis raises, with a stable code.
 
-::
-
-    PhronesisError                      phronesis.error
-     ├─ InputError (ValueError)         input.invalid        a field of a call is wrong; ``field`` names it
-     │   ├─ BudgetTooSmall              input.budget         the token budget cannot hold what must be in it
-     │   ├─ TooLarge                    input.too_large      more at once, or nested deeper, than is taken
-     │   └─ ClaimsRefused               input.claims         a block of claims breaks rules; ``violations`` lists all
-     ├─ NotFound (LookupError)          not_found            no such item, entry, session in this scope
-     │   └─ Erased                      erased               it was here and has been erased
-     ├─ Conflict                        conflict
-     │   ├─ IdempotencyConflict         conflict.idempotency the key was used with another payload
-     │   ├─ VersionConflict             conflict.version     ``expected_version`` is not the item's version
-     │   └─ RollbackConflict            conflict.rollback    later changes stand on the one to be undone
-     ├─ AccessRefused                   access               a server lets the caller not do this
-     │   ├─ Unauthenticated             access.key           no key, or none that is known and not revoked
-     │   ├─ Forbidden                   access.role          the key's role does not allow it
-     │   └─ RateLimited                 access.rate          too many calls; ``retry_after`` says when to come again
-     ├─ MissingExtra (ImportError)      missing_extra        an optional package is not installed
-     ├─ StorageError                    storage.error
-     │   ├─ SchemaTooNew                storage.schema_too_new    written by a newer Phronesis
-     │   ├─ SchemaMissing               storage.schema_missing    the database has not been prepared
-     │   ├─ StorageReadOnly             storage.read_only
-     │   ├─ StorageFull                 storage.full
-     │   ├─ StorageBusy                 storage.busy              a lock was not had in time; try again
-     │   ├─ StorageRefused              storage.refused           a value or row that the schema does not take
-     │   └─ IntegrityError              storage.integrity         the log's chain does not verify
-     ├─ ModelError                      model.error          a model was asked and gave nothing that can be used
-     │   ├─ ModelUnavailable            model.unavailable    not reached, too slow, or failing; it may be back later
-     │   ├─ ModelRefused                model.refused        the server refuses the call: key, name, parameters
-     │   ├─ AnswerRejected              model.answer         it answered, and the answer is not what was asked for
-     │   ├─ ModelBudgetSpent            model.budget         the call or the day has no tokens or money left
-     │   └─ ModelCancelled              model.cancelled      whoever asked has gone
-     ├─ IndexUnavailable                index.unavailable    the index outside the database was not reached
-     ├─ FetchFailed                     fetch.failed         a document was not had from its address
-     │   └─ FetchRefused                fetch.refused        a rule forbids it; ``details["rule"]`` says which
-     ├─ ServerUnavailable               server.unavailable   a client reached no server, or something else answered
-     ├─ EntryFailed                     entry.failed         an entry's interpretation failed; it is in the log
-     ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an engine is missing
-     ├─ PluginBroken                    plugin.broken        an installed plug-in cannot be used; the message names it
-     └─ Closed                          closed               the Memory was closed
-
 A message names the field and the remedy. ``code`` is for programs, and part of the public contract.
 """
 

@@ -15,10 +15,8 @@ from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeVa
 
 _API: Final = "opentelemetry.trace"
 _SCOPE: Final = "phronesis"
-
 OPERATION: Final = "gen_ai.operation.name"
 PROVIDER: Final = "gen_ai.provider.name"
-
 Value = str | int | float | bool | Sequence[str]
 
 
@@ -84,7 +82,6 @@ def model_span(operation: str, model: str, *, max_tokens: int | None = None) -> 
 
 Operation = Literal["search_memory", "upsert_memory", "update_memory", "delete_memory"]
 """Operations of the semantic conventions. What is said may create, update or consolidate memories: an upsert."""
-
 _QUERIES: Final = ("query", "user_message", "situation", "goal")
 """Parameters that hold what is searched for."""
 

@@ -21,12 +21,10 @@ from phronesis.traits.laws.records import Trait
 from phronesis.traits.laws.strength import TRAIT
 
 __all__ = ["RECORD_OF_KIND", "as_json", "decode_record", "decoded_item", "schema_of"]
-
 RECORD_OF_KIND: Final[Mapping[str, type[Item]]] = types.MappingProxyType(
     {TRAIT: Trait, L1: L1Event, PATTERN: Pattern, PRINCIPLE: Principle, REASONING: ReasoningItem}
 )
 """Kinds whose items are records of their own (``Memory.get``); an item of another kind is an ``Item``."""
-
 _TRUST: Final = {"type": "string", "enum": [one.name.lower() for one in Trust], "description": Trust.__doc__}
 
 

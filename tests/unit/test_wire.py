@@ -1,15 +1,19 @@
 """Records on the wire: what goes out is of the schema, and reads back as it was."""
 
+import time
+import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from phronesis.core.ids import is_id
 from phronesis.core.items import Item, Trust
 from phronesis.core.reports import Page
 from phronesis.core.results import Evidence, SearchResult, Source
 from phronesis.errors import InputError
+from phronesis.uuid7 import new_id
 from phronesis.wire import RECORD_OF_KIND, decode_record, decoded_item
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -46,3 +50,20 @@ def test_what_is_wrong_is_named() -> None:
 
 def _fields(item: Item) -> dict[str, Any]:
     return {name: getattr(item, name) for name in Item.__dataclass_fields__}
+
+
+# New ids.
+
+
+def test_an_id_is_a_uuid_of_version_7_that_begins_with_its_time() -> None:
+    before = time.time_ns() // 1_000_000
+    text = new_id()
+    after = time.time_ns() // 1_000_000
+    found = uuid.UUID(text)
+    assert is_id(text)
+    assert (found.version, found.variant) == (7, uuid.RFC_4122)
+    assert before <= found.int >> 80 <= after
+
+
+def test_ids_of_one_millisecond_differ() -> None:
+    assert len({new_id() for _ in range(20_000)}) == 20_000

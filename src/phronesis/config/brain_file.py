@@ -22,7 +22,6 @@ from phronesis.errors import InputError
 
 _KEY_FIELDS: Final = frozenset({"api_key", "apikey", "key", "token", "api_token", "secret", "password"})
 """Fields that are often given instead of ``api_key_env``."""
-
 _MISSING: Final = {
     "kind": "give ollama, or openai for any server that speaks as OpenAI's does",
     "gateway": "name one of the gateways",
@@ -173,10 +172,8 @@ def _in_quotes(given: object) -> str:
 
 MAX_BYTES: Final = 1 << 20
 """Maximum bytes of a policy file, which normally has a few kilobytes."""
-
 MAX_DEPTH: Final = 16
 """Maximum depth of mappings. The policy has three; the parser recurses for each and must not overflow the stack."""
-
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXTS: Final = frozenset({f"{_TAG}str", f"{_TAG}timestamp", f"{_TAG}value"})
 """YAML tags that are read as text. A date is one: a model's name may look like a date, and no field is one."""

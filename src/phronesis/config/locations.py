@@ -11,9 +11,7 @@ from typing import Final
 
 _DATA_FOLDERS: Final = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Application Support")}
 """Variables and usual folders of a user's data, by platform."""
-
 _SQLITE: Final = "sqlite:///"
-
 _OFF: Final = frozenset({"0", "off", "no", "false"})
 
 

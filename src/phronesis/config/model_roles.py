@@ -1,19 +1,19 @@
 """Policy sections of models: gateways (servers or in-process packages) and the roles that models fill."""
 
 import re
+from collections.abc import Callable, Container, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import pydantic
+from pydantic_core import PydanticCustomError
 
 from phronesis.config.plugins import find_plugins
 
 DEFAULT_URLS: Final = {"ollama": "http://127.0.0.1:11434/v1", "openai": "https://api.openai.com/v1"}
 """Default URL of each kind of gateway (source: the two servers' own documentation)."""
-
 IN_PROCESS: Final = ("fastembed", "sentence-transformers")
 """Kinds of gateway without a server: packages that encode and rerank in this process."""
-
 VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """POSIX shells' names of variables."""
 _KEY_LIKE: Final = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
@@ -34,6 +34,29 @@ class Part(pydantic.BaseModel):
     def may_fail(self) -> bool:
         """Whether it names what may not be there, so that a store is opened whole to find out."""
         return any(value.may_fail for _, value in self if isinstance(value, Part))
+
+
+def one_of(names: Container[str]) -> pydantic.AfterValidator:
+    """Return the check of a mapping's key that must be one of ``names``, as a field must be known."""
+
+    def check(value: str) -> str:
+        if value not in names:
+            raise PydanticCustomError("extra_forbidden", "unknown name")
+        return value
+
+    return pydantic.AfterValidator(check)
+
+
+def list_members(members: Mapping[str, Mapping[str, Any]]) -> Callable[[dict[str, Any]], None]:
+    """Return what lists a mapping's members in its schema, for completion in editors, with what is said of each."""
+
+    def change(schema: dict[str, Any]) -> None:
+        rule = schema.pop("additionalProperties")
+        schema.pop("propertyNames", None)
+        schema["properties"] = {name: {**rule, **more} for name, more in members.items()}
+        schema["additionalProperties"] = False
+
+    return change
 
 
 def _is_gateway_name(value: str) -> str:
@@ -170,10 +193,8 @@ ChatName = Literal[
     "chat",
 ]
 """The roles in which a model completes a conversation."""
-
 RULES: Final = "rules"
 """The name of the rule-based fallback, which every role has and which needs no server."""
-
 BY_MODEL: Final = "<by a model>"
 """pydantic's name for the model form of a role, in the path of a field; no field has this name."""
 
@@ -250,7 +271,6 @@ def _choice(value: Any) -> str:
 
 _Rules = Annotated[Literal["rules"], pydantic.Tag(RULES)]
 _BY_WORD = pydantic.Discriminator(_choice)
-
 Extract = Annotated[Annotated[ExtractRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Chat = Annotated[Annotated[ChatRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
 Rerank = Annotated[Annotated[RerankRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]

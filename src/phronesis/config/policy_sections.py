@@ -3,12 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import pydantic
-from pydantic_core import PydanticCustomError
 
-from phronesis.config.model_roles import Part
+from phronesis.config.model_roles import Part, list_members, one_of
 from phronesis.core.context import USUAL_LIMITS, ActivityLimits
 from phronesis.core.items import KINDS
 from phronesis.core.secret_formats import NUMBERS, SECRETS
@@ -64,18 +63,12 @@ class FusionPolicy(Part):
 # Ranking weights fitted to a team's own conversations.
 
 
-def _is_feature(value: str) -> str:
-    if value not in FEATURE_NAMES:
-        raise PydanticCustomError("extra_forbidden", "unknown feature")
-    return value
-
-
 class Weighing(Part):
     """A weight for each feature that counts; what is left out counts nothing."""
 
     name: str = pydantic.Field(default="own", description="What searches call it when they explain.")
     provenance: str = pydantic.Field(description="What the weights were fitted on, and how.")
-    weights: dict[Annotated[str, pydantic.AfterValidator(_is_feature)], pydantic.FiniteFloat] = pydantic.Field(
+    weights: dict[Annotated[str, one_of(FEATURE_NAMES)], pydantic.FiniteFloat] = pydantic.Field(
         description="By feature: " + ", ".join(FEATURE_NAMES) + ".",
         json_schema_extra={"propertyNames": {"enum": list(FEATURE_NAMES)}},
     )
@@ -110,7 +103,6 @@ SensitiveTopic = Literal[
     "abuse",
 ]
 """A topic about which no trait is inferred."""
-
 SENSITIVE_TOPICS: Final[tuple[SensitiveTopic, ...]] = get_args(SensitiveTopic)
 """All sensitive topics, in display order."""
 
@@ -150,23 +142,8 @@ class SensitiveRules(Part):
 # Privacy: whether secrets and personal numbers are stored, and whether contexts show them.
 
 Action = Literal["redact", "keep", "refuse"]
-
 PRIVATE_KINDS: Final = (*SECRETS, *NUMBERS)
 """The recognised kinds of secrets and personal numbers, by name."""
-
-
-def _is_kind(value: str) -> str:
-    if value not in PRIVATE_KINDS:
-        raise PydanticCustomError("extra_forbidden", "unknown kind")
-    return value
-
-
-def _kinds_schema(schema: dict[str, Any]) -> None:
-    """List the kinds in the schema, for completion in editors."""
-    rule = schema.pop("additionalProperties")
-    schema.pop("propertyNames", None)
-    schema["properties"] = dict.fromkeys(PRIVATE_KINDS, rule)
-    schema["additionalProperties"] = False
 
 
 class PrivacyRules(Part):
@@ -182,10 +159,10 @@ class PrivacyRules(Part):
     personal_numbers: Action = pydantic.Field(
         default="redact", description="Numbers of cards, bank accounts (IBAN) and identity papers."
     )
-    kinds: dict[Annotated[str, pydantic.AfterValidator(_is_kind)], Action] = pydantic.Field(
+    kinds: dict[Annotated[str, one_of(PRIVATE_KINDS)], Action] = pydantic.Field(
         default_factory=dict,
         description="By kind, such as card_number or github_token; it counts before the two above.",
-        json_schema_extra=_kinds_schema,
+        json_schema_extra=list_members({name: {} for name in PRIVATE_KINDS}),
     )
     contexts: Literal["mask", "show"] = pydantic.Field(
         default="mask", description="Whether composed contexts show a marker for what is stored of these, or show it."
@@ -288,10 +265,8 @@ class CoreRules(Part):
 
 FieldPath = tuple[str, ...]
 """The path to a field from the top: ``("roles", "extract", "model")``."""
-
 MOST_TOLD: Final = 20
 """Maximum number of errors in one message."""
-
 _SHOWN: Final = 40
 """Maximum characters of a name or value in a message."""
 

@@ -13,7 +13,6 @@ from phronesis.errors import InputError
 MCP_PATH: Final = "/mcp"
 READ_SCOPE: Final = "memory.read"
 WRITE_SCOPE: Final = "memory.write"
-
 _Claim = Annotated[str, pydantic.Field(min_length=1, max_length=200)]
 
 

@@ -28,7 +28,6 @@ PUBCHEM_URL: Final = "https://pubchem.ncbi.nlm.nih.gov/rest/pug"
 """PubChem's PUG REST, unless ``PHRONESIS_PUBCHEM_URL`` names a mirror or gateway."""
 _FILE_ENDINGS: Final = (".yml", ".yaml")
 """File endings of a policy given as a string; a ``Path`` may have any."""
-
 PolicySource = Mapping[str, Any] | Policy | str | Path
 """Forms in which a policy can be given: its fields, a Policy, or the path of a brain.yml."""
 

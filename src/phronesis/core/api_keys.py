@@ -29,7 +29,6 @@ REFRESH_PREFIX: Final = "phf_"
 CODE_PREFIX: Final = "phc_"
 MAX_TOKEN_LENGTH: Final = 256
 """Maximum length in characters. The longest name of a tenant gives a token of 171."""
-
 _PARTS: Final = 3
 
 

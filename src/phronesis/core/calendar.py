@@ -39,6 +39,7 @@ from phronesis.core.calendar_spans import (
     nearest_season,
     nearest_weekday,
     parse_number,
+    shift_half,
     shift_unit,
     unit_range,
 )
@@ -93,27 +94,23 @@ def _parse_dated(parts: Parts, reference: Reference) -> Span:
     if month:
         if day:
             return a_day(date(year, _number(month), _number(day)), relative=relative)
-        span = a_month(year, _number(month), relative=relative)
-        return a_third(span, _PARTS.get(parts.get("p") or "", 2)) if parts.get("p") else span
+        return _third_of(a_month(year, _number(month), relative=relative), parts)
     if parts.get("e"):
         return a_month(year, 1 if parts.get("e") == "初" else 6 if parts.get("e") == "中" else 12, relative=relative)
     return a_year(year, relative=relative)
 
 
-def _month_day(parts: Parts, reference: Reference) -> Span:
-    return nearest_day(reference, _number(parts.get("m")), _number(parts.get("d")))
-
-
-def _month(parts: Parts, reference: Reference) -> Span:
-    span = nearest_month(reference, _number(parts.get("m")))
-    return a_third(span, _PARTS.get(parts.get("p") or "", 2)) if parts.get("p") else span
+def _third_of(month: Span, parts: Parts) -> Span:
+    """Return the part of a month that is named, else all of it."""
+    part = parts.get("p")
+    return a_third(month, _PARTS.get(part, 2)) if part else month
 
 
 def _beside_month(parts: Parts, reference: Reference) -> Span:
     span = shift_unit(reference.day, "month", _side(parts))
     if parts.get("d"):
         return a_day(span.first.replace(day=_number(parts.get("d"))))
-    return a_third(span, _PARTS.get(parts.get("p") or "", 2)) if parts.get("p") else span
+    return _third_of(span, parts)
 
 
 def _named_day(parts: Parts, reference: Reference) -> Span:
@@ -144,11 +141,7 @@ def _parse_distance(parts: Parts, reference: Reference) -> Span | None:
     unit = _UNITS.get(parts.get("u") or "", "week")
     word = parts.get("c") or ""
     if word == "半":
-        return (
-            shift_unit(reference.day, "month", 6 * side)
-            if unit == "year"
-            else shift_unit(reference.day, "day", 15 * side)
-        )
+        return shift_half(reference.day, unit, side)
     low, high = FEW if word[-1] in "几幾" else (_number(word), _number(word))
     return unit_range(reference.day, unit, *sorted((side * low, side * high))) if low else None
 
@@ -192,20 +185,12 @@ def _parse_few_days(parts: Parts, reference: Reference) -> Span:
             return unit_range(reference.day, "day", low - 1, high)
 
 
-def _of_month(parts: Parts, reference: Reference) -> Span:
-    return nearest_of_month(reference, _number(parts.get("d")))
-
-
 def _parse_part_of_unit(parts: Parts, reference: Reference) -> Span:
     """Read 月底 and 年初 as those of the month and year in which the text was written."""
     part = _PARTS.get(parts.get("p") or "", 2)
     if parts.get("u") == "月":
         return a_third(shift_unit(reference.day, "month", 0), part)
     return a_month(reference.day.year, (1, 6, 12)[part])
-
-
-def _season(parts: Parts, reference: Reference) -> Span:
-    return nearest_season(reference, _SEASONS[parts.get("s") or "春"])
 
 
 def _holiday(parts: Parts, reference: Reference) -> Span:
@@ -233,7 +218,11 @@ _RULES: Final = [
         rf"{_NAMED_YEAR}(?:的?{_SEASON}|的?{_MONTH}(?:份?{_PART}|{_DAY})?|年?(?P<e>初|中|底|末))?",
         _parse_dated,
     ),
-    Rule("month_day", rf"{_MONTH}{_DAY}", _month_day),
+    Rule(
+        "month_day",
+        rf"{_MONTH}{_DAY}",
+        lambda parts, reference: nearest_day(reference, _number(parts.get("m")), _number(parts.get("d"))),
+    ),
     Rule("beside_month", rf"{_SIDE}月(?!饼|亮|光|球)(?:份?{_PART}|的?{_DAY})?", _beside_month),
     Rule("weekday", rf"(?<!每)(?<!每[个個])(?:{_SIDE})?{_WEEKDAY}", _weekday),
     Rule("week", rf"{_SIDE}(?:{_WEEK}(?P<e>末)?|(?P<x>周末))", _week),
@@ -247,14 +236,20 @@ _RULES: Final = [
     ),
     Rule("named_day_spoken", "(?P<r>昨|(?<![一-鿿])明)(?:儿个?|个儿?)(?![子女媳童科人月性])", _named_day),
     Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)", _parse_part_of_unit),
-    Rule("month", rf"(?<![个個\d]){_MONTH}份?{_PART}?", _month),
-    Rule("of_month", rf"(?:(?<!\w)|(?<=[到在是前于这我们])){_DAY}", _of_month),
-    Rule("season", _SEASON, _season),
+    Rule(
+        "month",
+        rf"(?<![个個\d]){_MONTH}份?{_PART}?",
+        lambda parts, reference: _third_of(nearest_month(reference, _number(parts.get("m"))), parts),
+    ),
+    Rule(
+        "of_month",
+        rf"(?:(?<!\w)|(?<=[到在是前于这我们])){_DAY}",
+        lambda parts, reference: nearest_of_month(reference, _number(parts.get("d"))),
+    ),
+    Rule("season", _SEASON, lambda parts, reference: nearest_season(reference, _SEASONS[parts.get("s") or "春"])),
 ]
 
 GRAMMAR: Final = Grammar([*NUMBERS, *_RULES])
-
-
 MAX_SCANNED: Final = 20_000
 """Characters of a text that are scanned for times."""
 
@@ -358,16 +353,13 @@ class _Prefiltered(NamedTuple):
 
 def _times(looked: _Prefiltered, reference: Reference) -> list[TimeSpan]:
     text = looked.text
-    found = [_time(*one) for one in calendar_english.GRAMMAR.find(text, reference)] if looked.english else []
+    found = list(calendar_english.GRAMMAR.find(text, reference)) if looked.english else []
     if not text.isascii() and _CHINESE_HINT.search(text) is not None:
-        taken = [(one.start, one.end) for one in found]
-        found += [
-            _time(*one)
-            for one in GRAMMAR.find(text, reference)
-            if not any(one[0] < end and start < one[1] for start, end in taken)
-        ]
-        found.sort(key=lambda time: time.start)
-    return found
+        taken = [(start, end) for start, end, _ in found]
+        chinese = GRAMMAR.find(text, reference)
+        found += [one for one in chinese if not any(one[0] < end and start < one[1] for start, end in taken)]
+        found.sort(key=lambda one: one[0])
+    return [TimeSpan(start, end, one.first, one.last, one.precision, one.relative) for start, end, one in found]
 
 
 def _names(looked: _Prefiltered) -> bool:
@@ -376,12 +368,6 @@ def _names(looked: _Prefiltered) -> bool:
         return True
     if looked.english and calendar_english.GRAMMAR.holds(text):
         return True
-    if text.isascii():
-        return False
-    if _OTHER_CHINESE.search(text) is not None:
-        return True
-    return _CHINESE_HINT.search(text) is not None and GRAMMAR.holds(text)
-
-
-def _time(start: int, end: int, span: Span) -> TimeSpan:
-    return TimeSpan(start, end, span.first, span.last, span.precision, span.relative)
+    return not text.isascii() and (
+        _OTHER_CHINESE.search(text) is not None or (_CHINESE_HINT.search(text) is not None and GRAMMAR.holds(text))
+    )

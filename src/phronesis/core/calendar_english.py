@@ -31,6 +31,7 @@ from phronesis.core.calendar_spans import (
     nearest_season,
     nearest_weekday,
     parse_number,
+    shift_half,
     shift_unit,
     unit_range,
 )
@@ -88,10 +89,6 @@ _SIDE: Final = "(?P<q>last|previous|past|this past|this|the coming|this coming|c
 
 def _month_number(name: str | None) -> int:
     return _MONTHS.index((name or "")[:3].casefold()) + 1
-
-
-def _weekday_number(parts: Parts) -> int:
-    return _WEEKDAYS.index((parts.get("w") or parts.get("v") or "")[:3].casefold())
 
 
 def _ordinal(text: str | None) -> int:
@@ -194,8 +191,7 @@ def _unit(parts: Parts) -> Unit:
 def _distance(parts: Parts, reference: Reference, *, side: int) -> Span | None:
     unit = _unit(parts)
     if (parts.get("n") or "").casefold().startswith("half"):
-        halved: tuple[Unit, int] = ("month", 6) if unit == "year" else ("day", 15)
-        return shift_unit(reference.day, halved[0], halved[1] * side)
+        return shift_half(reference.day, unit, side)
     low, high = _count_range(parts)
     return unit_range(reference.day, unit, *sorted((side * low, side * high))) if low else None
 
@@ -236,7 +232,7 @@ def _unit_part(parts: Parts, reference: Reference) -> Span:
 
 
 def _weekday(parts: Parts, reference: Reference) -> Span:
-    day = _weekday_number(parts)
+    day = _WEEKDAYS.index((parts.get("w") or parts.get("v") or "")[:3].casefold())
     if parts.get("d"):  # Monday the 5th
         return nearest_of_month(reference, _ordinal(parts.get("d")))
     here, side = reference.day, _side(parts.get("q"))
@@ -252,10 +248,6 @@ def _weekday(parts: Parts, reference: Reference) -> Span:
 
 def _of_month(parts: Parts, reference: Reference) -> Span:
     return nearest_of_month(reference, _ordinal(parts.get("d")))
-
-
-def _no_date(_parts: Parts, _reference: Reference) -> None:
-    """Return no date for recurring times."""
 
 
 def _weekend(_parts: Parts, reference: Reference) -> Span:
@@ -327,7 +319,11 @@ RULES: Final = [
         r"(?:the )?(?P<p>start|beginning|middle|end) of (?P<q>the|this|next|last) (?P<u>week|month|year)\b",
         _unit_part,
     ),
-    Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _no_date),
+    Rule(
+        "recurring",
+        rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"),
+        lambda *_: None,
+    ),
     Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b|{_PART_OF_DAY})", _weekday),
     Rule("weekday_beside", rf"{_SIDE} (?P<v>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b(?!['’])", _weekday),
     Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),
@@ -382,7 +378,6 @@ _FIRST: Final = "|".join(
     """.split()
 )
 """Every form begins with a digit or one of these words; this check costs a tenth of trying all forms."""
-
 GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|q[1-4]\b|(?:{_FIRST})s?\b)")
 
 WORDS: Final = frozenset(

@@ -14,10 +14,8 @@ from typing import Final, Literal
 
 Precision = Literal["day", "week", "month", "season", "year"]
 Unit = Literal["day", "week", "month", "year"]
-
 FEW: Final = (2, 5)
 """The range of "a few" and 几: two to five."""
-
 _SEASON_BEGINS: Final[Mapping[str, int]] = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 _LEAP: Final = 8
 """Maximum number of years between two 29th of February (1896 to 1904)."""
@@ -168,6 +166,11 @@ def shift_unit(day: date, unit: Unit, n: int) -> Span:
     return a_month(day.year, day.month + n) if unit == "month" else a_year(day.year + n)
 
 
+def shift_half(day: date, unit: Unit, side: int) -> Span:
+    """Return what lies half a unit before (side -1) or after a day: six months of a year, fifteen days of a month."""
+    return shift_unit(day, "month", 6 * side) if unit == "year" else shift_unit(day, "day", 15 * side)
+
+
 def unit_range(day: date, unit: Unit, low: int, high: int) -> Span:
     """Return the span from the ``low``-th to the ``high``-th unit after that of a day, the smaller number first."""
     return Span(shift_unit(day, unit, low).first, shift_unit(day, unit, high).last, unit)
@@ -182,14 +185,9 @@ def nearest_day(reference: Reference, month: int, day: int) -> Span:
 
 def nearest_month(reference: Reference, month: int) -> Span:
     """Return the nearest occurrence of a month; of two as near, the past one."""
-    months = [a_month(reference.day.year + n, month) for n in (-1, 0, 1)]
     here = 12 * reference.day.year + reference.day.month
-
-    def far(span: Span) -> tuple[bool, int]:
-        ahead = 12 * span.first.year + span.first.month - here
-        return ahead * reference.lean < 0, abs(ahead)
-
-    return min(months, key=far)
+    months = [a_month(reference.day.year + n, month) for n in (-1, 0, 1)]
+    return min(months, key=lambda span: _distance(12 * span.first.year + span.first.month - here, reference))
 
 
 def nearest_season(reference: Reference, season: str) -> Span:
@@ -205,7 +203,7 @@ def nearest_part(reference: Reference, n: int, months: int) -> Span:
 def _nearest_span(reference: Reference, spans: Sequence[Span]) -> Span:
     def far(span: Span) -> tuple[bool, int]:
         ahead = max((span.first - reference.day).days, 0) - max((reference.day - span.last).days, 0)
-        return ahead * reference.lean < 0, abs(ahead)
+        return _distance(ahead, reference)
 
     return min(spans, key=far)
 
@@ -223,11 +221,12 @@ def nearest_of_month(reference: Reference, day: int) -> Span:
 
 
 def _nearest(reference: Reference, there: Sequence[date]) -> date:
-    def far(day: date) -> tuple[bool, int]:
-        ahead = (day - reference.day).days
-        return ahead * reference.lean < 0, abs(ahead)
+    return min(there, key=lambda day: _distance((day - reference.day).days, reference))
 
-    return min(there, key=far)
+
+def _distance(ahead: int, reference: Reference) -> tuple[bool, int]:
+    """Return how far a time lies ahead or behind, those of the wrong side last."""
+    return ahead * reference.lean < 0, abs(ahead)
 
 
 # Dates of digits alone, which all languages share.
@@ -258,49 +257,20 @@ NUMBERS: Final = [
 
 # Written numbers: digits, English words, Chinese numerals.
 
-_ENGLISH: Final = {
-    "zero": 0,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "seventeen": 17,
-    "eighteen": 18,
-    "nineteen": 19,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
+_ONES: Final = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+    """.split()
+_ENGLISH: Final = {word: n for n, word in enumerate(_ONES)} | {
+    word: 10 * n for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
 }
-_DIGITS: Final = {digit: n for n, digit in enumerate("零一二三四五六七八九")} | {
-    "〇": 0,
-    "○": 0,
-    "两": 2,
-    "兩": 2,
-    "俩": 2,
-}
+_DIGITS: Final = (
+    {digit: n for n, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "○": 0} | dict.fromkeys("两兩俩", 2)
+)
 _TENS: Final = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS: Final = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
-
 CHINESE_DIGITS: Final = "".join([*_DIGITS, *_TENS, *_MYRIADS])
 """The characters of Chinese numerals, for a regular expression's class."""
-
 MAX_NUMERAL: Final = 40
 """Maximum length of a numeral."""
 

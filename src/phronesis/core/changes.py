@@ -169,8 +169,7 @@ def settle(
     created = {item.id: item for item in changes.items if item.id not in existing.items}
     changes = _effective(changes, existing, set(created) | set(existing.items))
     touched = [existing.items[item_id] for item_id in changes.touched if item_id in existing.items]
-    wishes = _RequestedChanges(changes)
-    stamp = _Stamp(entry_id, actor, at)
+    wishes = _RequestedChanges(changes, {"entry_id": entry_id, "actor": actor, "recorded_at": at})
     deltas: list[Delta] = []
     updated: list[Item] = []
     evidence = _evidence_after(existing, changes) if folds else {}
@@ -181,30 +180,22 @@ def settle(
             after = fold(after, evidence.get(item.id, ()))
         if item.id in created:
             created[item.id] = after
-            deltas.append(wishes.delta(stamp, after, len(deltas), op="create", patch={}))
+            deltas.append(wishes.delta(after, len(deltas), op="create", patch={}))
             continue
         patch = field_patch(item, after)
-        if patch or wishes.about_relations_of(item.id):
+        if patch or any(item.id in rows for rows in wishes.rows.values()):
             updated.append(after.changed({}, at=at))
-            deltas.append(wishes.delta(stamp, updated[-1], len(deltas), op="update", patch=patch))
+            deltas.append(wishes.delta(updated[-1], len(deltas), op="update", patch=patch))
     return ResolvedChanges(
         created=tuple(created.values()), updated=tuple(updated), deltas=tuple(deltas), changes=changes
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """The values that all deltas of an entry share."""
-
-    entry_id: str
-    actor: str
-    at: datetime
-
-
 class _RequestedChanges:
-    """Effective changes by item. The first patch of an item gives the reason of its delta."""
+    """Effective changes by item, and what deltas share. The first patch of an item gives the reason of its delta."""
 
-    def __init__(self, changes: Changes) -> None:
+    def __init__(self, changes: Changes, shared: Mapping[str, Any]) -> None:
+        self._shared = shared
         self.fields: dict[str, dict[str, Any]] = {}
         self._reasons: dict[str, str] = {}
         for patch in changes.patches:
@@ -216,27 +207,23 @@ class _RequestedChanges:
             "edges_added": changes.edges,
             "edges_removed": changes.dropped_edges,
         }
-        self._rows = {name: _by_owner(given) for name, given in rows.items() if given}
-
-    def about_relations_of(self, item_id: str) -> bool:
-        return any(item_id in rows for rows in self._rows.values())
+        self.rows = {name: _by_owner(given) for name, given in rows.items() if given}
 
     def delta(
-        self, stamp: _Stamp, item: Item, n: int, *, op: Literal["create", "update"], patch: Mapping[str, Sequence[Any]]
+        self, item: Item, n: int, *, op: Literal["create", "update"], patch: Mapping[str, Sequence[Any]]
     ) -> Delta:
         reason = self._reasons.get(item.id, RECORDED if op == "create" else "evidence")
+        related: dict[str, Any] = {name: tuple(rows.get(item.id, ())) for name, rows in self.rows.items()}
         return Delta(
-            id=item.id if op == "create" else delta_id(stamp.entry_id, item.id),
-            entry_id=stamp.entry_id,
+            id=item.id if op == "create" else delta_id(self._shared["entry_id"], item.id),
             item_id=item.id,
             n=n,
             op=op,
             patch=patch,
-            actor=stamp.actor,
             reason=reason,
-            recorded_at=stamp.at,
             version=item.version,
-            **{name: tuple(rows.get(item.id, ())) for name, rows in self._rows.items()},
+            **self._shared,
+            **related,
         )
 
 

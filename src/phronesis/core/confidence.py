@@ -5,7 +5,7 @@ and its cap allow, so it can be computed at any time. A claim's status has hyste
 runs were learned, so it is a fold over all of them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import exp, isfinite
@@ -13,14 +13,12 @@ from typing import Final, Literal, get_args
 
 from phronesis.errors import InputError
 
-# Updates of a confidence by evidence (NM-09): reinforcement, weakening, and the fold over evidence rows.
+# Updates of a confidence by evidence (NM-09).
 
 Grade = Literal["A", "B", "C", "D"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
-
 GRADE_SHARES: Final[dict[Grade, float]] = {"A": 0.25, "B": 0.20, "C": 0.15, "D": 0.05}
 """The share of the remaining doubt that one supporting piece of evidence removes, by grade (NM-09)."""
-
 WEAKENING: Final = 0.2
 STRONG_WEAKENING: Final = 0.4
 """The share of the confidence that one contradiction removes: a single one, a strong one (NM-09)."""
@@ -53,73 +51,17 @@ def weaken(confidence: float, *, strong: bool = False) -> float:
     return checked_confidence(confidence) * (1.0 - (STRONG_WEAKENING if strong else WEAKENING))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One piece of evidence: its source, its polarity, and its quality (support) or strength (contra)."""
-
-    source_key: str
-    polarity: Literal["support", "contra"]
-    grade: Grade = "C"
-    strong: bool = False
-
-    @property
-    def identity(self) -> tuple[str, str]:
-        """Polarity and source: the same source counts once each way for an item."""
-        return (self.polarity, self.source_key)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfidenceResult:
-    """The result of a fold over evidence: the confidence, the counted evidence, and the skipped evidence."""
-
-    confidence: float
-    counted: tuple[Evidence, ...]
-    passed_over: tuple[Evidence, ...]
-
-
-def weigh(
-    confidence: float,
-    evidence: Iterable[Evidence],
-    *,
-    known: Collection[str],
-    counted: Collection[tuple[str, str]] = frozenset(),
-) -> ConfidenceResult:
-    """Fold evidence, in its order, into a confidence.
-
-    ``known`` holds the source keys that exist in the lane; ``counted`` the identities counted before. A piece whose
-    source is unknown, or whose identity was counted before or earlier in the same fold, changes nothing and is passed
-    over. Replaying the kept evidence from a trait's first confidence (NM-10, modify) is the same call with nothing
-    counted.
-    """
-    value = checked_confidence(confidence)
-    seen = set(counted)
-    taken: list[Evidence] = []
-    passed: list[Evidence] = []
-    for piece in evidence:
-        if piece.source_key not in known or piece.identity in seen:
-            passed.append(piece)
-            continue
-        seen.add(piece.identity)
-        taken.append(piece)
-        support = piece.polarity == "support"
-        value = reinforce(value, piece.grade) if support else weaken(value, strong=piece.strong)
-    return ConfidenceResult(confidence=value, counted=tuple(taken), passed_over=tuple(passed))
-
-
 Stage = Literal["dissolved", "candidate", "emerging", "established", "core"]
 STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 """Stages in rising order."""
-
 DISSOLVED_BELOW: Final = 0.1
 EMERGING_FROM: Final = 0.3
 ESTABLISHED_FROM: Final = 0.6
 CORE_ABOVE: Final = 0.85
 """The thresholds (NM-09): [.1, .3) candidate, [.3, .6) emerging, [.6, .85] established, (.85, 1] core."""
-
 CONCLUSION_SUPPORT: Final = 2
 DEMOTION_CONTRA: Final = 2
 """Runs that make a hypothesis a conclusion (with none against it), and that make it a hypothesis again (RB-19)."""
-
 ClaimStatus = Literal["fact", "hypothesis", "conclusion"]
 CLAIM_STATUSES: Final[tuple[ClaimStatus, ...]] = get_args(ClaimStatus)
 Judgement = Literal["support", "contra", "irrelevant"]
@@ -220,22 +162,14 @@ def claim_state(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimSta
     return replace(state, status=status, support=tuple(runs["support"]), contra=tuple(runs["contra"]))
 
 
-def claim_status(verdicts: Iterable[RunVerdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimStatus:
-    """Return the status alone of `claim_state`."""
-    return claim_state(verdicts, start=start).status
-
-
 # Decay of a confidence (NM-09): a pure function of a stored value and its reference time.
 
 Subtype = Literal["behavior", "preference", "core"]
 SUBTYPES: Final[tuple[Subtype, ...]] = get_args(Subtype)
-
 DECAY_RATES: Final[dict[Subtype, float]] = {"behavior": 0.005, "preference": 0.002, "core": 0.001}
 """Lambda, per day, of a trait that was never reinforced (NM-09)."""
-
 REINFORCEMENT_DAMPING: Final = 0.1
 """How much each reinforcement slows decay: lambda / (1 + .1 n) (NM-09)."""
-
 _DAY: Final = timedelta(days=1)
 
 
@@ -277,21 +211,11 @@ class StoredConfidence:
         return decay(self.confidence, days=days, reinforcements=self.reinforcements, subtype=self.subtype)
 
     def reinforced(self, grade: Grade, *, at: datetime) -> "StoredConfidence":
-        """Give the value decayed to ``at`` and then reinforced, with ``at`` as reference and one more reinforcement."""
-        return StoredConfidence(
-            confidence=reinforce(self.value_at(at), grade),
-            at=max(at, self.at),
-            subtype=self.subtype,
-            reinforcements=self.reinforcements + 1,
-            last_reinforced=max(at, self.at),
-        )
+        """Return the value decayed to ``at`` and then reinforced, with ``at`` as reference and n one more."""
+        then, count = max(at, self.at), self.reinforcements + 1
+        value = reinforce(self.value_at(at), grade)
+        return replace(self, confidence=value, at=then, reinforcements=count, last_reinforced=then)
 
     def weakened(self, *, at: datetime, strong: bool = False) -> "StoredConfidence":
         """Return the value decayed to ``at`` and then weakened, with ``at`` as its reference time; n stays."""
-        return StoredConfidence(
-            confidence=weaken(self.value_at(at), strong=strong),
-            at=max(at, self.at),
-            subtype=self.subtype,
-            reinforcements=self.reinforcements,
-            last_reinforced=self.last_reinforced,
-        )
+        return replace(self, confidence=weaken(self.value_at(at), strong=strong), at=max(at, self.at))

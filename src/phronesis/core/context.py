@@ -14,7 +14,6 @@ from phronesis.core.serialization import Record
 
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
 """The slots in rendering order (source: the runtime's contract, section 8)."""
-
 DUE_LABEL = "Due"
 """The label of system blocks with due items. It changes with time, so they follow the stable part, with the evidence.
 """
@@ -112,27 +111,13 @@ class ContextPackage(Record):
 
     def shown_ids(self) -> list[str]:
         """Return the ids of the items whose words are in it, recent turns left out."""
-        blocks = [*self.system_blocks, *self.working_summary]
-        cited = [
-            citation.removeprefix(CITATION_PREFIX)
-            for block in blocks
-            for citation in block.citations
-            if citation.startswith(CITATION_PREFIX)
-        ]  # a policy's line is no item
-        return list(dict.fromkeys([*cited, *(item for one in self.evidence for item in (one.item.id, *one.same))]))
+        found = (item for one in self.evidence for item in (one.item.id, *one.same))
+        return list(dict.fromkeys([*_cited_in([*self.system_blocks, *self.working_summary]), *found]))
 
     def ids_by_section(self) -> dict[str, list[str]]:
         """Return the ids of the items that each section shows, recent turns included, without empty sections."""
-        blocks = {name: getattr(self, name) for name in ("system_blocks", "working_summary", "recent_turns")}
-        cited = {
-            name: [
-                citation.removeprefix(CITATION_PREFIX)
-                for block in section
-                for citation in block.citations
-                if citation.startswith(CITATION_PREFIX)
-            ]
-            for name, section in blocks.items()
-        }
+        names = ("system_blocks", "working_summary", "recent_turns")
+        cited = {name: _cited_in(getattr(self, name)) for name in names}
         cited["evidence"] = [one.item.id for one in self.evidence]
         return {name: list(dict.fromkeys(ids)) for name, ids in cited.items() if ids}
 
@@ -151,14 +136,18 @@ class ContextPackage(Record):
         return self.text if form == "text" else [dict(message) for message in self.messages]
 
 
+def _cited_in(blocks: Iterable[Block]) -> list[str]:
+    """Return the ids of the items that blocks cite; a policy's line is none."""
+    cited = (citation for block in blocks for citation in block.citations)
+    return [one.removeprefix(CITATION_PREFIX) for one in cited if one.startswith(CITATION_PREFIX)]
+
+
 # Activity: contexts composed, requests answered, latencies by route, and texts not learned from. The log of these holds
 # ids, numbers and times, never text; it is bounded by ``ActivityLimits``.
 
 UNRECOGNISED: Final = "unrecognised"
 """The rule of a message from which the extractor proposed nothing and of which it refused nothing."""
-
 NOTHING_PROPOSED: Final = "the extractor proposed nothing from it"
-
 SHOWN_SECTIONS: Final = ("system_blocks", "working_summary", "recent_turns", "evidence")
 """Sections of a context in the order of rendering."""
 

@@ -67,29 +67,21 @@ def choose_boundary(seed: str, texts: Iterable[str]) -> Boundary:
 
 TITLES: Final = ("# System", "# Summary", "# Recent turns", "# Memory", "# Due")
 """Titles of the sections of a rendered context, except the last."""
-
 MESSAGE_TITLE: Final = "# User message"
 """The title of the last section, which holds the user's message."""
-
 _FENCE: Final = re.compile(r"<(memory|turn)-([0-9]{6,12})\b[^<>\n]{0,200}>")
 _EXPLAINS: Final = re.compile(r"\b(memory|turn)-[0-9]{6,12}\b")
 _EXPLANATION: Final = 1_000
 """Maximum length of the paragraph that explains both delimiters, in characters."""
-
 _CITATION: Final = re.compile(r"\[(?:quoted )?mem:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\]", re.IGNORECASE)
 _CITES: Final = re.compile(r"(?:\[(?:[mp][0-9]{1,4}|policy:[0-9]{1,4})\][ ,]*)+")
 """The beginning of a line that cites by an alias."""
-
 _QUOTING: Final = " \t>*-•·|"
 """What may precede a quoted or listed line."""
-
 _TAG: Final = re.compile(r"<(?P<closes>/?)(?P<name>[^\W\d_][\w.:-]{0,60})(?:\s[^<>]{0,400})?(?<!/)>")
-
 _INDENT: Final = 80
 """Maximum number of blanks between a tag and its line's edge."""
-
 _TITLES: Final = frozenset(TITLES)
-
 Span = tuple[int, int]
 
 
@@ -227,17 +219,14 @@ def _merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 HIDDEN: Final = "[private]"
 """What stands in the place of a private span."""
-
 OFF_RECORD: Final = frozenset(
     {"don't remember this", "do not remember this", "don't save this", "do not save this"}
     | {"off the record", "this is off the record"}
     | {"别记住这个", "不要记住这个", "别记这个", "不要记这个", "别记下来", "不要记下来"}
 )
 """Commands by which a prompt is not kept: one of its clauses is such a phrase. No other wording is understood."""
-
 _CLAUSE_END: Final = re.compile(r"[.!?;:,\n。！？；：，、()（）]+")
 _POLITE: Final = ("please ", "请")
-
 _PRIVATE_TAG: Final = re.compile(r"[<＜]\s{0,8}([/／]?)\s{0,8}private\s{0,8}[>＞]", re.IGNORECASE)
 
 

@@ -6,52 +6,51 @@ ignored, since a newer server may send more. Trust in a text is decided elsewher
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Self, overload
+from typing import Any, Final, Self
 
-from phronesis.core.items import ENDINGS, FIELDS, KINDS, STATUSES, TIME_FIELDS, Item, Trust
+from phronesis.core.items import ENDINGS, KINDS, STATUSES, TIME_FIELDS, Item, Trust
 from phronesis.core.results import ClaimMatch, Degraded, Evidence, Match, Source
 from phronesis.core.retrieval_plan import RetrievalPlan
-from phronesis.core.serialization import MAX_DEPTH, Record
+from phronesis.core.serialization import MAX_DEPTH, RecordSequence
 from phronesis.core.text import check_id, check_text, is_storable
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 
 MAX_EVIDENCE: Final = 1_000
 """Results of one answer. A plan asks for some dozens."""
-
 MAX_LISTED: Final = 256
 """Matches, sources, conflicts, members of ``why`` of one result, and roles whose model was away."""
-
 MAX_NAME: Final = 1_000
 """Characters of a name or an address."""
-
 _PART: Final = re.compile(r"[a-z_]{1,32}(:[A-Za-z0-9_.:~-]{1,256})?")
 _CHUNK: Final = re.compile(r"chunk:[0-9]{1,9}")
-
 Reader = Callable[[Any, str], Any]
 
 
-def evidence_from_dict(value: object, *, field: str = "evidence") -> Evidence:
+def evidence_from_dict(value: object, field: str = "evidence") -> Evidence:
     """Return the Evidence of a mapping; InputError names the field that is wrong."""
-    given = parse_mapping(value, field)
-    return Evidence(
-        item=_item(given.get("item"), f"{field}.item"),
-        score=_number(given.get("score"), f"{field}.score"),
-        matched=tuple(parse_list(given.get("matched", ()), f"{field}.matched", _match)),
-        sources=tuple(parse_list(given.get("sources", ()), f"{field}.sources", _source)),
-        conflicts=tuple(parse_list(given.get("conflicts", ()), f"{field}.conflicts", _id)),
-        outdated_by=tuple(parse_list(given.get("outdated_by", ()), f"{field}.outdated_by", _id)),
-        why=_parse_shares(given.get("why"), f"{field}.why"),
-    )
+    return Evidence(**_read_fields(value, field, _EVIDENCE, needed=("item", "score")))
 
 
 def degraded_from_dict(value: object, field: str) -> Degraded:
     """Return what says that a model was away; InputError names the field that is wrong."""
     given = parse_mapping(value, field)
     return Degraded(**{name: name_of(given.get(name), f"{field}.{name}") for name in Degraded.__dataclass_fields__})
+
+
+def _read_fields(
+    value: object, field: str, readers: Mapping[str, Reader], *, needed: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the known fields of a mapping that are there and not None."""
+    given = parse_mapping(value, field)
+    missing = next((name for name in needed if given.get(name) is None), None)
+    if missing is not None:
+        raise InputError(f"{field}.{missing} is missing", field=f"{field}.{missing}")
+    known = ((name, read, given.get(name)) for name, read in readers.items())
+    return {name: read(one, f"{field}.{name}") for name, read, one in known if one is not None}
 
 
 def parse_list(value: object, field: str, read: Reader, *, most: int = MAX_LISTED) -> list[Any]:
@@ -86,42 +85,29 @@ def name_of(value: object, field: str) -> str:
 
 
 def _item(value: object, field: str) -> Item:
-    given = parse_mapping(value, field)
-    read = {name: _FIELDS[name](given[name], f"{field}.{name}") for name in FIELDS if given.get(name) is not None}
-    missing = [name for name in _NEEDED if name not in read]
-    if missing:
-        raise InputError(f"{field}.{missing[0]} is missing", field=f"{field}.{missing[0]}")
-    return Item(**read)
+    return Item(**_read_fields(value, field, _ITEM, needed=_NEEDED))
 
 
 def _match(value: object, field: str) -> Match:
-    given = parse_mapping(value, field)
-    known: dict[str, Any] = {name: read(given.get(name), f"{field}.{name}") for name, read in _MATCH.items()}
-    if "claim_id" not in given:
-        return Match(**known)
-    more: dict[str, Any] = {
-        name: _id(given.get(name), f"{field}.{name}") for name in ("parent_mem_id", "claim_id", "claim_status")
-    }
-    return ClaimMatch(**known, **more)
+    if "claim_id" not in parse_mapping(value, field):
+        return Match(**_read_fields(value, field, _MATCH, needed=_MATCH))
+    readers = {**_MATCH, **dict.fromkeys(("parent_mem_id", "claim_id", "claim_status"), _id)}
+    return ClaimMatch(**_read_fields(value, field, readers, needed=readers))
 
 
 def _source(value: object, field: str) -> Source:
-    given = parse_mapping(value, field)
-    known = {
-        name: read(given[name], f"{field}.{name}") for name, read in _SOURCE.items() if given.get(name) is not None
-    }
-    if "entry_id" not in known:
-        raise InputError(f"{field}.entry_id is missing", field=f"{field}.entry_id")
-    return Source(**known)
+    return Source(**_read_fields(value, field, _SOURCE, needed=("entry_id",)))
 
 
-def _parse_shares(value: object, field: str) -> Mapping[str, float] | None:
-    if value is None:
-        return None
+def _parse_shares(value: object, field: str) -> Mapping[str, float]:
     given = parse_mapping(value, field)
     if len(given) > MAX_LISTED:
         raise InputError(f"{field} has {len(given)} members; at most {MAX_LISTED} are read", field=field)
     return {name_of(name, field): _number(one, f"{field}.{name:.40}") for name, one in given.items()}
+
+
+def _each(read: Reader) -> Reader:
+    return lambda value, field: tuple(parse_list(value, field, read))
 
 
 def _id(value: object, field: str) -> str:
@@ -172,10 +158,7 @@ def _moment(value: object, field: str) -> datetime:
 
 
 def _trust(value: object, field: str) -> Trust:
-    name = name_of(value, field)
-    if name not in {one.name.lower() for one in Trust}:
-        raise InputError(f"{field} must be one of {', '.join(one.name.lower() for one in Trust)}", field=field)
-    return Trust[name.upper()]
+    return Trust[_one_of([one.name.lower() for one in Trust])(value, field).upper()]
 
 
 def _one_of(words: Sequence[str]) -> Reader:
@@ -214,7 +197,7 @@ _NAMES: Final = tuple(
     role name user_id namespace
     """.split()
 )
-_FIELDS: Final[Mapping[str, Reader]] = {
+_ITEM: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("id", "entry_id"), _id),
     **dict.fromkeys(_NAMES, name_of),
     **dict.fromkeys(TIME_FIELDS, _moment),
@@ -238,13 +221,21 @@ _SOURCE: Final[Mapping[str, Reader]] = {
     "occurred_at": _moment,
     "quote": _text,
 }
+_EVIDENCE: Final[Mapping[str, Reader]] = {
+    "item": _item,
+    "score": _number,
+    "matched": _each(_match),
+    "sources": _each(_source),
+    **dict.fromkeys(("conflicts", "outdated_by"), _each(_id)),
+    "why": _parse_shares,
+}
 
 
 # The result of a retrieval plan: evidence of every retriever, and how it was combined.
 
 
 @dataclass(frozen=True, slots=True)
-class EvidencePack(Sequence[Evidence], Record):
+class EvidencePack(RecordSequence[Evidence]):
     """Evidence, best first; each ``why`` holds its signals, by name.
 
     ``ignored_fields``: by retriever, the fields of the plan that it could not use. ``abstained``: nothing found
@@ -259,23 +250,6 @@ class EvidencePack(Sequence[Evidence], Record):
     degraded: tuple[Degraded, ...] = ()
     threshold: float = 0.1
 
-    @overload
-    def __getitem__(self, index: int) -> Evidence: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Evidence]: ...
-    def __getitem__(self, index: int | slice) -> Evidence | Sequence[Evidence]:
-        return self.evidence[index]
-
-    def __len__(self) -> int:
-        return len(self.evidence)
-
-    def __iter__(self) -> Iterator[Evidence]:
-        return iter(self.evidence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return Record.to_dict(self)
-
     @classmethod
     def from_dict(cls, value: object, *, plan: RetrievalPlan) -> Self:
         """Read what ``to_dict`` gave, as the answer to ``plan``: the plan that it repeats is not looked at.
@@ -284,22 +258,13 @@ class EvidencePack(Sequence[Evidence], Record):
         """
         given = parse_mapping(value, "pack")
 
-        def named(found: object, field: str) -> str:
-            return name_of(found, field)
-
+        found = parse_list(given.get("evidence"), "evidence", evidence_from_dict, most=MAX_EVIDENCE)
         return cls(
-            tuple(
-                parse_list(
-                    given.get("evidence"),
-                    "evidence",
-                    lambda one, at: evidence_from_dict(one, field=at),
-                    most=MAX_EVIDENCE,
-                )
-            ),
+            tuple(found),
             plan,
             abstained=flag(given.get("abstained", False), "abstained"),
             ignored_fields={
-                name_of(name, "ignored_fields"): tuple(parse_list(fields, "ignored_fields", named))
+                name_of(name, "ignored_fields"): tuple(parse_list(fields, "ignored_fields", name_of))
                 for name, fields in parse_mapping(given.get("ignored_fields", {}), "ignored_fields").items()
             },
             degraded=tuple(parse_list(given.get("degraded", ()), "degraded", degraded_from_dict)),

@@ -14,18 +14,12 @@ from phronesis.errors import InputError
 
 NAMESPACE: Final = uuid.UUID("6f9c2f0e-5b0a-5d0b-9f57-0d6f7068726f")
 """The namespace of every derived id (RFC 9562, 5.5); ends in the ASCII bytes of "phro". Never change it."""
-
 _NAMESPACE_BYTES: Final = NAMESPACE.bytes
-
 CITATION_PREFIX: Final = "mem:"
-
 REMOTE_PREFIX: Final = "remote:"
 """The prefix of ids of evidence from another server: it is shown and cited, but cannot be edited here."""
-
-
 _TIME: Final = 13
 """Characters of an id's text that hold its first 48 bits: those of a UUIDv7 are its time (RFC 9562, 5.7)."""
-
 _VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 """A hexadecimal digit with its two upper bits set to RFC 9562's variant."""
 
@@ -82,7 +76,6 @@ def is_id(text: str) -> bool:
 
 _SHORT: Final = 8
 """Digits of a short id: the last ones, of a hash or random; the first ones are a time, which neighbours share."""
-
 _SHORTEST_PART: Final = 4
 _DIGITS: Final = 32
 _DASHES: Final = (8, 12, 16, 20)
@@ -139,7 +132,6 @@ def parse_id(text: object, *, field: str) -> str:
 
 
 DEFAULT_NAMESPACE: Final = "default"
-
 LaneKind = Literal["user", "shared"]
 
 

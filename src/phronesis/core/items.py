@@ -48,38 +48,16 @@ KINDS: Final = tuple(
     """.split()
 )
 """Every kind of item, in the contract's order."""
-
 STATUSES: Final = ("active", "archived")
 ENDINGS: Final = ("superseded", "retracted", "dissolved", "retired")
-
-DEFAULT_IMPORTANCE: Final = {
-    "message": 3,
-    "fact": 5,
-    "episodic": 5,
-    "profile": 7,
-    "preference": 7,
-    "task": 7,
-    "decision": 7,
-    "event": 5,
-    "intention": 7,
-    "procedure": 5,
-    "trait": 7,
-    "l1": 5,
-    "pattern": 7,
-    "principle": 8,
-    "reasoning": 7,
-    "section": 5,
-    "run": 5,
-    "cycle": 1,
-    "mark": 1,
-    "document": 5,
-}
+DEFAULT_IMPORTANCE: Final[Mapping[str, int]] = (
+    dict.fromkeys(KINDS, 5)
+    | dict.fromkeys(("profile", "preference", "task", "decision", "intention", "trait", "pattern", "reasoning"), 7)
+    | {"message": 3, "principle": 8, "cycle": 1, "mark": 1}
+)
 """Importance without a model (contract: 1 small talk, 3 passing detail, 5 routine, 7 decision, 9 life event)."""
-
-
 SUSPECT_WORDS: Final = "suspected"
 """The member of an item's ``data`` with the words for which it is quarantined."""
-
 CORRECTED: Final = "corrected"
 """The member of an item's ``data`` with the entry that corrected its text; its source messages no longer match it."""
 
@@ -270,17 +248,13 @@ BOOKKEEPING: Final = frozenset({"version", "updated_at"})
 
 DUE: Final = "due"
 """The member of an item's ``data`` with its due time, ISO 8601 in UTC."""
-
 PROSPECTIVE: Final = ("intention", "task")
 """Kinds with a due time."""
-
 COMING: Final = timedelta(days=1)
 """How long before its due time an item is shown (this project's choice: a day)."""
-
 OVERDUE_SHOWN: Final = timedelta(days=14)
 """How long after its due time something without an end is shown in contexts (this project's choice): most of what
 people say they will do is never said to be done. A list of what is due leaves nothing out."""
-
 _DAY: Final = timedelta(days=1)
 _LAST_DAY: Final = datetime(9999, 12, 31, tzinfo=UTC)
 

@@ -20,14 +20,11 @@ from phronesis.errors import InputError
 
 Floats = npt.NDArray[np.float32]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-
 TERM_RECORD: Final = np.dtype([("term", "<u8"), ("tf", "<u2")])
 """One term of a document as it is stored: 64-bit hash and frequency, little-endian, packed into 10 bytes."""
-
 K1: Final = 1.2
 B: Final = 0.75
 """Robertson & Zaragoza 2009, 'The Probabilistic Relevance Framework: BM25 and Beyond': k1 in 1.2..2, b in .5..8."""
-
 TAIL_POSTINGS: Final = 4096
 TAIL_SHARE: Final = 4
 """The tail is merged beyond max(4096 postings, a quarter of the main segment): O(1) merges a document, amortised."""

@@ -11,24 +11,17 @@ from phronesis.core.serialization import Record
 Act = Literal["assert", "retract"]
 Decision = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
 """The result of consolidating a statement with held items."""
-
 Basis = Literal["user", "tool", "inferred"]
-
 Relation = Literal["repeats", "refines", "replaces", "ends"]
 """What a statement does to held items that whoever proposed it names."""
-
 Cardinality = Literal["one", "many"]
-
 Retention = Literal["versioned", "overwrite", "retracted"]
 """What happens to a replaced value: it stays as a version (``superseded``), is archived, or is ended as wrong
 (``retracted``)."""
-
 Conflict = Literal["occurred", "trust", "keep_both"]
 """How conflicting values are resolved: by time, by trust and then time, or not at all, so that both stay, disputed."""
-
 USER: Final = "user"
 """The subject of a speaker's statements about themselves, where a lane or message names nobody."""
-
 PROPOSALS: Final = "proposals"
 GATED: Final = "gated"
 JUDGED: Final = "judged"
@@ -134,7 +127,6 @@ class Judgement:
 
 
 _ECHO: Final = "it repeats what a composed context had shown to this session"
-
 Outcomes = Mapping[str, Sequence[Outcome]]
 
 

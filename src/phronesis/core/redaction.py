@@ -7,7 +7,6 @@ must mix more than letters, and must not be an expression of a program, an addre
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -125,35 +124,25 @@ _PIN: Final = re.compile(r"\d{3,8}")
 _DIGITS: Final = re.compile(r"\d{4,16}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    kind: str
-    form: Class
-    pattern: re.Pattern[str]
-
-
 @cache
-def _fields() -> tuple[tuple[str, _Field], ...]:
-    after = re.compile(_AFTER_NAME, re.VERBOSE)
-    return tuple((name, _Field(kind, form, after)) for name, kind, form in _NAMES)
+def _after_name() -> re.Pattern[str]:
+    return re.compile(_AFTER_NAME, re.VERBOSE)
 
 
 def find_fields(text: str, low: str) -> Iterator[Span]:
     """Return the values in a text under the name of a credential; ``low`` is the lower-case text."""
-    for name, field in _fields():
-        if name not in low:
-            continue
+    for name, kind, form in _NAMES:
         for at in places(low, name):
             if not _is_name(text, at, name):
                 continue
-            found = field.pattern.match(text, at + len(name))
+            found = _after_name().match(text, at + len(name))
             if found is None or (
                 found["option"] is not None and _OPTION.search(text, max(0, at - _NAME_READ), at) is None
             ):
                 continue
-            value = _number(text, found) if field.form == "number" else _value(text, found)
-            if value is not None and (field.form == "number" or _is_secret(text, at, field, found, value)):
-                yield Span(value[0], value[1], field.kind)
+            value = _number(text, found) if form == "number" else _value(text, found)
+            if value is not None and (form == "number" or _is_secret(text, at, (kind, form), found, value)):
+                yield Span(value[0], value[1], kind)
 
 
 def _is_name(text: str, at: int, name: str) -> bool:
@@ -191,15 +180,16 @@ def _number(text: str, found: re.Match[str]) -> tuple[int, int] | None:
     return number.span() if number is not None and len(_DIGIT.findall(number[0])) >= _SHORTEST else None
 
 
-def _is_secret(text: str, at: int, field: _Field, found: re.Match[str], value: tuple[int, int]) -> bool:
+def _is_secret(text: str, at: int, field: tuple[str, Class], found: re.Match[str], value: tuple[int, int]) -> bool:
     shown = text[value[0] : value[1]]
-    if field.form == "pin":
+    kind, form = field
+    if form == "pin":
         return _PIN.fullmatch(shown) is not None and (
-            field.kind == "card_code" or (found["bare"] is None and " to" not in found[0])
+            kind == "card_code" or (found["bare"] is None and " to" not in found[0])
         )
     if text[value[1] : value[1] + 1] in {"(", "[", ">"} or is_placeholder(shown):
         return False
-    if field.form == "token":
+    if form == "token":
         return is_random(shown)
     if found["bare"] is not None and not (_LETTER.search(shown) and _DIGIT.search(shown)):
         return False

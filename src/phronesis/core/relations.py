@@ -16,7 +16,6 @@ from phronesis.core.timestamps import from_micros, isoformat, optional_micros, o
 
 OUTDATED_BY: Final = "outdated_by"
 """From a held item to a later item or message that may have replaced or ended it, where nothing decides it."""
-
 NodeKind = Literal["item", "entry", "entity", "artifact"]
 Origin = Literal["human", "model", "rule"]
 Polarity = Literal["source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label"]
@@ -123,10 +122,8 @@ _EVIDENCE_VALUES: Final = _values_of(EvidenceRow)
 
 NAME: Final = "name"
 """The kind of entities that are names of people, places and things."""
-
 PERSON: Final = "person"
 """Member of an item's ``data`` with the relation and name of whom it is about, where that was told: "sister Anna"."""
-
 _RELATION: Final = "relation:"
 
 
@@ -183,30 +180,23 @@ def normal_name(name: str) -> str:
 
 CONTEXT_OUTCOME: Final = "context_outcome"
 """The type of the edge from a reply to an item of its context; the grade is the outcome."""
-
 CONTEXT_ID: Final = "context_id"
 """The member of an edge's ``data`` with the context that showed the item."""
-
 ItemOutcome = Literal["used", "ignored", "contradicted"]
-
 USED: Final = "used"
 IGNORED: Final = "ignored"
 CONTRADICTED: Final = "contradicted"
 OUTCOMES: Final = (USED, IGNORED, CONTRADICTED)
-
 BY_CALLER: Final = "caller"
 BY_CITATION: Final = "citation"
 """By whom the outcomes of a turn are: the member ``by`` of its payload's ``outcomes``."""
-
 WEIGHT: Final[Mapping[str, float]] = {USED: 0.5, IGNORED: 0.1, CONTRADICTED: 1.0}
 """What an outcome weighs; a judgement of an agent weighs 1 (this project's choice).
 
 That a reply cites an item says less than that somebody calls it useful; that it cites others instead says little.
 """
-
 MOST: Final = 3.0
 """What all outcomes of an item weigh at most: one person's judgement, so that a person outweighs any number of them."""
-
 _ALIAS: Final = r"m[1-9][0-9]{0,4}|mem:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CITED: Final = re.compile(rf"[\[【［]\s*((?:{_ALIAS})(?:\s*[,，、;；]\s*(?:{_ALIAS}))*)\s*[\]】］]")
 _ONE: Final = re.compile(_ALIAS)
@@ -276,16 +266,12 @@ def uses_of(edges: Iterable[Edge]) -> dict[str, ItemUse]:
 # Names in a text, found by rules: addresses, paths, handles, quoted titles and capitalised names.
 
 RULES_VERSION: Final = "mentions-rules/2"
-
 MAX_SCANNED: Final = 20_000
 """Characters of a text that are scanned: names occur early, and a pasted log would yield thousands."""
-
 MAX_MENTIONS: Final = 64
 """Maximum number of names kept for one text."""
-
 MAX_SURFACE: Final = 300
 """Maximum length of a name in characters."""
-
 _LETTER: Final = rf"[^\W{UNSPACED}]"  # of a word that stands alone, in Chinese text too: "我和Alice去"
 _STEM: Final = rf"(?:{_LETTER}|[.-])"
 _CAPITAL: Final = "[A-ZÀ-ÖØ-Þ]"
@@ -325,7 +311,6 @@ _RULES: Final = (
     ),
 )
 """Rules, each with an expression that quickly excludes most texts; ``re`` compiles and keeps them at first use."""
-
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s{0,2})$")
 _COMMON: Final = frozenset(
     """

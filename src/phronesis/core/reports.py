@@ -3,16 +3,16 @@
 The ledger holds no text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, Literal, TypeVar, get_args, overload
+from typing import Any, Final, Generic, Literal, TypeVar, get_args
 
 from phronesis.core.items import Item
 from phronesis.core.proposals import Decision, Gated
 from phronesis.core.results import Degraded, Evidence
-from phronesis.core.serialization import Record, as_json
+from phronesis.core.serialization import Record, RecordSequence
 
 OK: Final = "ok"
 """The status of a call whose answer was used; another status is an error's code."""
@@ -76,21 +76,13 @@ def by_day(calls: Iterable[ModelCall]) -> list[ModelCall]:
 
 
 def _add_calls(known: ModelCall, one: ModelCall) -> ModelCall:
-    return replace(
-        known,
-        prompt_tokens=known.prompt_tokens + one.prompt_tokens,
-        completion_tokens=known.completion_tokens + one.completion_tokens,
-        cost=known.cost + one.cost,
-        milliseconds=known.milliseconds + one.milliseconds,
-        calls=known.calls + one.calls,
-    )
+    summed = ("prompt_tokens", "completion_tokens", "cost", "milliseconds", "calls")
+    return replace(known, **{name: getattr(known, name) + getattr(one, name) for name in summed})
 
 
 def day_of(moment: datetime) -> datetime:
     """Return the beginning of a time's day in UTC, when a day's budget starts anew."""
-    return moment - timedelta(
-        hours=moment.hour, minutes=moment.minute, seconds=moment.second, microseconds=moment.microsecond
-    )
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 # A page of a listing, with the cursor of the next one.
@@ -99,7 +91,7 @@ _Listed = TypeVar("_Listed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Page(Sequence[_Listed], Record, Generic[_Listed]):
+class Page(RecordSequence[_Listed], Generic[_Listed]):
     """One page of a listing, newest first. ``next_cursor`` continues it; None: this is the last page.
 
     It equals any list or tuple of the same members.
@@ -108,19 +100,6 @@ class Page(Sequence[_Listed], Record, Generic[_Listed]):
     items: tuple[_Listed, ...] = ()
     next_cursor: str | None = None
 
-    @overload
-    def __getitem__(self, index: int) -> _Listed: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[_Listed]: ...
-    def __getitem__(self, index: int | slice) -> _Listed | Sequence[_Listed]:
-        return self.items[index]
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[_Listed]:
-        return iter(self.items)
-
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Page):
             return self.items == other.items and self.next_cursor == other.next_cursor
@@ -128,10 +107,6 @@ class Page(Sequence[_Listed], Record, Generic[_Listed]):
 
     def __hash__(self) -> int:
         return hash((self.items, self.next_cursor))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"items": as_json(self.items), "next_cursor": self.next_cursor}
 
 
 # The overview: counts, recent learning, contradictions, and items that wait for a person.
@@ -203,7 +178,7 @@ class Job(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs(Sequence[Job], Record):
+class Jobs(RecordSequence[Job]):
     """Pending jobs: failed ones first, then waiting, then due ones, each in the order of its lane.
 
     ``pending`` and ``failed`` are totals, ``without_vector`` the number of documents without a vector.
@@ -213,23 +188,6 @@ class Jobs(Sequence[Job], Record):
     pending: int = 0
     failed: int = 0
     without_vector: int = 0
-
-    @overload
-    def __getitem__(self, index: int) -> Job: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Job]: ...
-    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
-        return self.jobs[index]
-
-    def __len__(self) -> int:
-        return len(self.jobs)
-
-    def __iter__(self) -> Iterator[Job]:
-        return iter(self.jobs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return Record.to_dict(self)
 
 
 # Backoff after failures of background work.

@@ -1,14 +1,14 @@
 """Results of the verbs: frozen records, each with ``to_dict()``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.relations import UNUSED, ItemUse
-from phronesis.core.serialization import EntryResult, Record, as_json
+from phronesis.core.serialization import EntryResult, Record, RecordSequence, as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Degraded(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult(Sequence[Evidence], Record):
+class SearchResult(RecordSequence[Evidence]):
     """The evidence found, best first. ``abstained``: the best score is below ``threshold``, nothing supports an answer.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
@@ -99,24 +99,6 @@ class SearchResult(Sequence[Evidence], Record):
     degraded: tuple[Degraded, ...] = ()
     channels: tuple[str, ...] = ("lexical",)
     threshold: float = 0.1
-
-    @overload
-    def __getitem__(self, index: int) -> Evidence: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Evidence]: ...
-    def __getitem__(self, index: int | slice) -> Evidence | Sequence[Evidence]:
-        return self.evidence[index]
-
-    def __len__(self) -> int:
-        return len(self.evidence)
-
-    def __iter__(self) -> Iterator[Evidence]:
-        return iter(self.evidence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        names = ("evidence", "abstained", "explain", "degraded", "channels", "threshold")
-        return {name: as_json(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +334,7 @@ class DoctorReport(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"ok": self.ok, "checks": as_json(self.checks), "policy": as_json(self.policy)}
+        return {"ok": self.ok, **Record.to_dict(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,34 +135,23 @@ class Fields:
 
 MAX_QUERIES: Final = 8
 """Maximum number of queries of one plan, including the message (source: the issue of the planner)."""
-
 MAX_ENTITIES: Final = 64
 MAX_REASONS: Final = 64
 """Maximum number of names, and of reasons, in one plan."""
-
 MAX_EVIDENCE: Final = 10_000
 """Maximum number of results of one retriever, as in a search."""
-
 CALLER: Final = "caller"
 """Who made a plan that says of itself nothing else."""
-
 Intent = Literal["recall", "lookup", "how_to", "change", "advise", "act", "chat"]
 """The intent of a message: recall (something said or held), lookup (a document), how_to (a procedure), change (an
 earlier state), advise (counsel), act (an action or note), chat (no retrieval)."""
-
 INTENTS: Final[tuple[Intent, ...]] = ("recall", "lookup", "how_to", "change", "advise", "act", "chat")
-
 Mode = Literal["exact", "relational", "semantic"]
 """The retrieval mode: by words (BM25), by names, files and addresses, by meaning (vectors)."""
-
 MODES: Final[tuple[Mode, ...]] = ("exact", "relational", "semantic")
-
 Store = Literal["memory", "resources"]
-
 STORES: Final[tuple[Store, ...]] = ("memory", "resources")
-
 Origin = Literal["message", "part", "expansion", "entity", "state", "model"]
-
 ORIGINS: Final[tuple[Origin, ...]] = ("message", "part", "expansion", "entity", "state", "model")
 
 

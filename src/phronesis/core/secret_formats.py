@@ -30,7 +30,6 @@ SECRETS: Final = tuple(
     """.split()
 )
 """Kinds of secrets: keys, tokens, passwords."""
-
 _ALNUM: Final = "A-Za-z0-9"
 _NAME: Final = "A-Za-z0-9_"
 _URLSAFE: Final = "A-Za-z0-9_-"
@@ -152,18 +151,7 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]{3,}")
 _WORDS: Final = 0.6
 _MIXED_LENGTH: Final = 30
 """Minimum length of a token of letters alone; their case must change often, but not only between words."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Format:
-    kind: str
-    literal: str
-    pattern: re.Pattern[str]
-
-
-@cache
-def _compile_format(kind: str, literal: str, pattern: str) -> _Format:
-    return _Format(kind, literal, re.compile(pattern))
+_compiled: Final = cache(re.compile)
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:
@@ -197,11 +185,8 @@ def find_formats(text: str, low: str) -> list[Span]:
     """Return the credentials of a text that have a format of their own; ``low`` is the text in small letters."""
     found = list(_private_keys(text, low)) if _PRIVATE_KEY in low else []
     for kind, literal, pattern in _ROWS:
-        if literal not in low:
-            continue
-        form = _compile_format(kind, literal, pattern)
         for at in places(low, literal):
-            match = form.pattern.match(text, at)
+            match = _compiled(pattern).match(text, at)
             if match is None:
                 continue
             start, end = match.span("secret" if "secret" in match.re.groupindex else 0)

@@ -14,46 +14,25 @@ from datetime import datetime
 from enum import Enum
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, PhronesisError, TooLarge
 
 T = TypeVar("T")
-
 LINE: Final = 120
 """Maximum characters of a record's line."""
-
 MAX_ROWS: Final = 100
 MAX_COLUMNS: Final = 8
 """Maximum rows and columns of a table."""
-
 _WORDS: Final = ("user_message", "content", "text", "snippet", "quote", "attempt", "message", "detail", "title", "name")
 """Fields with the words of a record; the first that says something leads its line."""
-
-_LEADING: Final = (
-    "decision",
-    "score",
-    "kind",
-    "id",
-    "status",
-    "state",
-    "verb",
-    "event",
-    "rule",
-    "key",
-    "value",
-    "user_id",
-)
+_LEADING: Final = tuple("decision score kind id status state verb event rule key value user_id".split())
 _TRAILING: Final = ("entry_id", "recorded_at", "updated_at", "version", "data", "metadata", "why", "explain")
 """Fields shown before the others, and after them."""
-
 _UUID: Final = 36
 _SHORT: Final = 8
 """Characters of a UUID, and how many of them a line shows: as many as citations on the pages."""
-
-_PART: Final = "item"
-"""The field whose record lends its words, kind and id to the record that holds it."""
 
 
 def record_line(record: Any) -> str:
@@ -76,9 +55,7 @@ def record_html(record: Any) -> str:
     rows = _rows_of(record)
     if rows or isinstance(record, Sequence):
         return f"<p>{escape(record_line(record))}</p>{rows_html(rows)}"
-    cells = "".join(
-        f"<tr><th>{name}</th><td>{escape(_text(one))}</td></tr>" for name, one in _shown_members(record).items()
-    )
+    cells = "".join(f"<tr><th>{name}</th><td>{escape(_text(one))}</td></tr>" for name, one in _shown(record).items())
     return f"<table><caption>{type(record).__name__}</caption>{cells}</table>"
 
 
@@ -94,30 +71,31 @@ def rows_html(rows: Sequence[Any]) -> str:
     """Return a table with a row for each record, and a column for each of the fields that say most. Escaped."""
     from html import escape  # noqa: PLC0415 - for notebooks alone
 
-    members = [_shown_members(row) for row in rows[:MAX_ROWS]]
+    members = [_shown(row) for row in rows[:MAX_ROWS]]
     columns = sorted({name: None for row in members for name in row}, key=_rank)[:MAX_COLUMNS]
     head = "".join(f"<th>{name}</th>" for name in columns)
     lines = ("".join(f"<td>{escape(_text(row.get(name, '')))}</td>" for name in columns) for row in members)
-    more = f"<p>{len(rows) - MAX_ROWS:,} more</p>" if len(rows) > MAX_ROWS else ""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
+    more = f"<p>{len(rows) - MAX_ROWS:,} more</p>" if len(rows) > MAX_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _line_parts(record: Any) -> Iterator[str]:
     """Return the parts of a record's line, those that say most first."""
-    members, rows = _shown_members(record), _rows_of(record)
+    members, rows = _shown(record), _rows_of(record)
     words = _words_name(members)
     if words is not None:
         yield _quote(members.pop(words), LINE // 2)
     elif rows or isinstance(record, Sequence):
         members = {name: value for name, value in members.items() if value is not rows}
-        first = [_quote(one[name], LINE // 4) for one in map(_shown_members, rows[:2]) if (name := _words_name(one))]
+        first = [_quote(one[name], LINE // 4) for one in map(_shown, rows[:2]) if (name := _words_name(one))]
         yield ": ".join([str(len(record if isinstance(record, Sequence) else rows)), *filter(None, [", ".join(first)])])
     for name in sorted(members, key=_rank):
         value = members[name]
         text = _text(value)
         if isinstance(value, str):
-            text = text[:_SHORT] if _is_uuid(value) else _quote(text, LINE // 4) if " " in text else text
+            uuid = len(value) == _UUID and value.count("-") == 4  # noqa: PLR2004 - of a UUID
+            text = text[:_SHORT] if uuid else _quote(text, LINE // 4) if " " in text else text
         yield f"{name}={text}"
 
 
@@ -127,13 +105,13 @@ def _rows_of(record: Any) -> Sequence[Any]:
     return next((one for one in values if isinstance(one, list | tuple) and one and is_dataclass(one[0])), ())
 
 
-def _shown_members(record: Any) -> dict[str, Any]:
-    """Return the fields of a record that are neither empty nor at their default, with those that a part lends it."""
+def _shown(record: Any) -> dict[str, Any]:
+    """Return the fields of a record that are neither empty nor at their default."""
     out: dict[str, Any] = {}
     for field in fields(record) if is_dataclass(record) else ():
         value = getattr(record, field.name)
-        if field.name == _PART and is_dataclass(value):
-            lent = _shown_members(value)
+        if field.name == "item" and is_dataclass(value):  # lends its words, kind and id to the record that holds it
+            lent = _shown(value)
             out = {name: lent[name] for name in (*_WORDS, "kind", "id") if name in lent} | out
             continue
         empty = value is None or (isinstance(value, Collection) and not value)
@@ -164,10 +142,6 @@ def _text(value: Any) -> str:
     if isinstance(value, Collection) and not isinstance(value, str):
         return str(len(value))
     return _cut(value.__class__.__name__ if is_dataclass(value) else str(value), 2 * LINE)
-
-
-def _is_uuid(text: str) -> bool:
-    return len(text) == _UUID and text.count("-") == 4  # noqa: PLR2004 - of a UUID
 
 
 def _quote(text: str, most: int) -> str:
@@ -228,6 +202,30 @@ class Record:
         return _members(self)
 
 
+class RecordSequence(Sequence[T], Record):
+    """A record that is the sequence of the members of its first field, a tuple."""
+
+    __slots__ = ()
+
+    @property
+    def _rows(self) -> tuple[T, ...]:
+        rows: tuple[T, ...] = getattr(self, _fields(type(self))[0][0])
+        return rows
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._rows[index]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._rows)
+
+
 class EntryResult(Record):
     """A result of a write, with the id of its entry; ``""`` while the write waits in a client's outbox."""
 
@@ -269,11 +267,9 @@ MAX_KEYS: Final = 10_000
 
 
 # Made once: ``json.dumps`` with any option makes an encoder at every call. Plain data holds no circle to look for.
-_PLAIN: Final = json.JSONEncoder(
-    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
-)
-_ESCAPED: Final = json.JSONEncoder(
-    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+_PLAIN, _ESCAPED = (
+    json.JSONEncoder(ensure_ascii=escaped, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False)
+    for escaped in (False, True)
 )
 
 
@@ -352,10 +348,9 @@ def parse_folded(file: str, source: str) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415 - canonical JSON is needed at every start, tables are not
 
     try:
-        unfolded: dict[str, Any] = _unfold_lines(tomllib.loads(source))
+        return dict(_unfold_lines(tomllib.loads(source)))
     except tomllib.TOMLDecodeError as error:
         raise PhronesisError(f"{file} is no TOML: {error}") from error
-    return unfolded
 
 
 def split_words(given: str) -> list[str]:

@@ -22,17 +22,13 @@ from phronesis.core.text import UNSPACED
 RUN: Final = 3
 """Words, or Chinese characters, of a shingle: two match by chance in short sentences, four break at any changed word.
 """
-
 ECHO: Final = 0.5
 """Containment from which a part repeats. From .3 to .6 every pair of labelled/echoes.jsonl is judged rightly;
 from .7 on, a sentence made of two texts is missed. That nothing new is said decides most of them."""
-
 MAX_COMPARED: Final = 20_000
 """Characters of each text that are compared."""
-
 SOMEBODY: Final = "…"
 """Pronouns for the speaker and the addressee."""
-
 _TOKEN: Final = re.compile(
     rf"用户|[零〇一二三四五六七八九十百千万亿两]+|(?=\w)[{UNSPACED}]|\d+(?:[.,:/]\d+)*|(?:(?![\d_])[^\W{UNSPACED}])+(?:['’][^\W\d_]+)?"
 )
@@ -44,14 +40,7 @@ _PERSONS: Final = frozenset(
     """.split()
 )
 _DROPPED: Final = frozenset("a an the 的 了 们 呢 吗 啊 吧 呀 哦".split())
-_SAME: Final = {
-    "am": "be",
-    "is": "be",
-    "are": "be",
-    "was": "be",
-    "were": "be",
-    "'m": "be",
-    "'re": "be",
+_SAME: Final = dict.fromkeys("am is are was were 'm 're".split(), "be") | {
     "has": "have",
     "had": "have",
     "does": "do",

@@ -21,28 +21,20 @@ STATED: Final = frozenset(
     {"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure"}
 )
 """Kinds that are statements; the others are verbatim records, or made by learning."""
-
 OCCASIONS: Final = frozenset({"event", "episodic"})
 """Kinds that happen: the same words on another date are another event, and a past event stays valid."""
-
 LASTING: Final = ("profile", "fact", "preference")
 """Kinds that hold until something ends them: past their ``valid_to`` they are left out by reads that ask of no time."""
-
 OPPOSITE: Final = {"likes": "dislikes", "dislikes": "likes"}
 """Keys that cannot both hold of the same value (docs/memory-types.md)."""
-
 DENIES: Final = "not."
 """The beginning of a key whose items deny those of another key: ``not.allergy``."""
-
 COMPARED: Final = "compared"
 """The member of an item's ``data`` with the normalised form of its value, where that differs from the value."""
-
 SAME_DAY: Final = timedelta(days=1)
 """Two dates of an event this near are one date: "yesterday" and "on Monday" are not exact to the hour."""
-
 MAX_FORM: Final = 512
 """Characters of a value that are compared: what is longer is a text, and its beginning tells it from others."""
-
 _END: Final = " \t\n.,;:!?。，、；：！？…"
 _APART: Final = re.compile(r"(?<!\s)\s*+(?:[,;:(（，；：—–]|(?<=\s)-\s)")
 _GAP: Final = re.compile(r"[\s,;:(（，；：—–/-]")

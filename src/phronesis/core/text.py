@@ -18,14 +18,11 @@ from phronesis.errors import InputError, TooLarge
 
 MAX_ID_LENGTH: Final = 256
 """Characters of an id. Long enough for paths and e-mail addresses, short enough for an index key."""
-
 MAX_TEXT_LENGTH: Final = 8_000_000
 """Characters of one text. A million-character turn is stored; beyond this a document belongs in a file."""
-
 UNSPACED: Final = "\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 """A range for regular expressions: Han, Kana and Hangul with their marks. ``\\w`` holds them, and so glues a Latin name
 to the Chinese around it; a word of the spaced scripts is ``[^\\W{UNSPACED}]+``."""
-
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -114,22 +111,16 @@ def skeleton(text: str) -> str:
 
 LABEL_LENGTH: Final = 40
 """Characters of a speaker's name that are shown."""
-
 PLACE_LENGTH: Final = 60
 """Characters of an address that are shown: a host and a file's name, with the folders before it where there is room."""
-
 _ESCAPED: Final = 9
 """Characters that one of another script takes in an address (three bytes, ``%E6%B1%89``)."""
-
 ELLIPSIS: Final = "…"
 UNDER: Final = " › "
 """Between a document's title and its headings."""
-
 TITLE_LENGTH: Final = 2 * LABEL_LENGTH + len(UNDER)
 """Characters of a title and headings together."""
-
 _SAMPLED: Final = 4 * LABEL_LENGTH
-
 _LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE: Final = re.compile(
     "[\x01-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters but tab and line feed
@@ -139,10 +130,8 @@ _INVISIBLE: Final = re.compile(
 )
 _UNSEEN: Final = re.compile(r"[\s\u034f\u061c\u115f\u1160\u17b4\u17b5\u200c-\u200f\u3164\ufe00-\ufe0f\uffa0]+")
 """What may stand between the letters of a look-alike: white space, joiners, fillers."""
-
 _REACH: Final = 48
 """Characters behind a bracket that may make it one of ours."""
-
 _ANGLES: Final = "<＜﹤‹\u2329\u3008\u27e8\u27ea❮❬❰«《˂ᐸ≺≪⧼"
 _TAG: Final = re.compile(rf"[{_ANGLES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
 _TAG_WORDS: Final = ("memory", "turn", "start_of_turn", "end_of_turn", "|", "sys>", "s>")

@@ -9,7 +9,6 @@ from phronesis.errors import InputError
 
 FUTURE_TOLERANCE: Final = timedelta(days=1)
 """How far ahead of our clock a given time may lie (time zones and skewed clocks; contract)."""
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSET: Final = len("+00:00")
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -37,10 +36,8 @@ def optional_moment(micros: int | None) -> datetime | None:
 
 Moment = datetime | str | int | float
 """A time as callers give it: a datetime, ISO 8601, or seconds since 1970 (milliseconds above 1e11)."""
-
 FORMS: Final = "a datetime, ISO 8601 such as 2026-05-01T10:00:00Z, or seconds since 1970 (milliseconds above 1e11)"
 """The forms of a `Moment`, as errors name them."""
-
 _MILLISECONDS: Final = 1e11
 """Values above are milliseconds; as seconds, this is the year 5138."""
 

@@ -14,78 +14,33 @@ from phronesis.core.calendar_spans import CHINESE_DIGITS, parse_number
 
 # Keys, key families and kinds by the names that a policy uses.
 
+_LABELS: Final = """
+name, Name, 名字; alias, Also called, 别名; age, Age, 年龄; birthday, Birthday, 生日; gender, Gender, 性别;
+nationality, Nationality, 国籍; home_city, Home city, 居住地; hometown, Hometown, 家乡; address, Address, 地址;
+timezone, Time zone, 时区; email, Email, 邮箱; phone, Phone, 电话; employer, Employer, 工作单位; job, Job, 职业;
+school, School, 学校; field_of_study, Field of study, 专业; language, Language, 语言; skill, Skill, 技能;
+hobby, Hobby, 爱好; relationship_status, Relationship status, 婚恋状况; partner, Partner, 伴侣; child, Child, 孩子;
+parent, Parent, 父母; sibling, Sibling, 兄弟姐妹; relative, Relative, 亲戚; friend, Friend, 朋友;
+colleague, Colleague, 同事;
+pet, Pet, 宠物; allergy, Allergy, 过敏; diet, Diet, 饮食; health, Health, 健康; medication, Medication, 用药;
+possession, Has, 拥有; habit; role, Role, 角色; availability; contact.*, {}, {}; likes, Likes, 喜欢;
+dislikes, Dislikes, 不喜欢; prefers; favorite.*, Favorite {}, 最喜欢的{}; uses, Uses, 使用;
+reply_language, Reply language, 回答语言; convention; reply_style; address_as, Wants to be called, 称呼; task;
+reminder; plan; goal; decision; event; appointment; life_event; experience; attribute.*, {}, {};
+located_in, Located in, 位于; measurement.*, {}, {}; not.*; fact
+"""
 LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
-    "name": ("Name", "名字"),
-    "alias": ("Also called", "别名"),
-    "age": ("Age", "年龄"),
-    "birthday": ("Birthday", "生日"),
-    "gender": ("Gender", "性别"),
-    "nationality": ("Nationality", "国籍"),
-    "home_city": ("Home city", "居住地"),
-    "hometown": ("Hometown", "家乡"),
-    "address": ("Address", "地址"),
-    "timezone": ("Time zone", "时区"),
-    "email": ("Email", "邮箱"),
-    "phone": ("Phone", "电话"),
-    "employer": ("Employer", "工作单位"),
-    "job": ("Job", "职业"),
-    "school": ("School", "学校"),
-    "field_of_study": ("Field of study", "专业"),
-    "language": ("Language", "语言"),
-    "skill": ("Skill", "技能"),
-    "hobby": ("Hobby", "爱好"),
-    "relationship_status": ("Relationship status", "婚恋状况"),
-    "partner": ("Partner", "伴侣"),
-    "child": ("Child", "孩子"),
-    "parent": ("Parent", "父母"),
-    "sibling": ("Sibling", "兄弟姐妹"),
-    "relative": ("Relative", "亲戚"),
-    "friend": ("Friend", "朋友"),
-    "colleague": ("Colleague", "同事"),
-    "pet": ("Pet", "宠物"),
-    "allergy": ("Allergy", "过敏"),
-    "diet": ("Diet", "饮食"),
-    "health": ("Health", "健康"),
-    "medication": ("Medication", "用药"),
-    "possession": ("Has", "拥有"),
-    "habit": None,
-    "role": ("Role", "角色"),
-    "availability": None,
-    "contact.*": ("{}", "{}"),
-    "likes": ("Likes", "喜欢"),
-    "dislikes": ("Dislikes", "不喜欢"),
-    "prefers": None,
-    "favorite.*": ("Favorite {}", "最喜欢的{}"),
-    "uses": ("Uses", "使用"),
-    "reply_language": ("Reply language", "回答语言"),
-    "convention": None,
-    "reply_style": None,
-    "address_as": ("Wants to be called", "称呼"),
-    "task": None,
-    "reminder": None,
-    "plan": None,
-    "goal": None,
-    "decision": None,
-    "event": None,
-    "appointment": None,
-    "life_event": None,
-    "experience": None,
-    "attribute.*": ("{}", "{}"),
-    "located_in": ("Located in", "位于"),
-    "measurement.*": ("{}", "{}"),
-    "not.*": None,
-    "fact": None,
+    key: (words[0], words[1]) if words else None
+    for row in _LABELS.split(";")
+    for key, *words in [[word.strip() for word in row.split(",")]]
 }
 """The keys of docs/memory-types.md, in its order, with what a value under each is called in English and Chinese; ``{}``
 stands for the word of a family. None: the value alone does not say what the memory says ("flight", of an appointment).
 """
-
 KEYS: Final = tuple(LABELS)
 """The keys of docs/memory-types.md, in its order; what ends in ``.*`` is a family."""
-
 FAMILY: Final = ".*"
 """The suffix of a family's name."""
-
 Rule = TypeVar("Rule")
 
 
@@ -151,44 +106,20 @@ ku kurmanji sorani | bal balochi | kab kabyle | ee ewe | bm bambara | chr cherok
 ay aymara
 """
 
+_LONG_NAMES: Final = """
+sgn sign language | ga irish gaelic | zh-Hans simplified chinese, 简体中文, 简体, 简体字
+zh-Hant traditional chinese, 繁体中文, 繁體中文, 繁体, 繁体字, 繁體, 繁體字 | pt-BR brazilian portuguese
+en-GB british english, uk english | en-US american english, us english | gsw swiss german
+id bahasa, bahasa indonesia | ms bahasa melayu | pcm nigerian pidgin
+"""
 LANGUAGES: Final[Mapping[str, str]] = {
     name: code
-    for row in _NAMES.replace("\n", "|").split("|")
-    if row.split()
-    for code, *names in [row.split()]
-    for name in names
-} | {
-    "sign language": "sgn",
-    "irish gaelic": "ga",
-    "simplified chinese": "zh-Hans",
-    "traditional chinese": "zh-Hant",
-    "简体中文": "zh-Hans",
-    "繁体中文": "zh-Hant",
-    "繁體中文": "zh-Hant",
-    "简体": "zh-Hans",
-    "简体字": "zh-Hans",
-    "繁体": "zh-Hant",
-    "繁体字": "zh-Hant",
-    "繁體": "zh-Hant",
-    "繁體字": "zh-Hant",
-    "brazilian portuguese": "pt-BR",
-    "british english": "en-GB",
-    "american english": "en-US",
-    "us english": "en-US",
-    "uk english": "en-GB",
-    "swiss german": "gsw",
-    "bahasa": "id",
-    "bahasa indonesia": "id",
-    "bahasa melayu": "ms",
-    "cebuano": "ceb",
-    "bisaya": "ceb",
-    "irish": "ga",
-    "dari": "prs",
-    "pidgin": "pcm",
-    "nigerian pidgin": "pcm",
+    for names, mark in ((_NAMES, None), (_LONG_NAMES, ", "))
+    for row in filter(None, map(str.strip, names.replace("\n", "|").split("|")))
+    for code, _, called in [row.partition(" ")]
+    for name in called.split(mark)
 }
 """From a name in small letters to its code."""
-
 _CODES: Final = frozenset(LANGUAGES.values())
 
 
@@ -200,40 +131,16 @@ def language_code(name: str) -> str | None:
 
 # Kinship synonyms: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
 
-_PLAIN: Final = {
-    "bf": "boyfriend",
-    "gf": "girlfriend",
-    "hubby": "husband",
-    "hubs": "husband",
-    "wifey": "wife",
-    "missus": "wife",
-    "bro": "brother",
-    "sis": "sister",
-    "fiancé": "fiance",
-    "fiancée": "fiancee",
-    "lad": "son",
-    "kids": "children",
-    "sis-in-law": "sister-in-law",
-    "bro-in-law": "brother-in-law",
-    "mum-in-law": "mother-in-law",
-    "mom-in-law": "mother-in-law",
-    "dad-in-law": "father-in-law",
-    "爸": "爸爸",
-    "爹": "爸爸",
-    "妈": "妈妈",
-    "哥": "哥哥",
-    "弟": "弟弟",
-    "姐": "姐姐",
-    "妹": "妹妹",
-    "闺女": "女儿",
-    "奶": "奶奶",
-    "爷": "爷爷",
-    "姥": "姥姥",
-    "舅": "舅舅",
-    "姑": "姑姑",
-    "叔": "叔叔",
-    "嫂": "嫂子",
-}
+_PLAIN: Final = dict(
+    pair.split()
+    for pair in """
+    bf boyfriend, gf girlfriend, hubby husband, hubs husband, wifey wife, missus wife, bro brother, sis sister,
+    fiancé fiance, fiancée fiancee, lad son, kids children, sis-in-law sister-in-law, bro-in-law brother-in-law,
+    mum-in-law mother-in-law, mom-in-law mother-in-law, dad-in-law father-in-law, 爸 爸爸, 爹 爸爸,
+    妈 妈妈, 哥 哥哥, 弟 弟弟, 姐 姐姐, 妹 妹妹,
+    闺女 女儿, 奶 奶奶, 爷 爷爷, 姥 姥姥, 舅 舅舅, 姑 姑姑, 叔 叔叔, 嫂 嫂子
+    """.split(",")
+)
 
 
 def plain_relative(word: str) -> str:
@@ -248,7 +155,6 @@ def plain_relative(word: str) -> str:
 
 MAX_VALUE: Final = 512
 """Characters of a value that are compared: NFKC makes eighteen of some single ones."""
-
 _ENDS: Final = " \t\n.,;:!?。，、；：！？…~～\"'“”‘’「」『』《》()（）[]【】*_`"
 _ARTICLE: Final = re.compile(
     r"(?:an?|the)\s+(?=\S)|[一这那這][个個位名只隻条條辆輛台部本杯家间間所份款种種张張把棵](?=\w)"

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from phronesis.errors import InputError
 
 Floats = npt.NDArray[np.float32]
-
 INT8_LIMIT: Final = 127
 BLOCK_ROWS: Final = 1024
 """Rows widened to float32 at a time: 1,024 x 256 x 4 bytes are a second-level cache. Measured on 115,000 rows of 256
@@ -169,9 +168,6 @@ class VectorScope:
 
 _Node = TypeVar("_Node", str, int)
 
-Pairs = Mapping[tuple[str, str], float]
-"""Similarities of pairs of ids; the smaller id is first."""
-
 
 def jaccard(first: AbstractSet[_Node], second: AbstractSet[_Node]) -> float:
     """Return shared / all (Jaccard 1901), in [0, 1]; 0 when both are empty."""
@@ -214,16 +210,6 @@ def components(ids: Iterable[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> li
     for node in sorted(root):
         out.setdefault(find(node), []).append(node)
     return list(out.values())
-
-
-def cohesion(members: Sequence[str], pairs: Pairs) -> dict[str, float]:
-    """Return each member's mean similarity to the other members; a pair that is not in ``pairs`` counts 0."""
-    total = dict.fromkeys(members, 0.0)
-    for (first, second), similarity in sorted(pairs.items()):
-        if first in total and second in total:
-            total[first] += similarity
-            total[second] += similarity
-    return {member: value / max(1, len(members) - 1) for member, value in total.items()}
 
 
 def match_by_overlap(clusters: Sequence[AbstractSet[str]], existing: Mapping[str, AbstractSet[str]]) -> dict[int, str]:

@@ -1,7 +1,7 @@
 """Verbs on activity, part of memory.admin: contexts composed, requests answered, and what was not learned."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import REMOTE_PREFIX, LaneName, Scope, is_id, make_scope, parse_id
@@ -77,8 +77,8 @@ class ActivityVerbs(Verbs):
             item_id=None if item_id is None else parse_id(item_id, field="item_id"),
             **_times(since, until),
         )
-        self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        self._components.activity.settle(self._tenant)
+        with self._reading() as unit:
             rows = activity_log.list_contexts(unit, wanted, before=before, limit=count + 1)
             shown = _context_records(unit, rows[:count])
         return Page(tuple(shown), rows[count - 1].context_id if len(rows) > count else None)
@@ -91,8 +91,8 @@ class ActivityVerbs(Verbs):
         no such context (any longer).
         """
         asked = parse_id(context_id, field="context_id")
-        self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        self._components.activity.settle(self._tenant)
+        with self._reading() as unit:
             row = activity_log.find_context(unit, asked)
             if row is None:
                 raise NotFound(
@@ -120,8 +120,8 @@ class ActivityVerbs(Verbs):
         """
         count, before = inputs.limit(limit, most=MAX_ROWS), _position(cursor)
         wanted = _request_query(user_id, interface, route, failed, _times(since, until))
-        self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        self._components.activity.settle(self._tenant)
+        with self._reading() as unit:
             rows = activity_log.list_requests(unit, wanted, before=before, limit=count + 1)
             shown = _request_records(unit, rows[:count])
         return Page(tuple(shown), rows[count - 1].request_id if len(rows) > count else None)
@@ -136,8 +136,8 @@ class ActivityVerbs(Verbs):
     ) -> "list[records.RouteLatency]":
         """Return the median and 95th percentile of the recorded requests' times by route, the most frequent first."""
         wanted = _request_query(user_id, interface, None, None, _times(since, until))
-        self._settle_activity()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        self._components.activity.settle(self._tenant)
+        with self._reading() as unit:
             return records.route_latencies(activity_log.list_timings(unit, wanted))
 
     def unlearned(
@@ -164,13 +164,9 @@ class ActivityVerbs(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
         wanted = browse.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
         count, after = inputs.limit(limit, most=MAX_ROWS), inputs.cursor(cursor)
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             lanes = visible_lanes(unit, scope)
             return browse.unlearned_page(unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after)
-
-    def _settle_activity(self) -> None:
-        """Write what this process has queued, so that a reader sees it."""
-        self._runtime.components.activity.settle(self._runtime.tenant)
 
 
 def context_row(
@@ -256,7 +252,7 @@ def _shown_items(unit: "Unit", row: "activity_log.ContextRow") -> "list[records.
     now, then = _items_now_and_then(unit, ids, row.at)
     outcomes = _outcomes_of(unit, row, ids)
     return [
-        replace(_shown_item(name, one, now.get(one), then.get(one)), outcome=outcomes.get(one))
+        _shown_item(name, one, now.get(one), then.get(one), outcomes.get(one))
         for name in sections
         for one in row.shown[name]
     ]
@@ -284,9 +280,13 @@ def _items_now_and_then(unit: "Unit", ids: Iterable[str], at: int) -> "tuple[dic
     return now, then
 
 
-def _shown_item(section: str, item_id: str, now: "Item | None", then: "Item | None") -> "records.ShownItem":
+def _shown_item(
+    section: str, item_id: str, now: "Item | None", then: "Item | None", outcome: "relations.ItemOutcome | None"
+) -> "records.ShownItem":
     state: records.ShownState = "same"
-    changed = now is not None and then is not None and (now.content, now.value) != (then.content, then.value)
+    before = None
+    if now and then and (now.content, now.value) != (then.content, then.value):
+        state, before = "changed", then.content
     if now is None:
         state = "remote" if item_id.startswith(REMOTE_PREFIX) else "gone"
     elif now.quarantine is not None:
@@ -295,7 +295,4 @@ def _shown_item(section: str, item_id: str, now: "Item | None", then: "Item | No
         state = "ended"
     elif now.status == "archived":
         state = "archived"
-    elif changed:
-        state = "changed"
-    before = then.content if changed and then is not None else None
-    return records.ShownItem(section=section, item_id=item_id, state=state, item=now, before=before)
+    return records.ShownItem(section=section, item_id=item_id, state=state, item=now, before=before, outcome=outcome)

@@ -42,16 +42,10 @@ else:
 
 MAX_JOBS: Final = 1_000
 """Maximum number of jobs in one answer."""
-
-
 LATELY: Final = timedelta(days=1)
 """Default period of an overview's recent items."""
-
-
 MAX_SHOWN: Final = 1_000
 """Maximum members of one list of an overview."""
-
-
 Progress = Callable[[str, int, int], None]
 """Called with the current step, the amount done, and the total."""
 
@@ -62,30 +56,30 @@ class Admin(ActivityVerbs):
     @property
     def tenant(self) -> str:
         """The tenant's name."""
-        return self._runtime.tenant
+        return self._tenant
 
     @property
     def components(self) -> Components:
         """The components of this memory, for the worker and the interfaces."""
-        return self._runtime.components
+        return self._components
 
     @property
     def keys(self) -> "key_ring.KeyRing":
         """The API keys that authenticate a server's callers for this tenant."""
-        components = self._runtime.components
-        return key_ring.KeyRing(components.database, self._runtime.tenant, components.clock)
+        components = self._components
+        return key_ring.KeyRing(components.database, self._tenant, components.clock)
 
     def rebuild(self, *, verify: bool = False) -> RebuildResult:
         """Rebuild all derived data from the log.
 
         ``verify`` only compares: equal hashes mean that nothing was lost or altered.
         """
-        components = self._runtime.components
+        components = self._components
         self._runtime.drain()
         if verify:
-            return components.replayer.verify(self._runtime.tenant)
-        done = components.replayer.rebuild(self._runtime.tenant)
-        components.vectorizer.written.note_all(self._runtime.tenant)
+            return components.replayer.verify(self._tenant)
+        done = components.replayer.rebuild(self._tenant)
+        components.vectorizer.written.note_all(self._tenant)
         return done
 
     def rederive(
@@ -104,15 +98,15 @@ class Admin(ActivityVerbs):
         """
         name = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._runtime.call(actor, idempotency_key, wait)
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             lane = find_lane(unit, name)
             if lane is None:
                 raise NotFound(f"nothing was ever stored for {name}", field="user_id" if user_id else "namespace")
-            replay.require_engines(unit, lane.lane_id, self._runtime.components.replayer.stepper.registry)
+            replay.require_engines(unit, lane.lane_id, self._components.replayer.stepper.registry)
         written = self._runtime.write(call, lane.lane_id, replay.VERB, {})
         if written.pending:
             return RederiveResult(written.entry.id, pending=True)
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             return replay.effect(
                 written.entry.id, deltas.deltas_of_entry(unit, written.entry.lane_id, written.entry.id)
             )
@@ -129,19 +123,13 @@ class Admin(ActivityVerbs):
         """
         asked = parse_id(entry_id, field="entry_id")
         call = self._runtime.call(actor, idempotency_key, wait)
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             original = rollback.failed_original(unit, asked)
             if idempotency_key is None:
                 rollback.refuse_second_retry(unit, original)
-        self._runtime.components.writer.interpreter.stepper.registry[original.verb].apply_of(original.handler_version)
+        self._components.writer.interpreter.stepper.registry[original.verb].apply_of(original.handler_version)
         verb, payload = rollback.taking_up(original)
-        written = self._runtime.write(call, original.lane_id, verb, payload)
-        items = (
-            ()
-            if written.pending
-            else tuple(self._runtime.components.browser.made_by(self._runtime.tenant, written.entry))
-        )
-        return EditResult(written.entry.id, items, pending=written.pending)
+        return self._edit_result(self._runtime.write(call, original.lane_id, verb, payload))
 
     def reembed(self, model: "str | embedder.Embedder") -> ReembedResult:
         """Compute every document's vector with another encoder, given by its name in the policy or as an object.
@@ -150,7 +138,7 @@ class Admin(ActivityVerbs):
         old vectors; afterwards searches use the new ones, in this process at once, in others when they have that
         encoder. A call after an interruption continues where it stopped.
         """
-        components = self._runtime.components
+        components = self._components
         encoder: Any = model
         if isinstance(model, str):
             encoder = components.roster.embedder() if model == embedders.ROLE else embedders.load_embedder(model)
@@ -160,10 +148,10 @@ class Admin(ActivityVerbs):
                 " role) or be one",
                 field="model",
             )
-        made = components.vectorizer.reembed(self._runtime.tenant, encoder)
+        made = components.vectorizer.reembed(self._tenant, encoder)
         if components.mirror is not None:
             with suppress(IndexUnavailable):  # the next call that reaches it retries; doctor reports it
-                components.mirror.follow(self._runtime.tenant)
+                components.mirror.follow(self._tenant)
         return ReembedResult(encoder.name, encoder.dimension, made)
 
     def doctor(self) -> DoctorReport:
@@ -172,7 +160,7 @@ class Admin(ActivityVerbs):
         ``policy`` of the report is the policy in force, every field with its origin. Changes nothing but the ledger:
         the model of each role in use is asked a minimal question.
         """
-        return self._runtime.components.doctor.examine(self._runtime.tenant)
+        return self._components.doctor.examine(self._tenant)
 
     def jobs(self, *, limit: int = 100) -> Jobs:
         """Return the tenant's pending work, at most ``limit`` jobs.
@@ -180,12 +168,12 @@ class Admin(ActivityVerbs):
         Jobs are failed entries that wait for ``admin.retry``, entries that wait for interpretation, and users whose
         reflection is due. ``pending``, ``failed`` and ``without_vector`` count all of them. Changes nothing.
         """
-        count, components = inputs.limit(limit, most=MAX_JOBS), self._runtime.components
-        with components.database.transaction(self._runtime.tenant, "read") as unit:
+        count, components = inputs.limit(limit, most=MAX_JOBS), self._components
+        with self._reading() as unit:
             failed = background.failed_jobs(unit)
             waiting, pending = background.pending_jobs(unit, count)
             missing = background.without_vector(unit, components.doctor.embedders)
-        due = components.reflector.due_jobs(self._runtime.tenant, components.clock())
+        due = components.reflector.due_jobs(self._tenant, components.clock())
         jobs = tuple(islice(chain(failed, waiting, due), count))
         return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
 
@@ -204,14 +192,14 @@ class Admin(ActivityVerbs):
         each list; counts are exact.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        components = self._runtime.components
+        components = self._components
         start = components.clock() - LATELY if since is None else parse_moment(since, field="since")
         count = inputs.limit(limit, most=MAX_SHOWN)
-        return components.overviews.overview(self._runtime.tenant, scope, start, limit=count)
+        return components.overviews.overview(self._tenant, scope, start, limit=count)
 
     def users(self) -> list[UserInfo]:
         """Return the users of the tenant with the counts of each, most recently active first."""
-        return self._runtime.components.overviews.users(self._runtime.tenant)
+        return self._components.overviews.users(self._tenant)
 
     def migrate(
         self,
@@ -248,7 +236,7 @@ class Admin(ActivityVerbs):
         if not dry:
             self._runtime.drain()
         if memories is not None:
-            rows = migration_sources.rows_of(memories, scope=named, now=self._runtime.components.clock())
+            rows = migration_sources.rows_of(memories, scope=named, now=self._components.clock())
             sources = [migration.Source.of_row(row, lane) for row in rows]
         else:
             sources = self._select_sources(lane, ids, kinds, filters, named)
@@ -256,12 +244,10 @@ class Admin(ActivityVerbs):
         for n, source in enumerate(sources):
             if on_progress is not None:
                 on_progress("rewriting memories", n, len(sources))
-            components = self._runtime.components
+            components = self._components
             migrator = components.migrator
             done.append(
-                migrator.preview(self._runtime.tenant, source)
-                if dry
-                else migrator.migrate(components.writer, call, source)
+                migrator.preview(self._tenant, source) if dry else migrator.migrate(components.writer, call, source)
             )
         self._runtime.wake(pending=any(one.status == "pending" for one in done))
         return records.MigrationResult(tuple(done), dry)
@@ -278,7 +264,7 @@ class Admin(ActivityVerbs):
         wanted = check_kinds(kinds, migration_sources.MIGRATED_KINDS)
         chosen = migration_sources.MARKED if (kinds, filters) == (None, None) else filters
         asked = self._runtime.wanted(kinds=wanted or list(migration_sources.MIGRATED_KINDS), filters=chosen)
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             if ids is None:
                 return [
                     migration.Source.of_item(item, lane, scope)

@@ -26,7 +26,6 @@ else:
 
 MAX_LISTED: Final = 10_000
 """Maximum number of entities in one answer."""
-
 MAX_CHOSEN: Final = 1_000
 """Maximum number of entities, or of items, in one call."""
 
@@ -92,7 +91,7 @@ class Entities(Verbs):
             raise InputError("give either alias or items", field="alias")
         lane, record = self._found(id, user_id)
         payload: dict[str, object] = {"entity_id": record.id}
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             view = LaneView(unit, lane)
             if alias is not None:
                 payload["alias"] = check_text(alias, field="alias")
@@ -122,7 +121,7 @@ class Entities(Verbs):
         if kind is not None and kind not in reports.ENTITY_KINDS:
             raise InputError(f"kind must be one of {', '.join(reports.ENTITY_KINDS)}", field="kind")
         wanted = normal_name(query or "")
-        found = self._runtime.components.entities.list_entities(self._runtime.tenant, scope)
+        found = self._components.entities.list_entities(self._tenant, scope)
         named = [
             one
             for one in found
@@ -132,16 +131,13 @@ class Entities(Verbs):
 
     def _found(self, given: str, user_id: str | None) -> "tuple[Lane, reports.EntityRecord]":
         owner = None if user_id is None else check_id(user_id, field="user_id")
-        return self._runtime.components.entities.get(self._runtime.tenant, parse_id(given, field="id"), owner=owner)
+        return self._components.entities.get(self._tenant, parse_id(given, field="id"), owner=owner)
 
     def _written(
         self, call: "Call", lane_id: int, verb: str, payload: Mapping[str, object], reason: str | None
     ) -> EditResult:
         why = None if reason is None else check_text(reason, field="reason")
-        written = self._runtime.write(call, lane_id, verb, {**payload, "reason": why})
-        browser = self._runtime.components.browser
-        items = () if written.pending else tuple(browser.made_by(self._runtime.tenant, written.entry))
-        return EditResult(written.entry.id, items, pending=written.pending, gated=written.redacted)
+        return self._edit_result(self._runtime.write(call, lane_id, verb, {**payload, "reason": why}))
 
 
 def _ids(given: Sequence[str], field: str) -> Sequence[str]:

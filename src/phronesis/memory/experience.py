@@ -37,12 +37,9 @@ else:
     query_graph = lazy_module("phronesis.experience.query_graph")
     records = lazy_module("phronesis.experience.laws.records")
     tokens = lazy_module("phronesis.index.tokens")
-    writer = lazy_module("phronesis.engine.writer")
 
 MAX_ANSWER: Final = 200
 """Maximum number of events in one answer."""
-
-
 MAX_ARTIFACTS: Final = 24
 
 
@@ -67,7 +64,7 @@ class ExperienceVerbs(Verbs):
         the sequence is empty and ``pending``. InputError names the experience and its missing or wrong field.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        now = self._runtime.components.clock()
+        now = self._components.clock()
         payload = {event_draft.EVENTS: _check_events(nei, now)}
         call = self._runtime.call(actor, idempotency_key, wait)
         if call.idempotency_key is None:
@@ -75,7 +72,7 @@ class ExperienceVerbs(Verbs):
         return ingested(self._runtime, self._runtime.write(call, lane, event_draft.EXPERIENCE, payload))
 
     def _refuse_taken_names(self, given: Sequence[Mapping[str, Any]], lane: LaneName) -> None:
-        names = held_items.NamedItems(self._runtime.components.database, self._runtime.tenant, lane)
+        names = held_items.NamedItems(self._components.database, self._tenant, lane)
         for one in given:
             held = names.find(one[EXTERNAL_ID]) if EXTERNAL_ID in one else None
             if held is not None:
@@ -105,13 +102,13 @@ class ExperienceVerbs(Verbs):
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._runtime.call(actor, idempotency_key, wait)
         payload = {"full": True} if flag(full, field="full") else {}
-        components = self._runtime.components
+        components = self._components
         if call.wait:
-            components.vectorizer.run(self._runtime.tenant)  # events are compared by similarity too
+            components.vectorizer.run(self._tenant)  # events are compared by similarity too
         written = self._runtime.write(call, lane, records.AGGREGATE, payload)
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
-        return components.experience.came_to(self._runtime.tenant, written.entry)
+        return components.experience.came_to(self._tenant, written.entry)
 
     def abstract(
         self,
@@ -136,7 +133,7 @@ class ExperienceVerbs(Verbs):
         written = self._runtime.write(call, lane, records.ABSTRACT, {})
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
-        found = self._runtime.components.experience.came_to(self._runtime.tenant, written.entry, records.PRINCIPLE)
+        found = self._components.experience.came_to(self._tenant, written.entry, records.PRINCIPLE)
         return replace(found, degraded=self._runtime.degraded(written))
 
     @traced("search_memory", "l1_evidence")
@@ -195,9 +192,9 @@ class ExperienceVerbs(Verbs):
         )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
         _refuse_empty(asked)
-        answer = self._runtime.components.asking.answer(self._runtime.tenant, asked)
+        answer = self._components.asking.answer(self._tenant, asked)
         if room is not None:
-            answer = answers.fit_answer(answer, room, self._runtime.components.count_tokens)
+            answer = answers.fit_answer(answer, room, self._components.count_tokens)
         self._runtime.note_use(one.item.id for one in (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles))
         return answer
 
@@ -230,8 +227,8 @@ class ExperienceVerbs(Verbs):
         """
         call = self._runtime.call(actor, idempotency_key, wait)
         item_id = self._runtime.item_id(target_id, user_id, field="target_id")
-        components, again = self._runtime.components, self._runtime.recorded_payload(call)
-        with components.database.transaction(self._runtime.tenant, "read") as unit:
+        components, again = self._components, self._runtime.recorded_payload(call)
+        with self._reading() as unit:
             lane, target = browse.find_item(unit, item_id)
             payload = feedback_law.feedback_payload(lane_view.LaneView(unit, lane), target, kind, value, again=again)
         payload["reason"] = None if reason is None else check_text(reason, field="reason")
@@ -239,8 +236,8 @@ class ExperienceVerbs(Verbs):
         scheduled = feedback_law.scheduled_by(written.entry.payload)
         if written.pending:
             return records.FeedbackResult(written.entry.id, (), scheduled, pending=True)
-        changed = components.browser.made_by(self._runtime.tenant, written.entry)
-        items = tuple(components.experience.record(self._runtime.tenant, item) for item in changed)
+        changed = components.browser.made_by(self._tenant, written.entry)
+        items = tuple(components.experience.record(self._tenant, item) for item in changed)
         return records.FeedbackResult(written.entry.id, items, scheduled)
 
 

@@ -65,7 +65,7 @@ class Items(Verbs):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
         )
-        now = self._runtime.components.clock()
+        now = self._components.clock()
         payload = {
             **scope.attributes,
             "occurred_at": inputs.past(occurred_at, field="occurred_at", now=now),
@@ -177,9 +177,9 @@ class Items(Verbs):
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
-        count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
+        count, components = inputs.limit(limit, most=MAX_LIMIT), self._components
         now = entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
-        with components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             return Records(entities.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
 
     def delete_all(
@@ -203,7 +203,7 @@ class Items(Verbs):
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
         )
         call = self._runtime.call(actor, idempotency_key, wait)
-        return self._runtime.components.editor.archive_all(call, scope.write_lane, scope.attributes)
+        return self._components.editor.archive_all(call, scope.write_lane, scope.attributes)
 
 
 class Quarantine(Verbs):
@@ -246,7 +246,7 @@ class Quarantine(Verbs):
     def _quarantined_id(self, given: str, user_id: str | None, call: "edits.Call") -> str:
         """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
         item_id = self._runtime.item_id(given, user_id)
-        item = self._runtime.components.browser.get(self._runtime.tenant, item_id, ReadConditions())
+        item = self._components.browser.get(self._tenant, item_id, ReadConditions())
         if not edits.in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(
                 f"item {item.id} is not in quarantine; quarantine.list shows what is",
@@ -275,14 +275,13 @@ class Quarantine(Verbs):
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
         )
         count = inputs.limit(limit, most=MAX_LISTED)
-        return Records(self._runtime.components.browser.in_quarantine(self._runtime.tenant, scope, limit=count))
+        return Records(self._components.browser.in_quarantine(self._tenant, scope, limit=count))
 
 
 # A preview: the same preparation and laws as in earnest, and nothing is stored.
 
 VERB = "add"
 """The verb whose handler prepares and applies a preview."""
-
 _NO_LANE = 0
 """The number of a lane of which nothing is stored; those of stored lanes begin at 1."""
 

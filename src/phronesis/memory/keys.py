@@ -98,9 +98,11 @@ class KeyRing:
 
         Unauthenticated if the text is not a token.
         """
+        from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
+
         given = parse_token(token)
         try:
-            tenant = self._check_tenant(given.tenant)
+            tenant = check_tenant(given.tenant)
         except InputError:
             return None
         with self.database.transaction(tenant, "read") as unit:
@@ -124,11 +126,6 @@ class KeyRing:
         with self.database.transaction(self.tenant, "read") as unit:
             return credentials.has_key(unit)
 
-    def _check_tenant(self, tenant: str) -> str:
-        from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
-
-        return check_tenant(tenant)
-
 
 # Authorization codes, access tokens, and refresh tokens that rotate. A grant is an API key without a secret
 # (``core/api_keys``): it is listed, counted and revoked as keys are. Codes and tokens are stored in the tenant of the
@@ -136,13 +133,10 @@ class KeyRing:
 
 CODE_LIFE: Final = timedelta(seconds=60)
 """How long an authorization code is valid: a client exchanges it at once."""
-
 KEPT: Final = timedelta(minutes=10)
 """How long expired codes and tokens are kept, so that a second use of one is noticed."""
-
 UNUSED: Final = timedelta(days=1)
 """How long a client is kept that registered and was never approved."""
-
 _PREFIXES: Final[Mapping[credentials.Kind, str]] = {
     "code": CODE_PREFIX,
     "access": ACCESS_PREFIX,

@@ -31,7 +31,6 @@ else:
 
 CORRECT: Final = "correct"
 """The polarity of the judgement that an item is right."""
-
 LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KINDS)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import make_scope
+from phronesis.core.ids import Scope, make_scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
@@ -15,7 +15,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
-from phronesis.memory.runtime import Verbs
+from phronesis.memory.runtime import Runtime, Verbs
 from phronesis.store.eligible import Exclusion
 from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
@@ -44,12 +44,8 @@ else:
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
-
-
 MAX_NUMBER: Final = 2**31 - 1
 """Maximum turn number in a request: the range of the database's integer."""
-
-
 MAX_BUDGET: Final = 10_000_000
 """Maximum tokens of a context: beyond any model's window."""
 
@@ -109,14 +105,8 @@ class ReadVerbs(Verbs):
         least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [records.REASONING]:
             return hits.drop_below(runs.search_claims(self._runtime, asked), least)
-        components = self._runtime.components
-        result = hits.drop_below(components.searcher.search(self._runtime.tenant, asked), least)
-        traits = [one.item.id for one in result if one.item.kind == TRAIT]
-        if traits and scope.user_id is not None:  # the next reflection counts them
-            components.shown.note_search(self._runtime.tenant, scope.write_lane, item_ids=traits)
-            self._runtime.wake_notes()
-        # Recall counts as use and delays forgetting.
-        self._runtime.note_use([one.item.id for one in result])
+        result = hits.drop_below(self._components.searcher.search(self._tenant, asked), least)
+        note_found(self._runtime, scope, [one.item for one in result])
         return result
 
     @traced("search_memory", "evidence")
@@ -154,7 +144,7 @@ class ReadVerbs(Verbs):
         looked_at = inputs.flag(dry_run, field="dry_run")
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
-        components = self._runtime.components
+        components = self._components
         budget = components.budget
         if token_budget is not None:
             budget = assembly.scale_budget(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
@@ -169,7 +159,7 @@ class ReadVerbs(Verbs):
             now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
-        package, stood = components.assembler.assemble(self._runtime.tenant, request)
+        package, stood = components.assembler.assemble(self._tenant, request)
         if not looked_at:
             self._note_context(request, package, stood, started=started)
         return package
@@ -178,10 +168,10 @@ class ReadVerbs(Verbs):
         self, request: "assembly.Request", package: "context.ContextPackage", seq: int, *, started: float
     ) -> None:
         """Note which items a session was shown; it is written asynchronously, while the agent replies."""
-        shown, components = package.shown_ids(), self._runtime.components
+        shown, components = package.shown_ids(), self._components
         if shown:
             components.shown.note(
-                self._runtime.tenant,
+                self._tenant,
                 request.scope.write_lane,
                 session_id=request.session_id,
                 context_id=package.context_id,
@@ -202,7 +192,7 @@ class ReadVerbs(Verbs):
             milliseconds=round((time.perf_counter() - started) * 1000, 1),
             abstained=bool(package.explain["retrieved"]["abstained"]),
         )
-        components.activity.note_context(self._runtime.tenant, row)
+        components.activity.note_context(self._tenant, row)
         self._runtime.note_use(shown)
 
     def get(
@@ -232,16 +222,14 @@ class ReadVerbs(Verbs):
         if external_id is not None:
             lane = make_scope(user_id=user_id, namespace=namespace).write_lane
             name = check_id(external_id, field="external_id")
-            item = external_ids.item_named(self._runtime.components, self._runtime.tenant, lane, name, wanted)
+            item = external_ids.item_named(self._components, self._tenant, lane, name, wanted)
         else:
-            item = self._runtime.components.browser.get(
-                self._runtime.tenant, self._runtime.item_id(id, user_id), wanted
-            )
+            item = self._components.browser.get(self._tenant, self._runtime.item_id(id, user_id), wanted)
         if item.kind == records.REASONING:
             return item_records.reasoning_item(item)
         if item.kind == TRAIT:
-            return self._runtime.components.traits.as_trait(self._runtime.tenant, item, wanted.as_of)
-        return self._runtime.components.experience.record(self._runtime.tenant, item, wanted.as_of)
+            return self._components.traits.as_trait(self._tenant, item, wanted.as_of)
+        return self._components.experience.record(self._tenant, item, wanted.as_of)
 
     def get_all(
         self,
@@ -272,9 +260,7 @@ class ReadVerbs(Verbs):
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
         count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
-        return self._runtime.components.browser.list_items(
-            self._runtime.tenant, scope, wanted, limit=count, cursor=after
-        )
+        return self._components.browser.list_items(self._tenant, scope, wanted, limit=count, cursor=after)
 
     def history(
         self,
@@ -287,7 +273,7 @@ class ReadVerbs(Verbs):
         """Return an item's changes, oldest first; each ``delta_id`` can be rolled back."""
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
-        return Records(self._runtime.components.browser.history(self._runtime.tenant, item_id, wanted))
+        return Records(self._components.browser.history(self._tenant, item_id, wanted))
 
     def explain(
         self,
@@ -304,8 +290,17 @@ class ReadVerbs(Verbs):
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
-        self._runtime.components.usage.settle(self._runtime.tenant, patient=False)
-        return self._runtime.components.browser.explain(self._runtime.tenant, item_id, wanted)
+        self._components.usage.settle(self._tenant, patient=False)
+        return self._components.browser.explain(self._tenant, item_id, wanted)
+
+
+def note_found(runtime: Runtime, scope: Scope, items: Sequence[Item]) -> None:
+    """Note what a search found: recall counts as use and delays forgetting, and the next reflection counts traits."""
+    traits = [item.id for item in items if item.kind == TRAIT]
+    if traits and scope.user_id is not None:
+        runtime.components.shown.note_search(runtime.tenant, scope.write_lane, item_ids=traits)
+        runtime.wake_notes()
+    runtime.note_use([item.id for item in items])
 
 
 class Sessions(Verbs):
@@ -331,7 +326,7 @@ class Sessions(Verbs):
         session, wanted = check_id(session_id, field="session_id"), self._runtime.wanted(as_of=as_of)
         most = None if last is None else inputs.limit(last, most=MAX_LIMIT, field="last")
         end = None if before is None else inputs.limit(before, most=MAX_NUMBER, field="before")
-        browser, tenant = self._runtime.components.browser, self._runtime.tenant
+        browser, tenant = self._components.browser, self._tenant
         return Records(browser.turns(tenant, scope, session, last=most, before=end, as_of=wanted.as_of))
 
     def list(
@@ -344,5 +339,5 @@ class Sessions(Verbs):
     ) -> list[SessionInfo]:
         """Return the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        browser, wanted = self._runtime.components.browser, self._runtime.wanted(as_of=as_of)
-        return Records(browser.sessions(self._runtime.tenant, scope, wanted))
+        browser, wanted = self._components.browser, self._runtime.wanted(as_of=as_of)
+        return Records(browser.sessions(self._tenant, scope, wanted))

@@ -37,10 +37,8 @@ else:
     records = lazy_module("phronesis.experience.laws.records")
     source_port = lazy_module("phronesis.experience.sources.port")
     content_guards = lazy_module("phronesis.engine.content_guards")
-    writer = lazy_module("phronesis.engine.writer")
 
 _OFF: Final = "off"
-
 MAX_BYTES: Final = 8_000_000
 """Maximum bytes of a file ingested as one source, as for one text (`core.text.MAX_TEXT_LENGTH`)."""
 
@@ -89,7 +87,7 @@ class Resources(Verbs):
             "title": None if title is None else check_text(title, field="title"),
             "type": None if type is None else check_id(type, field="type"),
             "metadata": inputs.metadata(metadata),
-            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=self._runtime.components.clock()),
+            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=self._components.clock()),
         }
         given = None if media_type is None else check_id(media_type, field="media_type")
         payload |= self._document(text, path, url, given)
@@ -112,13 +110,13 @@ class Resources(Verbs):
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
-        return self._runtime.components.resources.resource(self._runtime.tenant, item_id, wanted)
+        return self._components.resources.resource(self._tenant, item_id, wanted)
 
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
     ) -> "documents.ResourcePayload":
         """Return the payload members that hold the document, after parsing it: an unreadable one is not recorded."""
-        taking_in = self._runtime.components.documents
+        taking_in = self._components.documents
         if url is not None:
             return self._page(_uri(url, field="url"))
         if path is None:
@@ -139,7 +137,7 @@ class Resources(Verbs):
         return payload
 
     def _page(self, url: str) -> "documents.ResourcePayload":
-        components = self._runtime.components
+        components = self._components
         if components.documents.urls == _OFF:
             raise InputError(
                 "URLs are not fetched: set resources.urls to summary or snapshot in the policy, or give"
@@ -156,8 +154,8 @@ class Resources(Verbs):
     def _ingested_result(self, written: "writer.WriteResult") -> "documents.IngestedResource":
         if written.pending:
             return documents.IngestedResource(written.entry.id, pending=True, gated=written.redacted)
-        browser = self._runtime.components.browser
-        changed = [item for _, item in browser.changed_by(self._runtime.tenant, written.entry)]
+        browser = self._components.browser
+        changed = [item for _, item in browser.changed_by(self._tenant, written.entry)]
         document = next((item for item in changed if item.kind == DOCUMENT), None)
         sections = [item for item in changed if item.kind == SECTION]
         made = {item.id: item for item in sections if item.entry_id == written.entry.id}
@@ -198,7 +196,7 @@ class Resources(Verbs):
         source does not support (the message names it).
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        sources = self._runtime.components.sources
+        sources = self._components.sources
         if source_type not in sources:
             raise InputError(
                 f"source_type must be one of {', '.join(sorted(sources))}; got {source_type!r:.40}", field="source_type"
@@ -211,13 +209,13 @@ class Resources(Verbs):
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
         raw = source_port.RawText(
-            text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock()
+            text=payload["text"], name=payload.get("name", ""), recorded_at=self._components.clock()
         )
         source_port.refuse_unsupported(sources[source_type], raw)
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")
         if occurred_at is not None:
-            at = parse_past(occurred_at, field="occurred_at", now=self._runtime.components.clock())
+            at = parse_past(occurred_at, field="occurred_at", now=self._components.clock())
             payload["occurred_at"] = isoformat(at)
         return experience.ingested(
             self._runtime,
@@ -242,7 +240,7 @@ class Resources(Verbs):
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         named = check_text(id, field="id")
-        return self._runtime.components.experience.source(self._runtime.tenant, scope, named)
+        return self._components.experience.source(self._tenant, scope, named)
 
     def get_episode(
         self,
@@ -260,9 +258,9 @@ class Resources(Verbs):
         episode_id = check_id(id, field="id")
         scope = make_scope(user_id=user_id, namespace=namespace, run_id=episode_id)
         wanted = self._runtime.wanted(kinds=[records.L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
-        browser, found, cursor = self._runtime.components.browser, list[records.L1Event](), None
+        browser, found, cursor = self._components.browser, list[records.L1Event](), None
         while True:
-            page = browser.list_items(self._runtime.tenant, scope, wanted, limit=MAX_LIMIT, cursor=cursor)
+            page = browser.list_items(self._tenant, scope, wanted, limit=MAX_LIMIT, cursor=cursor)
             found += [records.event_of(item) for item in page]
             cursor = page.next_cursor
             if cursor is None:

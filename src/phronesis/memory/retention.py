@@ -70,19 +70,19 @@ class StoreVerbs(Verbs):
             narrowing["session_id"] = check_id(session_id, field="session_id")
         if agent_id is not None:
             narrowing["agent_id"] = check_id(agent_id, field="agent_id")
-        call, components = self._runtime.call(actor, idempotency_key, wait), self._runtime.components
-        payload = components.forgetter.payload(self._runtime.tenant, lane, kinds, narrowing)
+        call, components = self._runtime.call(actor, idempotency_key, wait), self._components
+        payload = components.forgetter.payload(self._tenant, lane, kinds, narrowing)
         again = self._runtime.recorded_payload(call)
         if again is not None and "law" in again:  # else the key is of another verb, which the write refuses
             payload = {**payload, "law": again["law"], "used": again.get("used") or {}}
         if flag(dry_run, field="dry_run"):
-            rows, kept = components.forgetter.would_do(self._runtime.tenant, lane, payload, components.clock())
+            rows, kept = components.forgetter.would_do(self._tenant, lane, payload, components.clock())
             return self._forget_result(None, rows, kept, dry_run=True)
         written = self._runtime.write(call, lane, handler.FORGET, payload)
         if written.pending:
             return records.ForgetResult(written.entry.id, pending=True)
         return self._forget_result(
-            written.entry.id, components.forgetter.did(components.browser, self._runtime.tenant, written.entry)
+            written.entry.id, components.forgetter.did(components.browser, self._tenant, written.entry)
         )
 
     def _forget_result(
@@ -93,7 +93,7 @@ class StoreVerbs(Verbs):
         *,
         dry_run: bool = False,
     ) -> "records.ForgetResult":
-        counts, most = dict(Counter(row.action for row in rows)), self._runtime.components.forgetter.law.most
+        counts, most = dict(Counter(row.action for row in rows)), self._components.forgetter.law.most
         return records.ForgetResult(
             entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most
         )
@@ -129,12 +129,10 @@ class StoreVerbs(Verbs):
         said = None if reason is None else check_text(reason, field="reason")
         call = self._runtime.call(actor, None, True)
         if user_id is not None and id is None and session_id is None:
-            key_ring.KeyRing(
-                self._runtime.components.database, self._runtime.tenant, self._runtime.components.clock
-            ).forget_user(user_id)
-        self._runtime.components.shown.settle(self._runtime.tenant)  # otherwise it would be written after the erasure
-        self._runtime.components.activity.settle(self._runtime.tenant)
-        certificate = self._runtime.components.eraser.erase(call, target, reason=said)
+            key_ring.KeyRing(self._components.database, self._tenant, self._components.clock).forget_user(user_id)
+        self._components.shown.settle(self._tenant)  # otherwise it would be written after the erasure
+        self._components.activity.settle(self._tenant)
+        certificate = self._components.eraser.erase(call, target, reason=said)
         self._runtime.wake(pending=False)
         return certificate
 
@@ -143,9 +141,9 @@ class StoreVerbs(Verbs):
 
         The file holds all text that was recorded and not erased; only its owner can read it.
         """
-        components = self._runtime.components
+        components = self._components
         self._runtime.drain()
-        return exporting.write_export(components.database, self._runtime.tenant, path, components.clock())
+        return exporting.write_export(components.database, self._tenant, path, components.clock())
 
     def import_(self, path: str | os.PathLike[str]) -> ImportResult:
         """Import a file written by ``export`` (entries, outcomes, failures) and interpret its entries.
@@ -154,8 +152,8 @@ class StoreVerbs(Verbs):
         or altered file, of which nothing is stored; SchemaTooNew for one of a newer version; Conflict if a lane holds
         other entries than the file.
         """
-        components = self._runtime.components
-        taken = import_log.Importer(components.database, self._runtime.tenant, components.clock).run(path)
+        components = self._components
+        taken = import_log.Importer(components.database, self._tenant, components.clock).run(path)
         self._runtime.wake(pending=True)
         self._runtime.drain()
         return taken

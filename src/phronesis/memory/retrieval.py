@@ -10,10 +10,10 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
+from phronesis.memory.reading import note_found
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
 from phronesis.telemetry import traced
-from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:
     from phronesis.compose import assembly, session_history
@@ -68,7 +68,7 @@ class RetrievalVerbs(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         session = None if session_id is None else check_id(session_id, field="session_id")
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
-        components = self._runtime.components
+        components = self._components
         asked = planner.PlanRequest(
             message=text,
             scope=scope,
@@ -79,13 +79,13 @@ class RetrievalVerbs(Verbs):
             valid_at=optional_moment(wanted.valid_at),
             now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
         )
-        return components.planner.plan(self._runtime.tenant, asked)
+        return components.planner.plan(self._tenant, asked)
 
     def _recent_texts(self, scope: Scope, session_id: str | None, wanted: ReadConditions) -> tuple[str, ...]:
         """Return the last texts of a session, oldest first."""
         if session_id is None:
             return ()
-        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             lanes = held.visible_lanes(unit, scope)
             turns = session_history.recent_turns(unit, lanes, session_id, last=assembly.RECENT, as_of=wanted.as_of)
         return tuple(block.text for block in turns.blocks if not block.fenced)
@@ -106,14 +106,9 @@ class RetrievalVerbs(Verbs):
         """
         checked = retrieval_plan.plan_of(plan)
         least = None if min_score is None else share(min_score, field="min_score")
-        components = self._runtime.components
-        pack = components.retrieving.retrieve(self._runtime.tenant, checked)
+        pack = self._components.retrieving.retrieve(self._tenant, checked)
         if least is not None:
             kept = weights.at_least(pack.evidence, least)
             pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)
-        traits = [one.item.id for one in pack if one.item.kind == TRAIT]
-        if traits and checked.scope.user_id is not None:  # the next reflection counts them, as after a search
-            components.shown.note_search(self._runtime.tenant, checked.scope.write_lane, item_ids=traits)
-            self._runtime.wake_notes()
-        self._runtime.note_use([one.item.id for one in pack])
+        note_found(self._runtime, checked.scope, [one.item for one in pack])
         return pack

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from phronesis.store import impressions
 else:
     claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    edits = lazy_module("phronesis.engine.edits")
     handlers = lazy_module("phronesis.reasoning.handlers")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
     learning = lazy_module("phronesis.reasoning.learning")
     records = lazy_module("phronesis.reasoning.laws.records")
     searching = lazy_module("phronesis.recall.query")
     impressions = lazy_module("phronesis.store.impressions")
-    writer = lazy_module("phronesis.engine.writer")
 
 
 class _RunVerbs(Verbs):
@@ -42,12 +40,10 @@ class _RunVerbs(Verbs):
     ) -> "tuple[LaneName, edits.Call, dict[str, Any]]":
         """Return the lane of a run, the call, and the payload members that identify the run."""
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        components = self._runtime.components
+        components = self._components
         name = check_id(run_id, field="run_id")
-        behind = components.runs.behind(self._runtime.tenant, lane)
-        if behind is not None:  # the run itself may be pending there
-            components.writer.interpreter.drain(self._runtime.tenant, behind)
-        item = components.runs.need(self._runtime.tenant, lane, name)
+        self._catch_up(lane)  # the run itself may be pending there
+        item = components.runs.need(self._tenant, lane, name)
         return lane, call, {"run_id": name, "item_id": item.id}
 
 
@@ -77,9 +73,9 @@ class LearnVerbs(_RunVerbs):
         lane, call, payload = self._identify_run(
             run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait)
         )
-        components = self._runtime.components
-        components.used.settle(self._runtime.tenant)
-        read = components.runs.read_by(self._runtime.tenant, lane, payload["run_id"])
+        components = self._components
+        components.used.settle(self._tenant)
+        read = components.runs.read_by(self._tenant, lane, payload["run_id"])
         if model is not None:
             payload["model"] = components.roster.reference("learn", check_id(model, field="model"))
         try:
@@ -92,19 +88,19 @@ class LearnVerbs(_RunVerbs):
         if written.pending:
             return item_records.LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
         if written.applied is None:
-            return self._runtime.components.runs.learned(self._runtime.tenant, written.entry.id)
-        return self._runtime.components.runs.just_learned(self._runtime.tenant, written.entry, written.applied)
+            return self._components.runs.learned(self._tenant, written.entry.id)
+        return self._components.runs.just_learned(self._tenant, written.entry, written.applied)
 
     def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> "item_records.LearnResult":
         """Return the learn recorded under a key, if it was of this run.
 
         What the run had read by then is not part of the call.
         """
-        known = self._runtime.components.runs.entry(self._runtime.tenant, str(conflict.details["entry_id"]))
+        known = self._components.runs.entry(self._tenant, str(conflict.details["entry_id"]))
         same = all(known.payload.get(name) == payload.get(name) for name in ("item_id", "model"))
         if known.verb != learning.LEARN or not same:
             raise conflict
-        return self._runtime.components.runs.learned(self._runtime.tenant, known.id)
+        return self._components.runs.learned(self._tenant, known.id)
 
 
 class Runs(_RunVerbs):
@@ -128,7 +124,7 @@ class Runs(_RunVerbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._runtime.call(actor, idempotency_key, wait)
-        payload = self._runtime.components.writer.redactor.cleaned(handlers.run_payload(run))
+        payload = self._components.writer.redactor.cleaned(handlers.run_payload(run))
         given = payload.get("run_id")
         if given is not None and idempotency_key is None and self._has_run(lane, given, payload):
             return str(given)
@@ -137,9 +133,9 @@ class Runs(_RunVerbs):
             self._has_run(lane, given, payload)
         run_id = handlers.run_id_of(written.entry)
         told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
-        reviews = self._runtime.components.reviews
+        reviews = self._components.reviews
         if reviews is not None:
-            reviews.recorded(self._runtime.tenant, lane, records.Run(run_id=run_id, **told))
+            reviews.recorded(self._tenant, lane, records.Run(run_id=run_id, **told))
         return run_id
 
     def feedback(
@@ -163,12 +159,7 @@ class Runs(_RunVerbs):
             run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait)
         )
         written = self._runtime.write(call, lane, handlers.FEEDBACK, {**payload, "feedback": given})
-        changed = (
-            ()
-            if written.pending
-            else tuple(self._runtime.components.browser.made_by(self._runtime.tenant, written.entry))
-        )
-        return EditResult(written.entry.id, changed, pending=written.pending, gated=written.redacted)
+        return self._edit_result(written)
 
     def get(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> "item_records.RunRecord":
         """Return a run with its feedback, FACTS, what it read, and its learns; NotFound if there is none.
@@ -176,10 +167,11 @@ class Runs(_RunVerbs):
         ``review`` is what is already known of its modifier: no server is asked.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        components = self._runtime.components
-        record = components.runs.get(self._runtime.tenant, lane, check_id(run_id, field="run_id"))
+        components = self._components
+        record = components.runs.get(self._tenant, lane, check_id(run_id, field="run_id"))
         reviews = components.reviews
-        known = None if reviews is None else reviews.known(self._runtime.tenant, _to_run(record))
+        run = records.Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)
+        known = None if reviews is None else reviews.known(self._tenant, run)
         return replace(record, review=known)
 
     def review(
@@ -199,20 +191,18 @@ class Runs(_RunVerbs):
         does not affect the run: the review is ``unresolved``, with the reason. NotFound: no such run.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        components = self._runtime.components
+        components = self._components
         name = check_id(run_id, field="run_id")
         fresh, waiting = flag(refresh, field="refresh"), flag(wait, field="wait")
-        behind = components.runs.behind(self._runtime.tenant, lane)
-        if behind is not None:  # the run itself may be pending there
-            components.writer.interpreter.drain(self._runtime.tenant, behind)
-        run = handlers.run_of(components.runs.need(self._runtime.tenant, lane, name))
+        self._catch_up(lane)  # the run itself may be pending there
+        run = handlers.run_of(components.runs.need(self._tenant, lane, name))
         if components.reviews is None:
             raise MissingExtra("no installed package reviews runs: install one that brings them")
-        return components.reviews.review(self._runtime.tenant, lane, run, refresh=fresh, wait=waiting)
+        return components.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
 
     def _has_run(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
         """Return whether the lane has this run; Conflict if it has another of the same id."""
-        held = self._runtime.components.runs.find(self._runtime.tenant, lane, run_id)
+        held = self._components.runs.find(self._tenant, lane, run_id)
         if held is not None and not handlers.same_run(held, payload):
             raise Conflict(
                 f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one"
@@ -231,11 +221,7 @@ class Runs(_RunVerbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
-        return self._runtime.components.runs.listed(self._runtime.tenant, lane, limit=count, cursor=after)
-
-
-def _to_run(record: "item_records.RunRecord") -> "records.Run":
-    return records.Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)
+        return self._components.runs.listed(self._tenant, lane, limit=count, cursor=after)
 
 
 class ReasoningVerbs(Verbs):
@@ -274,9 +260,7 @@ class ReasoningVerbs(Verbs):
                 for one in result
                 for match in one.matched_claims
             ]
-            self._runtime.components.used.note(
-                self._runtime.tenant, asked.scope.write_lane, check_id(run_id, field="run_id"), uses
-            )
+            self._components.used.note(self._tenant, asked.scope.write_lane, check_id(run_id, field="run_id"), uses)
         return result
 
 
@@ -304,9 +288,7 @@ class Reasoning(Verbs):
         written = self._runtime.write(call, scope.write_lane, handlers.ADD, payload)
         made = handlers.made_id(written.entry)
         if not written.pending:
-            return item_records.reasoning_item(
-                self._runtime.components.browser.get(self._runtime.tenant, made, ReadConditions())
-            )
+            return item_records.reasoning_item(self._components.browser.get(self._tenant, made, ReadConditions()))
         block = claim_status.written_block(payload)
         return item_records.pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
 
@@ -315,7 +297,7 @@ class Reasoning(Verbs):
 
         ``status`` is the item's, ``active`` or ``archived``. Nothing is stored.
         """
-        _ = self._runtime.components  # raises if the memory was closed
+        _ = self._components  # raises if the memory was closed
         return handlers.check_block(content, status)
 
     def get(
@@ -332,7 +314,7 @@ class Reasoning(Verbs):
         own.
         """
         item_id = self._runtime.item_id(id, user_id)
-        item = self._runtime.components.browser.get(self._runtime.tenant, item_id, ReadConditions())
+        item = self._components.browser.get(self._tenant, item_id, ReadConditions())
         if item.kind != records.REASONING:
             raise NotFound(f"item {item.id} is of kind {item.kind}, not reasoning; get shows it", field="id")
         if run_id is not None:
@@ -340,8 +322,8 @@ class Reasoning(Verbs):
             lane = make_scope(
                 user_id=item.user_id if own else user_id, namespace=item.namespace if own else namespace
             ).write_lane
-            self._runtime.components.used.note(
-                self._runtime.tenant,
+            self._components.used.note(
+                self._tenant,
                 lane,
                 check_id(run_id, field="run_id"),
                 [impressions.Use(item.id, impressions.WHOLE_ITEM, "mem_get")],
@@ -354,11 +336,11 @@ class Reasoning(Verbs):
         Correct documents and their vectors stay. No entry is recorded: the index is a projection. An external index is
         then synchronised: IndexUnavailable if it cannot be reached.
         """
-        components = self._runtime.components
+        components = self._components
         self._runtime.drain()
-        done = components.reindexer.run(self._runtime.tenant, records.REASONING, counted=records.CLAIM)
+        done = components.reindexer.run(self._tenant, records.REASONING, counted=records.CLAIM)
         self._runtime.wake(pending=False)
-        outside = components.mirror.repair(self._runtime.tenant) if components.mirror is not None else None
+        outside = components.mirror.repair(self._tenant) if components.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import LaneName, parse_id
 from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import LazyMembers, lazy_module
 from phronesis.core.text import check_id, check_text
@@ -21,11 +21,13 @@ from phronesis.store.lanes import list_behind
 from phronesis.telemetry import Disclosure
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from phronesis.compose.assembly import Assembler
     from phronesis.core import results
     from phronesis.core.context import Budget
     from phronesis.core.proposals import Gated
-    from phronesis.core.results import Degraded, EditResult, ReferenceResult
+    from phronesis.core.results import Degraded, EditResult
     from phronesis.engine import edits
     from phronesis.engine.doctor import Doctor
     from phronesis.engine.edits import Call, ItemEditor
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from phronesis.memory.overview import OverviewBook
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.reasoning.laws import claim_status
-    from phronesis.reasoning.laws import records as claim_records
     from phronesis.reasoning.migration import Migrator
     from phronesis.reasoning.run_reader import RunReader, RunReviews
     from phronesis.recall import browse
@@ -53,11 +53,10 @@ if TYPE_CHECKING:
     from phronesis.recall.planner import Planner
     from phronesis.recall.query import Search
     from phronesis.recall.retrievers import PlanExecutor
-    from phronesis.resources import ingestion
     from phronesis.resources.documents import ResourceBook
     from phronesis.resources.ingestion import TakingIn
     from phronesis.store.activity_log import ActivityLog
-    from phronesis.store.database import Database
+    from phronesis.store.database import Database, Unit
     from phronesis.store.impressions import ShownContexts, UsedMemories
     from phronesis.store.lanes import Lane
     from phronesis.store.model_calls import StoredLedger
@@ -66,10 +65,7 @@ if TYPE_CHECKING:
     from phronesis.traits.search import TraitBook
 else:
     browse = lazy_module("phronesis.recall.browse")
-    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    claim_records = lazy_module("phronesis.reasoning.laws.records")
     edits = lazy_module("phronesis.engine.edits")
-    ingestion = lazy_module("phronesis.resources.ingestion")
     payloads = lazy_module("phronesis.log.payloads")
     results = lazy_module("phronesis.core.results")
 
@@ -148,10 +144,7 @@ class Runtime:
         return self._components
 
     def close(self) -> None:
-        """Stop the background thread and close the connections.
-
-        Missing vectors are made by the next write, flush or worker.
-        """
+        """Stop the background thread and close the connections."""
         if self._closed:
             return
         self._closed = True
@@ -218,15 +211,8 @@ class Runtime:
         """Append an entry and, if the call waits, interpret it; empty members of the payload are left out."""
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
         self._settle_shown(patient=True)
-        written = self._components.writer.write(
-            self.tenant,
-            lane,
-            verb=verb,
-            payload=given,
-            actor=call.actor,
-            idempotency_key=call.idempotency_key,
-            wait=call.wait,
-        )
+        asked: dict[str, Any] = {"actor": call.actor, "idempotency_key": call.idempotency_key, "wait": call.wait}
+        written = self._components.writer.write(self.tenant, lane, verb=verb, payload=given, **asked)
         # Child entries that an entry asks for are interpreted in the background.
         more = written.pending or (written.applied is not None and bool(written.applied.children))
         self.wake(pending=more, everywhere=False)
@@ -299,21 +285,16 @@ class Runtime:
             return tuple(written.applied.degraded)
         return self._components.writer.interpreter.degraded(self.tenant, written.entry.id)
 
-    def referred(self, written: "WriteResult") -> "tuple[ReferenceResult, ...]":
-        """Return what became of each reference of a turn."""
-        return () if written.pending else ingestion.referred_in(self._components.database, self.tenant, written.entry)
-
     def zone(self, name: str | None) -> tzinfo:
         """Return the time zone of a call: the one it names, else the policy's."""
         return self._components.zone if name is None else parse_zone(name)
 
     def wanted(self, **given: Any) -> ReadConditions:
         """Return the checked filter of a read: kinds, attributes, filters and times."""
-        times = {
-            name: None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
+        as_of, valid_at = (
+            None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
             for name in ("as_of", "valid_at")
-        }
-        asks_now = times["as_of"] is None and times["valid_at"] is None
+        )
         filters = given.get("filters")
         if filters is not None and given.get("scope") is not None:
             filters = scoped_filters(filters, given["scope"].named)
@@ -322,9 +303,9 @@ class Runtime:
             kinds=check_kinds(given.get("kinds"), KINDS),
             attributes=given.get("attributes") or {},
             filters=filters,
-            as_of=times["as_of"],
-            valid_at=times["valid_at"],
-            now=to_micros(self._components.clock()) if asks_now else None,
+            as_of=as_of,
+            valid_at=valid_at,
+            now=to_micros(self._components.clock()) if as_of is None and valid_at is None else None,
         )
 
     def drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
@@ -357,9 +338,8 @@ class Runtime:
 
     def recorded_payload(self, call: "Call") -> Mapping[str, Any] | None:
         """Return the payload recorded under a call's idempotency key, which a repeated call reuses."""
-        if call.idempotency_key is None:
-            return None
-        known = self.components.writer.recorder.known(self.tenant, call.idempotency_key)
+        key = call.idempotency_key
+        known = None if key is None else self.components.writer.recorder.known(self.tenant, key)
         if known is None:
             return None
         with self.components.database.transaction(self.tenant, "read") as unit:
@@ -374,11 +354,7 @@ class Runtime:
                 self._components.mirror.follow(self.tenant)
 
     def flush(self) -> int:
-        """Interpret every pending entry and make the vectors that searches miss; return the number of vectors made.
-
-        Vectors by which only reflection and consolidation compare are made there, and by the background work.
-        An external index receives its pending changes; IndexUnavailable if it cannot be reached.
-        """
+        """Do what `Memory.flush` says."""
         components = self.components
         try:
             self.drain()
@@ -397,3 +373,25 @@ class Verbs:
         if not isinstance(runtime, Runtime):
             raise InputError("a memory is opened with Memory.open(url), such as Memory.open('sqlite:///memory.db')")
         self._runtime = runtime
+        self._tenant = runtime.tenant
+
+    @property
+    def _components(self) -> Components:
+        """The components of the Memory; Closed if it was closed."""
+        return self._runtime.components
+
+    def _reading(self) -> "AbstractContextManager[Unit]":
+        """Return a transaction that reads."""
+        return self._components.database.transaction(self._tenant, "read")
+
+    def _catch_up(self, lane: LaneName) -> None:
+        """Interpret a lane's pending entries."""
+        components = self._components
+        behind = components.runs.behind(self._tenant, lane)
+        if behind is not None:
+            components.writer.interpreter.drain(self._tenant, behind)
+
+    def _edit_result(self, written: "WriteResult") -> "EditResult":
+        """Return an entry with the items that it made."""
+        items = () if written.pending else tuple(self._components.browser.made_by(self._tenant, written.entry))
+        return results.EditResult(written.entry.id, items, pending=written.pending, gated=written.redacted)

@@ -42,9 +42,9 @@ class TraitVerbs(Verbs):
         It is due when the importance of new memories sums to 30, when the last reflection was 24 hours ago, or when
         there was none; never without new memories. Verbatim messages do not count. The policy may set other figures.
         """
-        components = self._runtime.components
+        components = self._components
         self._catch_up(_lane(user_id))
-        return components.reflector.due(self._runtime.tenant, _lane(user_id), components.clock())
+        return components.reflector.due(self._tenant, _lane(user_id), components.clock())
 
     def reflect(
         self,
@@ -67,25 +67,25 @@ class TraitVerbs(Verbs):
         lane = _lane(user_id)
         call = self._runtime.call(actor, idempotency_key, wait)
         asked = {"force": flag(force, field="force"), "session_ended": flag(session_ended, field="session_ended")}
-        components = self._runtime.components
-        components.shown.settle(self._runtime.tenant)  # traits recalled just now count in this reflection
+        components = self._components
+        components.shown.settle(self._tenant)  # traits recalled just now count in this reflection
         # Read before any wait, so that a concurrent reflection also counts for this call.
-        seen = components.reflector.seen(self._runtime.tenant, lane)
+        seen = components.reflector.seen(self._tenant, lane)
         key = call.idempotency_key
-        again = None if key is None else components.writer.recorder.known(self._runtime.tenant, key)
+        again = None if key is None else components.writer.recorder.known(self._tenant, key)
         if again is not None:
-            seen = components.reflector.said(self._runtime.tenant, again)
+            seen = components.reflector.said(self._tenant, again)
         payload = {**{name: value for name, value in asked.items() if value}, **seen}
-        if not call.wait and components.runs.behind(self._runtime.tenant, lane) is not None:
+        if not call.wait and components.runs.behind(self._tenant, lane) is not None:
             return self._reflect_now(call, lane, payload)  # pending entries may hold new memories
-        with components.reflector.alone(self._runtime.tenant, lane):
+        with components.reflector.alone(self._tenant, lane):
             self._catch_up(lane)
-            found = components.reflector.due(self._runtime.tenant, lane, components.clock(), **asked)
+            found = components.reflector.due(self._tenant, lane, components.clock(), **asked)
             if not found and key is None:
-                done = components.reflector.since(self._runtime.tenant, lane, seen)
+                done = components.reflector.since(self._tenant, lane, seen)
                 return done or replace(records.not_due(found.reason, found.value), user_id=user_id)
             if call.wait:
-                components.vectorizer.run(self._runtime.tenant)  # new memories are compared by similarity too
+                components.vectorizer.run(self._tenant)  # new memories are compared by similarity too
             return self._reflect_now(call, lane, payload)
 
     def get_user_traits(
@@ -106,7 +106,7 @@ class TraitVerbs(Verbs):
         """
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         which = trait_search.Filter.of(min_stage, subtype, context)
-        return Records(self._runtime.components.traits.listed(self._runtime.tenant, _lane(user_id), wanted, which))
+        return Records(self._components.traits.listed(self._tenant, _lane(user_id), wanted, which))
 
     def _reflect_now(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> "records.ReflectionCycle":
         written = self._runtime.write(call, lane, reflection.REFLECT, payload)
@@ -114,14 +114,7 @@ class TraitVerbs(Verbs):
             return records.ReflectionCycle(
                 id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True
             )
-        return self._runtime.components.reflector.came_to(self._runtime.tenant, written.entry)
-
-    def _catch_up(self, lane: LaneName) -> None:
-        """Interpret a lane's pending entries, which may hold memories."""
-        components = self._runtime.components
-        behind = components.runs.behind(self._runtime.tenant, lane)
-        if behind is not None:
-            components.writer.interpreter.drain(self._runtime.tenant, behind)
+        return self._components.reflector.came_to(self._tenant, written.entry)
 
 
 class Traits(Verbs):
@@ -140,7 +133,7 @@ class Traits(Verbs):
         """
         wanted = self._runtime.wanted(as_of=as_of)
         trait = self._trait(id, user_id, wanted)
-        return Records(self._runtime.components.traits.evidence(self._runtime.tenant, trait, wanted.as_of))
+        return Records(self._components.traits.evidence(self._tenant, trait, wanted.as_of))
 
     def correct(
         self,
@@ -194,11 +187,11 @@ class Traits(Verbs):
     def reflections(self, user_id: str, *, limit: int = 20) -> "list[records.ReflectionCycle]":
         """Return the reflections on a user, newest first, each with its trigger, result and cost."""
         count = inputs.limit(limit, most=MAX_LIMIT)
-        return Records(self._runtime.components.traits.cycles(self._runtime.tenant, _lane(user_id), limit=count))
+        return Records(self._components.traits.cycles(self._tenant, _lane(user_id), limit=count))
 
     def _trait(self, given: str, user_id: str | None, wanted: ReadConditions) -> Item:
         item_id = self._runtime.item_id(given, user_id)
-        found = self._runtime.components.browser.get(self._runtime.tenant, item_id, wanted)
+        found = self._components.browser.get(self._tenant, item_id, wanted)
         if found.kind != strength.TRAIT:
             raise InputError(f"{found.id} is a {found.kind}, not a trait", field="id")
         return found

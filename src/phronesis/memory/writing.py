@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from phronesis.resources import ingestion
     from phronesis.store import items as item_rows
 else:
-    edits = lazy_module("phronesis.engine.edits")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     external_ids = lazy_module("phronesis.memory.external_ids")
     ingestion = lazy_module("phronesis.resources.ingestion")
@@ -88,7 +87,7 @@ class WriteVerbs(Verbs):
         payload: dict[str, Any] = {
             **scope.attributes,
             "metadata": inputs.metadata(metadata),
-            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=(now := self._runtime.components.clock())),
+            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=(now := self._components.clock())),
             "importance": inputs.importance(importance),
         } | inputs.zone(time_zone)
         if kind is None:
@@ -104,7 +103,7 @@ class WriteVerbs(Verbs):
 
     def _remember(self, call: "edits.Call", scope: Scope, payload: Mapping[str, Any]) -> AddResult:
         """Record a call of `add`, unless an item with its external id has the same text."""
-        names = external_ids.Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload)
+        names = external_ids.Names(self._components, self._tenant, scope.write_lane, payload)
         held = [] if call.idempotency_key is not None else names.held()
         if held and len(held) == len(payload.get("messages", held)):
             return AddResult(held[0].entry_id, tuple(held))
@@ -112,14 +111,8 @@ class WriteVerbs(Verbs):
         made, ended = self._runtime.learned(written)
         if not written.pending and not written.repeated:
             made = (*made, *names.held(without=[str(item.external_id) for item in made]))
-        return AddResult(
-            written.entry.id,
-            made,
-            self._runtime.gated(written),
-            ended,
-            pending=written.pending,
-            degraded=self._runtime.degraded(written),
-        )
+        gated, degraded = self._runtime.gated(written), self._runtime.degraded(written)
+        return AddResult(written.entry.id, made, gated, ended, pending=written.pending, degraded=degraded)
 
     def _replaceable(self, given: object, scope: Scope, *, again: bool) -> list[str]:
         """Return the ids of the items to supersede; ``again``: a repeated call, whose items may have ended already."""
@@ -128,8 +121,7 @@ class WriteVerbs(Verbs):
             raise InputError("supersedes must be an item's id, or a list of ids", field=entry_applier.SUPERSEDES)
         ids = list(dict.fromkeys(parse_id(one, field=entry_applier.SUPERSEDES) for one in named))
         inputs.limit(len(ids), most=MAX_REPLACED, field=entry_applier.SUPERSEDES)
-        components = self._runtime.components
-        with components.database.transaction(self._runtime.tenant, "read") as unit:
+        with self._reading() as unit:
             lane = find_lane(unit, scope.write_lane)
             held = {} if lane is None else item_rows.read_items(unit, lane, ids)
         for one in ids:
@@ -183,7 +175,7 @@ class WriteVerbs(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
         payload = {
             **scope.attributes,
-            **inputs.turn(turn_events, now=self._runtime.components.clock()),
+            **inputs.turn(turn_events, now=self._components.clock()),
             **inputs.zone(time_zone),
         }
         if context_id is not None:
@@ -191,19 +183,17 @@ class WriteVerbs(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         payload["outcomes"] = self._outcomes(call, scope, payload, outcomes)
         if call.idempotency_key is None:
-            external_ids.Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload).held()
+            external_ids.Names(self._components, self._tenant, scope.write_lane, payload).held()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
         if call.wait and written.applied is not None and ingestion.at_hand(written.applied.children):
-            self._runtime.components.writer.follow(self._runtime.tenant, written)
+            self._components.writer.follow(self._tenant, written)
         made, ended = self._runtime.learned(written)
+        gated, degraded = self._runtime.gated(written), self._runtime.degraded(written)
+        referred = (
+            () if written.pending else ingestion.referred_in(self._components.database, self._tenant, written.entry)
+        )
         return CommitResult(
-            written.entry.id,
-            made,
-            self._runtime.gated(written),
-            ended,
-            pending=written.pending,
-            degraded=self._runtime.degraded(written),
-            referred=self._runtime.referred(written),
+            written.entry.id, made, gated, ended, pending=written.pending, degraded=degraded, referred=referred
         )
 
     def _outcomes(
@@ -291,7 +281,7 @@ class WriteVerbs(Verbs):
         target, cascade = parse_id(id, field="id"), inputs.flag(cascade, field="cascade")
         call = self._runtime.call(actor, idempotency_key, wait)
         owner = None if user_id is None else check_id(user_id, field="user_id")
-        return self._runtime.components.editor.rollback(call, target, cascade=cascade, owner=owner)
+        return self._components.editor.rollback(call, target, cascade=cascade, owner=owner)
 
 
 # What a turn says of the context that it was answered with, checked and resolved to the ids of items.

@@ -51,14 +51,12 @@ class Limits:
 # Call policy of one server: concurrency, timeout and retries.
 
 T = TypeVar("T")
-
 FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 10.0
 """Maximum wait between attempts, in seconds.
 
 Waits double, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter').
 """
-
 TURN_SECONDS: Final = 0.05
 """Interval in seconds at which a waiting call checks for cancellation."""
 
@@ -90,7 +88,7 @@ class CallPolicy:
             for attempt in stamina.retry_context(
                 on=lambda error: _pause(error, limits),
                 attempts=self._tries,
-                timeout=limits.left,
+                timeout=limits.left or 0.001,  # stamina warns of 0
                 wait_initial=FIRST_WAIT_SECONDS,
                 wait_max=LONGEST_WAIT_SECONDS,
                 wait_jitter=FIRST_WAIT_SECONDS,

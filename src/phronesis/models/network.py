@@ -28,7 +28,6 @@ KEEP_SECONDS: Final = 4.0
 """Seconds for which an idle connection is kept. Uvicorn, which serves vLLM and most others, closes its end after 5."""
 _SHORTEST_WAIT: Final = 0.001
 """Seconds. A wait of 0 would not wait at all, and raise another error."""
-
 CurrentLimits = Callable[[], Limits]
 """A function that returns the limits of this thread's current call."""
 

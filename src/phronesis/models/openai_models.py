@@ -6,7 +6,7 @@ import math
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -32,26 +32,14 @@ UNKNOWN_REASON: Final = "unknown"
 class OpenAIChat:
     """A model that completes conversations over the wire format of OpenAI's API. Thread-safe; close it when done.
 
-    ``temperature`` None leaves it to the server. ``extra`` are parameters of this server, added to every request:
-    ``{"reasoning_effort": "none"}`` turns off the reasoning of a model behind Ollama. ``http`` shares connections with
-    other roles of the gateway; the code that opened it closes it.
+    ``temperature`` None leaves it to the server.
     """
 
-    def __init__(
-        self,
-        gateway: Gateway,
-        model: str,
-        *,
-        temperature: float | None = 0.0,
-        extra: Mapping[str, Any] | None = None,
-        http: ModelHttp | None = None,
-    ) -> None:
+    def __init__(self, gateway: Gateway, model: str, *, temperature: float | None = 0.0) -> None:
         self._gateway = gateway
         self._model = model
-        self._own = ModelHttp(gateway) if http is None else None
-        self._http = http or cast("ModelHttp", self._own)
+        self._http = ModelHttp(gateway)
         self._settings: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
-        self._settings.update(extra or {})
         host = (urlsplit(gateway.base_url).hostname or "").lower()
         self._bound = "max_completion_tokens" if _OPENAI_HOST.fullmatch(host) else "max_tokens"
 
@@ -77,8 +65,11 @@ class OpenAIChat:
         }
         if constraint == "choice":
             request |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
-        elif constraint != "text":
-            request["response_format"] = _response_format(answer, constraint)
+        elif constraint == "json":
+            request["response_format"] = {"type": "json_object"}
+        elif constraint == "schema":
+            schema = {"name": answer.name, "schema": answer.schema, "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": schema}
         return self._completion(self._http.post("/chat/completions", {**request, **self._settings}, limits=limits))
 
     def _completion(self, body: Any) -> Completion:
@@ -94,9 +85,7 @@ class OpenAIChat:
             if refusal is None or content is not None:
                 raise unreadable(self._gateway.name, "holds a completion without text")
             content = ""
-        reason = choice.get("finish_reason")
-        usage = body.get("usage")
-        text = without_thoughts(content)
+        reason, usage, text = choice.get("finish_reason"), body.get("usage"), without_thoughts(content)
         return Completion(
             text=text,
             finish_reason=reason if isinstance(reason, str) and _REASON.fullmatch(reason) else UNKNOWN_REASON,
@@ -107,16 +96,8 @@ class OpenAIChat:
         )
 
     def close(self) -> None:
-        """Close the connections, unless they are shared."""
-        if self._own is not None:
-            self._own.close()
-
-
-def _response_format(answer: AnswerSchema, constraint: Constraint) -> dict[str, Any]:
-    if constraint == "json":
-        return {"type": "json_object"}
-    schema = {"name": answer.name, "schema": answer.schema, "strict": True}
-    return {"type": "json_schema", "json_schema": schema}
+        """Close the connections."""
+        self._http.close()
 
 
 def without_thoughts(text: str) -> str:
@@ -138,7 +119,8 @@ def without_thoughts(text: str) -> str:
 
 def _tokens_of(choice: Mapping[str, Any], text: str) -> tuple[TokenOdds, ...]:
     """Return the tokens of a completion with their probabilities, without those of the reasoning before ``text``."""
-    found = [(one["token"], one) for one in _members(choice.get("logprobs"), "content") if _is_text(one.get("token"))]
+    members = _members(choice.get("logprobs"), "content")
+    found = [(one["token"], one) for one in members if isinstance(one.get("token"), str)]
     start, at = "".join(token for token, _ in found).rfind(text), 0
     tokens: list[TokenOdds] = []
     for token, one in found if start >= 0 else ():
@@ -152,7 +134,7 @@ def _odds_of(token: Mapping[str, Any]) -> dict[str, float]:
     odds: dict[str, float] = {}
     for other in _members(token, "top_logprobs"):
         name, logprob = other.get("token"), other.get("logprob")
-        if _is_text(name) and isinstance(logprob, (int, float)) and math.isfinite(logprob):
+        if isinstance(name, str) and isinstance(logprob, (int, float)) and math.isfinite(logprob):
             odds[name] = math.exp(min(float(logprob), 0.0))
     return odds
 
@@ -160,10 +142,6 @@ def _odds_of(token: Mapping[str, Any]) -> dict[str, float]:
 def _members(holder: object, name: str) -> Iterator[Mapping[str, Any]]:
     members = holder.get(name) if isinstance(holder, dict) else None
     yield from (one for one in members or () if isinstance(one, dict)) if isinstance(members, list) else ()
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    return isinstance(value, str)
 
 
 def _count(usage: Any, name: str) -> int | None:
@@ -187,9 +165,7 @@ class OpenAIEmbedder:
     """An encoder on a server. Thread-safe; close it when done.
 
     ``dimension`` is sent with every request, for models that can return shorter vectors; None accepts any.
-    ``limits_for`` returns the limits of each request of a call without limits. ``characters`` is the maximum length of
-    one text, lower for smaller models. ``http`` shares connections with other roles of the gateway; the code that
-    opened it closes it.
+    ``limits_for`` returns the limits of each request of a call without limits.
     """
 
     def __init__(
@@ -200,8 +176,6 @@ class OpenAIEmbedder:
         dimension: int | None,
         prefix_scheme: PrefixScheme,
         limits_for: Callable[[], Limits],
-        characters: int = TEXT_CHARACTERS,
-        http: ModelHttp | None = None,
     ) -> None:
         self._gateway = gateway
         self._model = model
@@ -209,10 +183,8 @@ class OpenAIEmbedder:
         self._asked = dimension
         self._scheme: PrefixScheme = prefix_scheme
         self._limits_for = limits_for
-        self._characters = characters
         self._probing = threading.Lock()
-        self._http = ModelHttp(gateway) if http is None else http
-        self._shared = http is not None
+        self._http = ModelHttp(gateway)
 
     @property
     def name(self) -> str:
@@ -251,12 +223,11 @@ class OpenAIEmbedder:
         return vector
 
     def close(self) -> None:
-        """Close the connections, unless they are shared."""
-        if not self._shared:
-            self._http.close()
+        """Close the connections."""
+        self._http.close()
 
     def _embedded(self, texts: Sequence[str], prefix: str, limits: Limits | None) -> Floats:
-        clean = [encodable(text, characters=self._characters) for text in texts]
+        clean = [encodable(text, characters=TEXT_CHARACTERS) for text in texts]
         filled = [row for row, text in enumerate(clean) if text]
         dimension = self._measured(limits)
         matrix = np.zeros((len(clean), dimension), np.float32)
@@ -268,14 +239,12 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
         if self._asked is not None:
             body["dimensions"] = self._asked
-        bounds = self._limits_for() if limits is None else limits
-        answer = self._http.post("/embeddings", body, limits=bounds)
+        answer = self._http.post("/embeddings", body, limits=limits or self._limits_for())
         entries = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(entries, list) or len(entries) != len(texts):
             raise unreadable(self._gateway.name, f"does not hold {len(texts)} vectors")
         try:
-            rows = [_numbers(entry["embedding"]) for entry in _in_order(entries)]
-            matrix = np.stack(rows)
+            matrix = np.stack([_numbers(entry["embedding"]) for entry in _in_order(entries)])
         except (KeyError, TypeError, ValueError):  # their messages show the response
             raise unreadable(self._gateway.name, "holds vectors that cannot be read, or two for one text") from None
         if matrix.ndim != 2 or matrix.shape[1] != (dimension or matrix.shape[1]) or not matrix.size:  # noqa: PLR2004

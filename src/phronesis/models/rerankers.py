@@ -65,7 +65,6 @@ class Judge:
 
 RerankDialect = Literal["documents", "texts"]
 """The request field of the texts: ``texts`` for text-embeddings-inference, ``documents`` for all others."""
-
 TEXT_CHARACTERS: Final = 4000
 """Characters of one text, and of the question: rerankers read 512 to 8192 tokens, and some servers refuse more."""
 _ENTRIES: Final = ("results", "data")
@@ -75,26 +74,13 @@ _SCORES: Final = ("relevance_score", "score")
 
 
 class HttpReranker:
-    """A reranker on a server. Thread-safe; close it when done.
+    """A reranker on a server. Thread-safe; close it when done."""
 
-    ``http`` shares connections with other roles of the gateway; the code that opened it closes it.
-    """
-
-    def __init__(
-        self,
-        gateway: Gateway,
-        model: str,
-        *,
-        dialect: RerankDialect = "documents",
-        characters: int = TEXT_CHARACTERS,
-        http: ModelHttp | None = None,
-    ) -> None:
+    def __init__(self, gateway: Gateway, model: str, *, dialect: RerankDialect = "documents") -> None:
         self._gateway = gateway
         self._model = model
         self._dialect = dialect
-        self._characters = characters
-        self._http = ModelHttp(gateway) if http is None else http
-        self._shared = http is not None
+        self._http = ModelHttp(gateway)
 
     @property
     def name(self) -> str:
@@ -107,8 +93,8 @@ class HttpReranker:
         A text without content is not sent and scores 0. ModelUnavailable, ModelRefused, AnswerRejected (a score that is
         not a number, or of an unknown text), ModelCancelled.
         """
-        question = encodable(query, characters=self._characters)
-        clean = [encodable(text, characters=self._characters) for text in texts]
+        question = encodable(query, characters=TEXT_CHARACTERS)
+        clean = [encodable(text, characters=TEXT_CHARACTERS) for text in texts]
         filled = [row for row, text in enumerate(clean) if text]
         scores = [0.0] * len(clean)
         if not question or not filled:
@@ -119,9 +105,8 @@ class HttpReranker:
         return scores
 
     def close(self) -> None:
-        """Close the connections, unless they are shared."""
-        if not self._shared:
-            self._http.close()
+        """Close the connections."""
+        self._http.close()
 
     def _request(self, question: str, texts: list[str]) -> dict[str, Any]:
         if self._dialect == "texts":
@@ -161,14 +146,8 @@ def _as_probabilities(scores: dict[int, float]) -> dict[int, float]:
     """Return scores from 0 to 1. If one is outside, all are logits, as from llama.cpp."""
     if all(0.0 <= score <= 1.0 for score in scores.values()):
         return scores
-    return {index: _sigmoid(score) for index, score in scores.items()}
-
-
-def _sigmoid(logit: float) -> float:
-    if logit >= 0.0:
-        return 1.0 / (1.0 + math.exp(-logit))
-    grown = math.exp(logit)
-    return grown / (1.0 + grown)
+    # The sigmoid, in the form that never overflows.
+    return {index: 0.5 + 0.5 * math.tanh(0.5 * score) for index, score in scores.items()}
 
 
 # Reranking by a language model that answers yes or no, for servers without ``/rerank``, such as Ollama.
@@ -178,13 +157,10 @@ INSTRUCTIONS: Final = (
     ' Note that the answer can only be "yes" or "no".'
 )
 """Qwen3-Reranker's training prompt (source: its model card)."""
-
 TASK: Final = "Given a question, retrieve passages that answer it"
 """The task description in the prompt."""
-
 MAX_TOKENS: Final = 16
 """Maximum tokens of an answer: the word, and the empty reasoning that some templates put before it."""
-
 _ANSWERS: Final = ("yes", "no")
 
 
@@ -194,9 +170,8 @@ class ChatReranker:
     Where the server returns no probabilities, the answer alone gives the score: 1 or 0.
     """
 
-    def __init__(self, gateway: Gateway, model: str, *, characters: int = TEXT_CHARACTERS) -> None:
+    def __init__(self, gateway: Gateway, model: str) -> None:
         self._gateway = gateway
-        self._characters = characters
         self._chat = OpenAIChat(gateway, model)
 
     @property
@@ -209,8 +184,8 @@ class ChatReranker:
 
         ModelUnavailable, ModelRefused, AnswerRejected (an answer that is neither yes nor no), ModelCancelled.
         """
-        question = encodable(query, characters=self._characters)
-        clean = [encodable(text, characters=self._characters) for text in texts]
+        question = encodable(query, characters=TEXT_CHARACTERS)
+        clean = [encodable(text, characters=TEXT_CHARACTERS) for text in texts]
         return [self._score(question, text, limits) if question and text else 0.0 for text in clean]
 
     def close(self) -> None:

@@ -23,7 +23,6 @@ from phronesis.telemetry import model_span
 Constraint = Literal["schema", "json", "text", "choice"]
 """How the server is told the form of the answer: the schema itself, only that it is JSON, or nothing; ``choice``:
 nothing too, and the probabilities of the answer's tokens are asked for."""
-
 FINISHED: Final = "stop"
 """The ``finish_reason`` of an answer that the model ended by itself."""
 
@@ -123,10 +122,8 @@ class LanguageModel(Protocol):
 
 KEPT_CHARACTERS: Final = 20_000
 """Characters kept of an answer: more than any role's schema allows."""
-
 TOLD_PROBLEMS: Final = 5
 """Maximum number of problems listed in a repair request."""
-
 _FORM = TypeVar("_FORM", bound=pydantic.BaseModel)
 
 

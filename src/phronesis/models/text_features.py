@@ -72,10 +72,8 @@ def simplified_characters(text: str) -> str:
 
 BUCKETS: Final = 1 << 16
 """Number of weight rows: the some 60,000 features of 2,000 texts seldom collide."""
-
 MAX_SCANNED: Final = 20_000
 """Characters of a text that are processed: some 0.15 s. The rest is ignored."""
-
 _MARKS: Final = str.maketrans("‘’“”‐‑‒–—", "''\"\"-----")
 _INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
@@ -124,11 +122,6 @@ def pieces(text: str) -> Sequence[str]:
     return sorted(found)
 
 
-def rows_of(text: str) -> list[int]:
-    """Return the rows of a folded text's features, each once."""
-    return sorted({bucket(piece) for piece in pieces(text)})
-
-
 def bucket(piece: str) -> int:
     """Return the row of a feature's weights."""
     return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS
@@ -140,15 +133,11 @@ FIRST: Final = 4_000
 LAST: Final = 2_000
 """Characters at the beginning and at the end of a message that are read: what lies between in a longer one is mostly a
 text handed over."""
-
 MAX_WINDOW: Final = 400
 """Characters that are read at once, at most: what is said further away seldom bears on a sentence."""
-
 _ABBREVIATIONS: Final = frozenset({"dr", "mr", "mrs", "ms", "st", "no", "prof", "e.g", "i.e", "vs", "approx", "etc"})
 _END: Final = re.compile(r"[.!?…]{1,9}[\"'”’)\]]{0,3}(?=\s)|[。！？…；]{1,9}[”’」』）]{0,3}|;(?=\s)|\n+")
-
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-
 Span = tuple[int, int]
 
 

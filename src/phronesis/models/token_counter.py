@@ -11,12 +11,10 @@ from typing import Any, Final, Literal, Protocol, cast, get_args, runtime_checka
 from phronesis.errors import InputError, MissingExtra
 
 TokenCounterChoice = Literal["auto", "o200k", "bytes"]
-
 MESSAGE_OVERHEAD: Final = 4
 """Tokens that chat rendering adds to one message (role, separators), a name included."""
 PRIMING_OVERHEAD: Final = 3
 """Tokens that open the model's reply, once a request. Both: OpenAI cookbook, 'How to count tokens with tiktoken'."""
-
 PIECE_CHARACTERS: Final = 50_000
 """Longest text handed to bpe_openai at once: at most 200,000 bytes, and so tokens, which is where it refuses."""
 # In o200k's pattern a run of letters or of digits always ends before white space and these marks, and no alternative
@@ -25,7 +23,6 @@ PIECE_CHARACTERS: Final = 50_000
 _CUT: Final = r"(?:\Z|(?<=[^\W_])(?=[\s.,;:!?，。、；：！？]))"
 _PIECE: Final = re.compile(rf"(?s).{{1,{PIECE_CHARACTERS}}}{_CUT}")
 _UNBROKEN: Final = re.compile(rf"(?s).+?{_CUT}")
-
 WINDOW: Final = 256
 # CPython sorts a run of combining marks by insertion, in quadratic time, so text is normalised in windows. A character
 # of _SAFE never joins the one before: NFKC of the whole is the windows' NFKC in a row. A stretch without one is bounded

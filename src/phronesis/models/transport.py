@@ -144,7 +144,6 @@ def parsed(gateway: str, body: bytes) -> Any:
 
 REMEDY: Final = 'pip install "phronesis[models]"'
 """The remedy if the HTTP packages are missing."""
-
 _LOGGERS: Final = ("httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy")
 """The libraries' loggers. A filter applies to its own logger only, not to those below it."""
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")

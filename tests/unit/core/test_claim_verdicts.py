@@ -58,11 +58,7 @@ def test_metrics() -> None:
         metric_of_run(run, "activity"),
         metric_of_run(run, "fraction", "co"),
         metric_of_run(run, "value", "ＣＯ"),
-    ) == (
-        4.0,
-        0.3,
-        3.0,
-    )
+    ) == (4.0, 0.3, 3.0)
     assert metric_of_run(run, "value", "CH4") is None
     assert metric_of_run(run, "fraction", "formate") is None
     assert metric_of_run(run, "fraction") is None

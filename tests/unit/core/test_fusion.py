@@ -16,7 +16,6 @@ from phronesis.recall.fusion import (
     Candidate,
     Fate,
     FusedEvidence,
-    Text,
     candidates_of,
     fuse,
     reranked,
@@ -206,12 +205,6 @@ def test_a_section_stands_for_the_message_that_quotes_it_at_its_place() -> None:
     first, _, last = ranked(memory(1, text=LONG), memory(2), section(1, text=LONG))
     kept, _ = without_duplicates([replace(first, judged=0.9), replace(last, judged=0.4)])
     assert kept[0].judged == 0.9
-
-
-@given(st.text(max_size=300))
-def test_any_text_can_be_compared(text: str) -> None:
-    assert isinstance(Text(text).repeats(Text(LONG)), bool)
-    assert isinstance(Text(LONG).repeats(Text(text)), bool)
 
 
 def test_whose_a_document_is() -> None:

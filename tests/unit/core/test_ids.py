@@ -2,6 +2,7 @@
 
 import base64
 import uuid
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from phronesis.core import ids
 from phronesis.core.api_keys import SECRET_BYTES, Role, Token, check_role, hash_secret, opens, parse_token
+from phronesis.core.ids import DEFAULT_NAMESPACE, LaneName, make_scope
 from phronesis.errors import InputError, Unauthenticated
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -52,7 +54,6 @@ def test_what_is_no_id_is_refused_by_its_field() -> None:
 
 
 def test_an_id_a_citation_and_a_uuid_read_as_one() -> None:
-    assert ids.citation(ENTRY) == f"mem:{ENTRY}"
     assert {ids.parse_id(form, field="id") for form in (ENTRY, ids.citation(ENTRY), uuid.UUID(ENTRY))} == {ENTRY}
 
 
@@ -125,3 +126,43 @@ def test_roles_are_ordered_and_known_by_name() -> None:
     for wrong in ("owner", "", None, 3):
         with pytest.raises(InputError, match="read, write, admin"):
             check_role(wrong)
+
+
+# A scope names one lane to write and at most two to read.
+
+
+NAMES = st.none() | st.sampled_from(["a", "A", "å", "shared:a", "user:a"])
+
+
+@given(user=NAMES, namespace=NAMES, agent=NAMES, session=NAMES, run=NAMES)
+def test_a_write_goes_to_a_lane_that_a_read_of_the_same_scope_sees(
+    user: str | None, namespace: str | None, agent: str | None, session: str | None, run: str | None
+) -> None:
+    scope = make_scope(user_id=user, namespace=namespace, agent_id=agent, session_id=session, run_id=run)
+    shared = LaneName("shared", namespace or DEFAULT_NAMESPACE)
+    assert scope.write_lane == (shared if user is None else LaneName("user", user))
+    assert set(scope.read_lanes) == {scope.write_lane, shared}
+    given_names = {"agent_id": agent, "session_id": session, "run_id": run}
+    assert scope.attributes == {name: value for name, value in given_names.items() if value is not None}
+    assert not scope.across_tenant
+
+
+def test_of_their_own_a_user_sees_one_lane() -> None:
+    assert replace(make_scope(user_id="a"), own_only=True).read_lanes == (LaneName("user", "a"),)
+    assert replace(make_scope(namespace="a"), own_only=True).read_lanes == (LaneName("shared", "a"),)
+
+
+def test_across_is_asked_for_by_name() -> None:
+    assert make_scope(across="tenant").across_tenant
+    for bad in ("", "all", True, ["tenant"]):
+        with pytest.raises(InputError) as caught:
+            make_scope(across=bad)
+        assert caught.value.field == "across"
+
+
+def test_a_wrong_name_is_refused_by_its_field() -> None:
+    cases: list[str] = ["user_id", "namespace", "agent_id", "session_id", "run_id"]
+    for field in cases:
+        with pytest.raises(InputError) as caught:
+            make_scope(**{field: ""})
+        assert caught.value.field == field, field

@@ -1,8 +1,11 @@
 """BM25 equals the textbook's, whatever was added, removed and merged on the way."""
 
+import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from math import log
 from struct import pack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +13,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core import lexical_index
-from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of, unpack_terms
+from phronesis.core.lexical_index import K1, B, ScopeIndex, unpack_terms
 from phronesis.errors import InputError
 from phronesis.recall.scoring import lexical_scores
-from phronesis.recall.scoring.lexical_scores import frequencies, text_scores
-from unit.core.lanes import Floats, laid_out
+from phronesis.recall.scoring.lane_arrays import (
+    ASKS,
+    BONUSES,
+    IMPORTANCE,
+    NAMES_TIME,
+    RECENCY,
+    SAID,
+    SHARES_PHOTO,
+    TRAIT_BOOSTS,
+    best_of,
+    bonus_shares,
+)
+from phronesis.recall.scoring.lexical_scores import frequencies, pair_scores, text_scores, window_scores
+from phronesis.recall.scoring.ranking import rank
+from phronesis.recall.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
+from phronesis.recall.scoring.weights import A12
+from unit.core.lanes import Floats, floats, laid_out
 
 Document = list[int]
 
@@ -162,8 +180,104 @@ def test_removing_an_unknown_row_is_refused(row: int) -> None:
         index_of([1]).remove([row])
 
 
-def test_statistics_are_those_of_all_lanes_together() -> None:
-    own, shared = index_of([1, 2]), index_of([1], [1], [3])
-    score = bm25([own, shared], hashes([1]))[0]
-    assert score[0] == pytest.approx(idf_of(4, 3) / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.25)), rel=1e-5)
-    assert bm25([own], hashes([1]))[0][0] != score[0]
+# Windows and pairs are scored as the documents they would be.
+
+
+TALKS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
+
+
+@pytest.mark.parametrize("rare", [False, True], ids=["everywhere", "around each place"])
+@given(documents=TALKS, query=st.lists(st.integers(0, 8), max_size=5), sessions=st.integers(0, 3))
+def test_windows_and_pairs_are_scored_like_texts_of_their_own(
+    rare: bool, documents: list[list[int]], query: list[int], sessions: int
+) -> None:
+    index = index_of(*documents)
+    layout = laid_out(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
+    lane = (layout, frequencies([(index, layout)], hashes(query))[0])
+    known = {term for document in documents for term in document}
+    bounds = zip(layout.windows.start, layout.windows.stop, strict=True)
+    windows = [[term for one in documents[start:stop] for term in one] for start, stop in bounds]
+    pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical_scores, "RARE_FROM", -1_000 * lexical_scores.RARE if rare else 1_000)
+        patch.setattr(lexical_scores, "COMMON", 0 if rare else 1_000)
+        scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
+    for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
+        np.testing.assert_allclose(
+            scores[0], naive([[*texts]], [term for term in query if term in known])[0], rtol=1e-4, atol=1e-5
+        )
+
+
+# Features, formulas and the choice of candidates, on a talk small enough to reckon by hand.
+
+
+TALK = [[1, 2], [3], [1, 1, 4], [5, 6, 7], [2]]
+FLAGS = [SAID | ASKS, SAID | NAMES_TIME, SAID | SHARES_PHOTO, SAID, 0]
+
+
+def lane(documents: Sequence[Sequence[int]] = TALK, **more: Any) -> LaneInput:
+    """Give one session of documents; the last of ``TALK`` is a fact."""
+    index = index_of(*map(list, documents))
+    size = len(documents)
+    properties = Properties(
+        flags=np.array(FLAGS[:size]),
+        days=np.array([100, 100, 200, 300, 300][:size]),
+        importance=np.array([0, 0, 0, 0, 5][:size]),
+        stages=np.zeros(size, np.int64),
+        dated=np.array([1, 1]),
+        begins=np.array([190, 500]),
+        ends=np.array([191, 501]),
+    )
+    return LaneInput(index=index, layout=laid_out(index, [0] * size), properties=properties, **more)
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.integers(1, 14))
+def test_the_best_are_those_a_stable_sort_puts_first(values: list[int], count: int) -> None:
+    wanted = sorted(sorted(range(len(values)), key=lambda n: -values[n])[:count])
+    assert best_of(floats(*values), count).tolist() == wanted
+
+
+def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
+    return [np.ones(len(one.words), dtype=np.bool_)]
+
+
+def test_bonuses_come_on_top_of_the_formula() -> None:
+    known = dataclasses.replace(
+        lane().properties, importance=np.array([10, 1, 0, 5, 10]), stages=np.array([0, 0, 3, 0, 3])
+    )
+    [one] = read_signals([dataclasses.replace(lane(), properties=known)], Question(hashes([1, 2]), asked_on=300))
+    [ranked] = rank([one], everywhere(one), A12)
+    added = {name: (ranked.shares[name] / np.abs(ranked.base)).tolist() for name in BONUSES}
+    assert added["recency"] == pytest.approx([0, 0, 0, 0, RECENCY])  # only the fact; the others are messages
+    assert added["importance"] == pytest.approx([IMPORTANCE, 0, 0, IMPORTANCE * 4 / 9, IMPORTANCE])
+    assert added["trait_boost"] == pytest.approx([0, 0, TRAIT_BOOSTS["core"], 0, TRAIT_BOOSTS["core"]])
+    features_alone = sum(ranked.shares[name] for name in A12.weights)
+    np.testing.assert_allclose(features_alone, ranked.base, rtol=1e-5)
+    assert (ranked.scores >= ranked.base).all()
+
+
+# What lifts a result: bounds, and that a bonus never lowers a score nor turns equals round.
+
+
+BASES = st.floats(-60, 60, width=32)
+EACH = {"recency": RECENCY, "importance": IMPORTANCE, "trait_boost": max(TRAIT_BOOSTS.values())}
+
+
+def final(base: float, **bonuses: float) -> float:
+    shares = bonus_shares(floats(base), {name: floats(bonuses.get(name, 0.0)) for name in BONUSES})
+    return base + sum(float(share[0]) for share in shares.values())
+
+
+@pytest.mark.parametrize("base", [0.5, 4.0])
+def test_above_nought_it_is_the_formula_of_the_requirement(base: float) -> None:
+    given_bonuses = {"recency": 0.1, "importance": 0.05, "trait_boost": 0.25}
+    assert final(base, **given_bonuses) == pytest.approx(base * (1 + 0.1 + 0.05 + 0.25))
+
+
+@given(BASES, st.sampled_from(BONUSES), st.data())
+def test_more_of_a_bonus_never_lowers_a_score(base: float, name: str, data: st.DataObject) -> None:
+    others = {other: data.draw(st.floats(0, most)) for other, most in EACH.items() if other != name}
+    less, more = sorted(data.draw(st.tuples(st.floats(0, EACH[name]), st.floats(0, EACH[name]))))
+    slack = 1e-5 * abs(base)
+    assert base <= final(base, **others, **{name: less}) + slack
+    assert final(base, **others, **{name: less}) <= final(base, **others, **{name: more}) + slack

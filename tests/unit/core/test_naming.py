@@ -1,10 +1,14 @@
 """Names are found in English and Chinese, what is no name is left alone, and no text takes long."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal, echo_predicate, refusals_in
 from phronesis.core.relations import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 from phronesis.core.values import plain_relative
 
@@ -41,20 +45,6 @@ def test_what_names_nobody_is_left_alone() -> None:
         assert find_mentions(text) == [], text
 
 
-@given(
-    st.lists(
-        st.sampled_from(["Alice", "Bob ", "hey ", "@x1 ", "a@b.co ", "《书》", "。", "https://a.b/c ", "x/y.py ", "去"])
-    )
-)
-def test_every_name_stands_where_it_says_and_none_overlaps(parts: list[str]) -> None:
-    text = "".join(parts)
-    end = 0
-    for found in find_mentions(text):
-        assert text[found.start : found.end] == found.surface
-        assert found.start >= end
-        end = found.end
-
-
 @given(st.text(st.characters(), max_size=200))
 def test_any_text_gives_sound_names(text: str) -> None:
     for found in find_mentions(text):
@@ -84,3 +74,56 @@ def test_a_longer_word_is_the_plain_one() -> None:
     ]
     for word, plain in cases:
         assert plain_relative(word) == plain, word
+
+
+# What outcomes say of an entry: proposals, judgements, echoes, and what was refused.
+
+
+ENTRY = Entry(
+    id="e",
+    lane_id=1,
+    seq=1,
+    verb="add",
+    handler_version=1,
+    actor="agent",
+    recorded_at=datetime(2026, 1, 1, tzinfo=UTC),
+    payload={"messages": [{"role": "user", "content": "I like tea"}, {"role": "tool", "content": "I like tea"}]},
+)
+
+
+def proposed(n: int) -> Proposal:
+    return Proposal(
+        n=n,
+        quote="I like tea",
+        start=0,
+        end=10,
+        kind="preference",
+        subject="user",
+        key="likes",
+        content="I like tea",
+        value="tea",
+    )
+
+
+def outcomes(**rows: object) -> dict[str, list[Outcome]]:
+    roles = {"proposals": PROPOSALS, "refusals": GATED, "judgements": JUDGED, "echoes": ECHOES}
+    return {roles[name]: [Outcome(role=roles[name], made_by="t", body={name: found})] for name, found in rows.items()}
+
+
+def test_an_echo_is_never_the_users() -> None:
+    rows: list[dict[str, object]] = [{"n": n, "of": [], "start": 0, "end": 10} for n in (0, 1, 7)]
+    echoes = echo_predicate(ENTRY, outcomes(echoes=rows))
+    assert [n for n in (0, 1, 2) if echoes(proposed(n))] == [1]
+
+
+def test_what_was_refused_and_what_echoes_is_told() -> None:
+    gate = Refusal(n=0, text="Do I like tea?", rule="question", reason="it asks")
+    found = outcomes(
+        refusals=[gate.to_dict()],
+        echoes=[{"n": 1, "of": [], "start": 3, "end": 30}],
+        proposals=[proposed(0).to_dict(), proposed(1).to_dict()],
+    )
+    first, second = refusals_in(ENTRY, found)
+    assert first == gate
+    assert (second.n, second.rule, second.text) == (1, "echo", "I like tea")
+    assert refusals_in(ENTRY, outcomes(proposals=[proposed(1).to_dict()])) == []

@@ -20,19 +20,6 @@ def test_storable_text_is_what_every_database_holds(given_text: str) -> None:
     assert all(b in {a, "\ufffd"} for a, b in zip(given_text, out, strict=True))
 
 
-@given(ANY_TEXT)
-def test_an_id_is_kept_as_given_or_refused(given_text: str) -> None:
-    try:
-        kept = text.check_id(given_text, field="f")
-    except InputError as error:
-        refusal = error.to_dict()
-    else:
-        assert kept == given_text
-        return
-    assert refusal["field"] == "f"
-    refusal["message"].encode()
-
-
 def test_ids_that_are_kept() -> None:
     cases: list[str] = ["a", "A\u030alice", " a", "用户", "x" * 256]
     for good in cases:

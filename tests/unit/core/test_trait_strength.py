@@ -1,7 +1,7 @@
 """A trait's strength: the creating cycle does not count, decay is by elapsed time, stages are capped (laws 3 and 4)."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from math import exp
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import GRADE_SHARES, StoredConfidence, stage, stage_rank
+from phronesis.core.confidence import GRADE_SHARES, stage, stage_rank
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.timestamps import isoformat, parse_moment
@@ -215,16 +215,6 @@ def test_looking_in_between_changes_nothing(rows: list[EvidenceRow], looks: list
     assert at(found, 430) == at(trait(*rows), 430)
     again = TRAITS_FOLD(found, [*rows, day(430, "new")])
     assert again.confidence == trait(*rows, day(430, "new")).confidence
-
-
-@given(st.lists(st.integers(0, 30), max_size=30))
-def test_decay_of_many_steps_is_decay_of_one(days: list[int]) -> None:
-    stored = StoredConfidence(confidence=0.7, at=moment(0), subtype="behavior")
-    when: datetime = moment(0)
-    for n in days:
-        when += timedelta(days=n)
-        stored = StoredConfidence(confidence=stored.value_at(when), at=when, subtype="behavior")
-    assert stored.confidence == pytest.approx(0.7 * exp(-0.005 * sum(days)), abs=1e-9)
 
 
 @given(ROWS)

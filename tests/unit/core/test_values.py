@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.items import Trust
+from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.core.items import KINDS, Trust
 from phronesis.core.proposals import Conflict
-from phronesis.core.statements import MAX_FORM, Occurrence, Statement, alike, extends, plain_form
-from phronesis.core.values import NORMALISERS, language_code, normal_value
+from phronesis.core.statements import MAX_FORM, STATED, Occurrence, Statement, alike, extends, plain_form
+from phronesis.core.values import KEYS, NORMALISERS, is_known, language_code, names_of, normal_value, rule_for
 
 AT = datetime(2026, 3, 10, tzinfo=UTC)
 
@@ -124,3 +125,28 @@ def test_the_rule_for_conflicts_says_which_statement_wins() -> None:
         saying = Occurrence(at=early, trust=Trust.USER, by=None)
         new = Statement(id="a", kind="profile", key="job", form="x", saying=saying, conflict=conflict)
         assert new.beats(later) is wins, conflict
+
+
+# The names that a policy uses: those of the page, the nearest first.
+
+
+def test_the_keys_are_those_of_the_page() -> None:
+    types = list(load_memory_types())
+    assert tuple(dict.fromkeys(row.key for row in types)) == KEYS
+    assert {row.kind for row in types} <= STATED <= set(KINDS)
+
+
+def test_the_nearest_name_counts() -> None:
+    assert names_of("favorite.color", "preference") == ("favorite.color", "favorite.*", "preference")
+    assert names_of("home_city", "profile") == ("home_city", "profile")
+    rules = {"preference": 1, "favorite.*": 2, "favorite.颜色": 3}
+    found = [rule_for(rules, key, "preference") for key in ("likes", "favorite.color", "favorite.颜色")]
+    assert found == [1, 2, 3]
+    assert rule_for(rules, "home_city", "profile") is None
+
+
+def test_a_name_is_known_or_not() -> None:
+    known = ["home_city", "favorite.*", "favorite.color", "favorite.颜色", "event"]
+    assert [
+        name for name in (*known, "favorite.", "favorite", "colour.x", "message", "") if is_known(name, STATED)
+    ] == (known)

@@ -12,7 +12,6 @@ from hypothesis.extra import numpy as arrays
 from phronesis.core.vectors import (
     Floats,
     VectorScope,
-    cohesion,
     components,
     jaccard,
     match_by_overlap,
@@ -113,7 +112,7 @@ def test_other_dimensions_are_refused_everywhere() -> None:
         VectorScope(0)
 
 
-# Clusters, their cohesion and their continuity; nothing depends on the order of what comes in.
+# Clusters and their continuity; nothing depends on the order of what comes in.
 
 
 TOKENS = st.dictionaries(st.sampled_from("abcdefgh"), st.frozensets(st.sampled_from("uvwxyz")), max_size=8)
@@ -142,12 +141,6 @@ def test_components_partition_and_do_not_depend_on_order(
     assert all(place[first] == place[second] for first, second in pairs)
     shuffled = chance.sample(pairs, len(pairs))
     assert components(chance.sample(sorted(tokens), len(tokens)), [(b, a) for a, b in shuffled]) == found
-
-
-def test_cohesion_is_the_mean_similarity_to_the_others() -> None:
-    pairs = {("a", "b"): 1.0, ("b", "c"): 0.5, ("c", "z"): 1.0}
-    assert cohesion(["a", "b", "c"], pairs) == {"a": 0.5, "b": 0.75, "c": 0.25}
-    assert cohesion(["a"], pairs) == {"a": 0.0}
 
 
 def test_a_cluster_continues_what_it_shares_most_with() -> None:

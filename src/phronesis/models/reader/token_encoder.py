@@ -23,9 +23,7 @@ from phronesis.errors import InputError, MissingExtra
 
 BLOCK: Final = 32
 """Weights that share one scale."""
-
 Image = bytes | bytearray | mmap.mmap
-
 _MAGIC: Final = b"E5S1"
 _EXACT: Final = 0
 _HEAD, _WRITTEN = "<4sI7ifi5iQ", "<iI"
@@ -177,10 +175,8 @@ def _widened(raw: npt.NDArray[np.uint8]) -> Floats:
 
 MAX_TOKENS: Final = 256
 """Tokens of one pass."""
-
 MATRICES: Final = ("q", "k", "v", "ao", "fi", "fo")
 """The matrices of a layer, by their names in the file."""
-
 _SMALL: Final = 1e-12
 _UNKNOWN: Final = 10.0
 _SPACE: Final = "▁"
