@@ -46,11 +46,7 @@ class PhronesisMemoryBlock(BaseMemoryBlock[str]):
     async def _aput(self, messages: list[ChatMessage]) -> None:
         for session, said in _by_session(messages).items():
             await asyncio.to_thread(
-                self._store.commit_turn,
-                session,
-                {"messages": said},
-                user_id=self.user_id,
-                namespace=self.namespace,
+                self._store.commit_turn, session, {"messages": said}, user_id=self.user_id, namespace=self.namespace
             )
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:

@@ -110,13 +110,7 @@ class Memory:
         return None
 
     def get_all(
-        self,
-        /,
-        *,
-        filters: dict[str, Any] | None = None,
-        top_k: int = 20,
-        show_expired: bool = False,
-        **kwargs: Any,
+        self, /, *, filters: dict[str, Any] | None = None, top_k: int = 20, show_expired: bool = False, **kwargs: Any
     ) -> dict[str, Any]:
         """List memories, newest first. ``filters`` name at least one of user_id, agent_id, run_id.
 

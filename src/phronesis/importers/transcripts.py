@@ -376,9 +376,7 @@ def _query(text: str) -> str:
 
 
 def _format(
-    host: str,
-    parse: Callable[[Mapping[str, Any]], Iterator[Event]],
-    fits: Callable[[Mapping[str, Any]], bool],
+    host: str, parse: Callable[[Mapping[str, Any]], Iterator[Event]], fits: Callable[[Mapping[str, Any]], bool]
 ) -> Format:
     return Format(lambda path: read_transcripts(path, host, parse), _size, f"session transcripts of {host}", fits=fits)
 

@@ -37,18 +37,13 @@ class ContextSummary(Record):
 
 def summary_of(package: ContextPackage) -> ContextSummary:
     """Return a context without its records: about four times the tokens of its text, instead of thirty."""
+    plain = ("context_id", "user_message", "token_count", "token_budget", "text", "messages")
+    slots = ("system_blocks", "working_summary", "recent_turns")
     return ContextSummary(
-        context_id=package.context_id,
-        system_blocks=[_block(one) for one in package.system_blocks],
-        working_summary=[_block(one) for one in package.working_summary],
-        recent_turns=[_block(one) for one in package.recent_turns],
+        **{name: getattr(package, name) for name in plain},
+        **{name: [_block(one) for one in getattr(package, name)] for name in slots},
         evidence=[_evidence(one) for one in package.evidence],
-        user_message=package.user_message,
-        token_count=package.token_count,
-        token_budget=package.token_budget,
-        text=package.text,
-        messages=package.messages,
-        citations=as_json(getattr(package, "citations", {})),
+        citations=as_json(package.citations),
     )
 
 

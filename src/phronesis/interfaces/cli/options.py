@@ -122,16 +122,6 @@ def gather_options(parameter: str, *options: Decorator, record: Callable[..., An
     return decorate
 
 
-def _name(option: Decorator) -> str | None:
-    """Return the argument under which an option's value arrives."""
-
-    def nothing() -> None:
-        """Be decorated."""
-
-    parameters: list[click.Parameter] = option(nothing).__click_params__  # type: ignore[attr-defined]
-    return parameters[0].name
-
-
 class JsonValue(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
     """A JSON value; with ``text`` what is not JSON is taken as it stands."""
 
