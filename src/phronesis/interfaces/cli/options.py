@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -106,7 +107,10 @@ def given_options(**values: Any) -> Options:
 
 def gather_options(parameter: str, *options: Decorator, record: Callable[..., Any] = given_options) -> Decorator:
     """Return a decorator that adds ``options`` and passes their values on as one ``record`` named ``parameter``."""
-    names = [name for option in options if (name := _name(option)) is not None]
+    holder: Any = SimpleNamespace()
+    for option in options:
+        option(holder)
+    names = [one.name for one in holder.__click_params__]
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
