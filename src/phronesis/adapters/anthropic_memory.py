@@ -7,6 +7,7 @@ import the SDK.
 
 import asyncio
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
@@ -18,8 +19,6 @@ from phronesis.core.text import is_storable, storable
 from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
 from phronesis.store.named_items import NamedRow, RowPage
-
-# Output of the memory tool: files, directories and edited texts.
 
 MAX_LINES: Final = 999_999
 """Maximum number of lines of a file that can be viewed: the tool's own limit."""
@@ -54,7 +53,7 @@ def edited_excerpt(text: str, line: int) -> str:
 
 def replace_text(path: str, text: str, old: str, new: str) -> tuple[str, int]:
     """Return the text with its single ``old`` replaced, and its line, from 0; InputError unless it occurs once."""
-    places = list(_places(text, old))
+    places = [found.start() for found in re.finditer(f"(?={re.escape(old)})", text)]
     if not places:
         raise InputError(
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.", field="old_str"
@@ -122,13 +121,6 @@ def _branches(tree: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
 
 def _total(tree: Mapping[str, Any]) -> int:
     return sum(inner if isinstance(inner, int) else _total(inner) for inner in tree.values())
-
-
-def _places(text: str, old: str) -> Iterator[int]:
-    place = text.find(old)
-    while place >= 0:
-        yield place
-        place = text.find(old, place + 1)
 
 
 def _number_lines(lines: Sequence[str], first: int) -> str:
@@ -253,7 +245,7 @@ class MemoryFiles:
         path = self._free(given)
         if path is None:
             raise InputError(f"File {given} already exists", field="path")
-        self._write_file(path, command["file_text"])
+        self._items.put(path, *_stored_form(path, command["file_text"]))
         return f"File created successfully at: {given}"
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
@@ -324,9 +316,6 @@ class MemoryFiles:
     def _files_below(self, path: str, most: int | None = None) -> list[NamedRow]:
         """Return the files of a directory: "0" is the character after "/"."""
         return self._items.between(f"{path}/", f"{path}0", RowPage(most))
-
-    def _write_file(self, path: str, text: str) -> None:
-        self._items.put(path, *_stored_form(path, text))
 
     def _edit(self, item: Item, text: str, *, path: str | None = None) -> None:
         name = item.metadata["path"] if path is None else path

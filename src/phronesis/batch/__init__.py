@@ -88,7 +88,7 @@ class BatchForecast:
             seen.feedback = row.feedback
         seen.run = replace(seen.run, output=seen.run.fields(), raw="", trace=None)  # enough for FACTS
         self._seen[row.run_id] = seen
-        parts = {"run": run, "feedback": feedback, "learn": learn}
+        parts: dict[str, Any] = {"run": run, "feedback": feedback, "learn": learn}
         return RowResult(line=row.line, run_id=row.run_id, **parts, added=counts.added, dropped=counts.dropped)
 
     def _find_stored(self, run_id: str) -> _PriorRun | None:
@@ -290,11 +290,11 @@ class Batch:
                     field="run_id",
                 )
             learn = None if retried else job.entries.get(LEARN)
-            counts = {} if learn is None else self._counts(learn)
+            counts: dict[str, Any] = {} if learn is None else self._counts(learn)
         except OF_A_ROW as error:
             return failed_row(row.line, row.run_id, error)
-        parts = {"run": told.get(handlers.RUN), "feedback": told.get(handlers.FEEDBACK), "learn": told.get(LEARN)}
-        return RowResult(line=row.line, run_id=row.run_id, **parts, **counts)
+        parts: dict[str, Any] = {"run": told.get(handlers.RUN), "feedback": told.get(handlers.FEEDBACK)}
+        return RowResult(line=row.line, run_id=row.run_id, **parts, learn=told.get(LEARN), **counts)
 
     def _interpret_entry(self, entry: Entry) -> bool:
         """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""

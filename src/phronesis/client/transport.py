@@ -32,10 +32,9 @@ class _Connection:
             ) from error
         if not _is_address(url):
             raise InputError("url must be a server's address, such as http://127.0.0.1:8765", field="url")
-        if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
+        if not _is_number(retries, int) or retries < 0:
             raise InputError(f"retries must be an integer from 0, not {retries!r:.40}", field="retries")
-        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-        if not is_number or not 0 < timeout <= _MAX_TIMEOUT:
+        if not _is_number(timeout, int, float) or not 0 < timeout <= _MAX_TIMEOUT:
             raise InputError(
                 f"timeout must be seconds above 0, at most {_MAX_TIMEOUT:,.0f}, not {timeout!r:.40}", field="timeout"
             )
@@ -126,3 +125,7 @@ def _is_address(url: str) -> bool:
     except ValueError:  # brackets that are no IPv6 address
         return False
     return parts.scheme in {"http", "https"} and bool(parts.netloc) and not (parts.query or parts.fragment)
+
+
+def _is_number(value: object, *kinds: type) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)

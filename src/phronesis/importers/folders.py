@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -108,9 +109,6 @@ MAX_LINKS: Final = 200
 """Links of one note that are kept in its metadata."""
 OBSIDIAN: Final = ".obsidian"
 
-KINDS: Final[Mapping[str, str]] = {"decision": "decision", "preference": "preference"}
-"""The kind of an observation by its category; of another category it is a fact."""
-
 _FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _OBSERVATION: Final = re.compile(r"^[ \t]*[-*][ \t]+\[([^\[\]()\n]{1,64})\][ \t]+(\S.*)$", re.MULTILINE)
 _RELATION: Final = re.compile(r"^[ \t]*[-*][ \t]+(\S[^\[\]\n]*?)[ \t]+\[\[([^\[\]\n]+)\]\]", re.MULTILINE)
@@ -132,13 +130,13 @@ def read_markdown(path: Path) -> Iterator[Step]:
         if not file.resolve().is_relative_to(path.resolve()):
             yield SkippedObject(ref, "a link out of the folder", done)
             continue
+        if size > MAX_BYTES:
+            yield SkippedObject(ref, f"more than {MAX_BYTES:,} bytes", done)
+            continue
         try:
-            text = file.read_bytes().decode() if size <= MAX_BYTES else None
+            text = file.read_bytes().decode()
         except UnicodeDecodeError:
             yield SkippedObject(ref, "not UTF-8", done)
-            continue
-        if text is None:
-            yield SkippedObject(ref, f"more than {MAX_BYTES:,} bytes", done)
         else:
             yield from _note(ref, file.stem, text, done)
 
@@ -156,7 +154,9 @@ def note_files(path: Path) -> list[Path]:
 
 def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
     front, text = split_front_matter(text)
-    head = {} if front is None else _head(front)
+    head: Mapping[str, Any] = {}
+    with suppress(ValueError):  # it is no YAML mapping
+        head = {} if front is None else parse_front_matter(front)
     body = _FENCED.sub("", text)
     if "phronesis" in head:
         yield SkippedObject(ref, "written by Phronesis: 'phronesis store sync' takes edits of it back", done)
@@ -164,8 +164,8 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
     if not text.strip():
         yield SkippedObject(ref, "a note without words", done)
         return
-    title = text_or_empty(head.get("title")) or stem
-    at, permalink = _dated(head, stem), text_or_empty(head.get("permalink"))
+    title, permalink = text_or_empty(head.get("title")) or stem, text_or_empty(head.get("permalink"))
+    at = _dated(head, stem)
     ref = f"{ref.partition('/')[0]}/{permalink}" if permalink else ref  # it stays where the file is moved
     relations = [{"type": kind.strip(), "target": target} for kind, target in _RELATION.findall(body)]
     others = [{"target": one} for one in dict.fromkeys(_LINK.findall(body))]
@@ -193,30 +193,18 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
 def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | None, done: int) -> ImportCall:
     category, content = observed
     context = _CONTEXT.search(content)
-    about = {
-        "note": ref,
-        "category": category,
-        "tags": _TAG.findall(content) or None,
-        "context": context[1] if context else None,
-    }
+    about = {"note": ref, "category": category, "tags": _TAG.findall(content) or None}
+    about["context"] = context[1] if context else None
     name = f"{ref}#{digest(observed)[:16]}"
     arguments = {
         "content": content,
-        "kind": KINDS.get(category, "fact"),
+        "kind": category if category in {"decision", "preference"} else "fact",
         "subject": name_of(title),
         "occurred_at": at,
         "external_id": name_of(name),
         "metadata": {"markdown": present_fields(about)},
     }
     return ImportCall("add", name, present_fields(arguments), done=done)
-
-
-def _head(front: str) -> Mapping[str, Any]:
-    """Return the front matter; nothing if it is no YAML mapping."""
-    try:
-        return parse_front_matter(front)
-    except ValueError:
-        return {}
 
 
 def _tags(given: Any, body: str) -> list[str]:

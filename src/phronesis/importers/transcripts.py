@@ -14,7 +14,16 @@ from typing import Any, Final
 
 from phronesis.core.private_spans import is_off_record, without_private_values
 from phronesis.errors import InputError
-from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, mapping_or_empty, name_of, objects
+from phronesis.importers.import_call import (
+    Format,
+    ImportCall,
+    SkippedObject,
+    Step,
+    mapping_or_empty,
+    name_of,
+    objects,
+    present_fields,
+)
 
 MAX_OUTPUT: Final = 2_000
 """Characters kept of a tool's output: its end, where errors are."""
@@ -85,21 +94,18 @@ class _Session:
         self.messages, self.calls = [], {}
         if not messages:
             return
+        ref = f"{self.session_id}#{messages[0]['id']}"
         if self.of_subagent:
-            yield SkippedObject(f"{self.session_id}#{messages[0]['id']}", "said to or by a sub-agent", done)
+            yield SkippedObject(ref, "said to or by a sub-agent", done)
             return
         if any(one["role"] == "user" and is_off_record(one["content"]) for one in messages):
-            yield SkippedObject(f"{self.session_id}#{messages[0]['id']}", "off the record", done)
+            yield SkippedObject(ref, "off the record", done)
             return
-        about = {"host": self.host, "project": self.project, "title": self.title, "imported": True}
-        events: dict[str, Any] = {
-            "messages": messages,
-            "tool_calls": calls,
-            "session_metadata": {name: value for name, value in about.items() if value},
-        }
-        events = {name: value for name, value in events.items() if value}
+        about = {"host": self.host, "project": self.project, "title": self.title or None, "imported": True}
+        events: dict[str, Any] = {"messages": messages, "tool_calls": calls or None}
+        events = present_fields({**events, "session_metadata": present_fields(about)})
         arguments = {"session_id": self.session_id, "turn_events": events, "agent_id": self.host}
-        yield ImportCall("commit_turn", f"{self.session_id}#{messages[0]['id']}", arguments, done=done)
+        yield ImportCall("commit_turn", ref, arguments, done=done)
 
     def experience(self, call: Mapping[str, Any], result: ToolResult, done: int) -> Iterator[Step]:
         """Yield the experience of a tool call that failed, or that worked after the same program had failed."""
@@ -132,8 +138,7 @@ def read_transcripts(path: Path, host: str, parse: Callable[[Mapping[str, Any]],
     done = 0
     for file in transcript_files(path):
         session = _Session(host, file.stem, of_subagent="subagents" in file.parts)
-        titles = _titles(file) if host == "claude-code" else SessionFacts()
-        session.title = titles.title
+        session.title = _title_of(file) if host == "claude-code" else ""
         for n, (line, size) in enumerate(_lines(file), start=1):
             done += size
             if not isinstance(line, dict):
@@ -255,7 +260,7 @@ def _claude_result(block: Mapping[str, Any], detail: Any) -> ToolResult:
     return ToolResult(str(block["tool_use_id"]), _end("\n".join(texts)), failed)
 
 
-def _titles(file: Path) -> SessionFacts:
+def _title_of(file: Path) -> str:
     """Return the title of a session, which stands anywhere in its file: the user's own, else the latest summary."""
     own = summary = ""
     with file.open("rb") as stream:
@@ -267,7 +272,7 @@ def _titles(file: Path) -> SessionFacts:
                     continue
                 own = str(row.get("customTitle") or own)
                 summary = str(row.get("aiTitle") or row.get("summary") or summary)
-    return SessionFacts(title=own or summary)
+    return own or summary
 
 
 # Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl.

@@ -197,7 +197,7 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
     return app
 
 
-def _check_reach(memory: Memory, serving: Serving) -> None:
+def check_reach(memory: Memory, serving: Serving) -> None:
     """Refuse to listen on a non-local address without keys; InputError says how to make one."""
     trusts = serving.oauth is not None and serving.oauth.issuer is not None
     if not serving.reached_by_others or trusts or memory.admin.keys.any_active():
@@ -219,7 +219,7 @@ def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> No
 
     ``say`` is called once with the address. InputError when the address cannot be bound.
     """
-    _check_reach(memory, serving)
+    check_reach(memory, serving)
     app = make_server_app(memory, serving)
     with contextlib.closing(listen(serving)) as listening:
         run(app, serving, listening, say)

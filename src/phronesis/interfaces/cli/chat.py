@@ -93,7 +93,7 @@ class Conversation:
         self._done.append(("turn", [done.entry_id]))
         render.say_degraded(done.degraded)
         if self._as_json:
-            line = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id}
+            line: dict[str, Any] = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id}
             line |= {"citations": _citations(package), "aliases": dict(package.citations)}
             say(json.dumps(line | {"context": package.render("messages")}, ensure_ascii=False))
 

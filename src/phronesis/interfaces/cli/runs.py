@@ -194,10 +194,11 @@ def say_learned(result: LearnResult) -> None:
         return
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
     rows = []
-    for one in bearing:
-        status = one.after if one.before == one.after else f"{one.before} → {one.after}"
-        status = status if one.deleted is None else "deleted"
-        rows.append((short_id(one.item_id), one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", status))
+    for claim in bearing:
+        status = claim.after if claim.before == claim.after else f"{claim.before} → {claim.after}"
+        status = status if claim.deleted is None else "deleted"
+        about = (short_id(claim.item_id), claim.claim_id, claim.verdict, claim.by)
+        rows.append((*about, f"{claim.support}:{claim.contra}", status))
     asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
     say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned{asked}")
     say(*(table(rows, head=("item", "claim", "verdict", "by", "for:against", "status")) if rows else ()))
