@@ -23,7 +23,7 @@ CLOCKS_AND_CHANCE = (
 )
 REPLAYED = frozenset({"core", "engine", "conversation", "reasoning", "experience", "traits", "resources", "forgetting"})
 """The areas that prepare and apply entries."""
-ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/opening.py")
+ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/fetcher.py")
 """Readers of a public source, an outside index and pages: their answers are recorded as outcomes, or only read."""
 DATABASES = ("sqlalchemy", "alembic", "psycopg", "sqlite3", "pgvector")
 

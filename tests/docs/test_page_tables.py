@@ -18,7 +18,7 @@ from phronesis.reasoning.claim_gate import RULES, gate
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.records import MEMBERS
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring import find_engines, read_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 THREE_CELLS = r"^\| `(\w+)` \| [^|]+ \| [^|]+ \|$"

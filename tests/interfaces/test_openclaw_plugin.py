@@ -13,7 +13,7 @@ from loopback_server import served_api
 from node_runtime import find_node
 from phronesis import Memory, __version__
 from phronesis.config.server import Serving
-from phronesis.core.private_spans import OFF_RECORD
+from phronesis.core.data_delimiters import OFF_RECORD
 from phronesis.interfaces.hosts import HOSTS, NAME, Caller, find_problem
 from phronesis.interfaces.http.app import make_app
 

@@ -274,7 +274,7 @@ def test_a_server_that_is_away_is_not_asked_at_every_call(
 
 
 def test_the_file_is_bounded_and_of_one_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.store.outbox_file.MAX_WRITES", 2)
+    monkeypatch.setattr("phronesis.store.sqlite_files.MAX_WRITES", 2)
     path = tmp_path / "o.db"
     with client_of(AWAY, path) as (client, outbox):
         client.add("One.", idempotency_key="k")

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
+from phronesis.core.ids import make_scope
 from phronesis.core.items import Item
-from phronesis.core.scope import make_scope
 from phronesis.core.text import MAX_ID_LENGTH, check_id
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError

@@ -14,7 +14,7 @@ from agent.memory_provider import MemoryProvider
 
 from phronesis.adapters.agent_hooks import cited_context, failures_so_far, learn_from_tool, recall, start_session
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.private_spans import kept_messages
+from phronesis.core.data_delimiters import kept_messages
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 

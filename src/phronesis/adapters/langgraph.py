@@ -54,7 +54,7 @@ class PhronesisStore(base.BaseStore):
     entry, thus a change, and made once half of the time has passed.
 
     Of the framework's own tests, those that ask for the cosine of a given embedding, for SQL or for errors of SQLite do
-    not pass (docs/decisions/24).
+    not pass (docs/decisions/23).
     """
 
     supports_ttl = True

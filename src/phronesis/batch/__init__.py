@@ -21,9 +21,8 @@ from phronesis.batch.rows import (
     taken_back,
 )
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.ids import item_id
+from phronesis.core.ids import LaneName, item_id, make_scope
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import digest
 from phronesis.core.text import check_id
 from phronesis.engine.rollback import retry_of
@@ -37,7 +36,7 @@ from phronesis.errors import (
     NotFound,
     StorageRefused,
 )
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.memory import Memory
 from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.records import Run, checked_feedback

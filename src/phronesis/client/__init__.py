@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from phronesis.async_verbs import AsyncMemoryVerbs, AsyncServedAdmin
+from phronesis.async_memory import AsyncMemoryVerbs, AsyncServedAdmin
 from phronesis.client.exchange import Delivery, Outbox, RefusedWrite
 from phronesis.client.requests import prepare_call, prepare_erasure
 from phronesis.client.transport import AsyncTransport, Transport
@@ -16,12 +16,10 @@ from phronesis.core.results import ErasureCertificate
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
-from phronesis.memory.items import Items
-from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.items import Items, Quarantine
 from phronesis.memory.reading import Sessions
-from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
-from phronesis.memory.runs import Runs
+from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.runtime import Verbs
 from phronesis.memory.traits import Traits
 

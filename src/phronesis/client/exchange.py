@@ -29,7 +29,7 @@ from phronesis.errors import (
     StorageReadOnly,
     TooLarge,
 )
-from phronesis.store.outbox_file import OutboxFile, OutboxRow
+from phronesis.store.sqlite_files import OutboxFile, OutboxRow
 
 FIRST_PAUSE_SECONDS: Final = 1.0
 LONGEST_PAUSE_SECONDS: Final = 60.0

@@ -12,21 +12,18 @@ from typing import Any, Final, Self, get_type_hints
 from urllib.parse import quote
 
 from phronesis.core.items import Item
-from phronesis.core.record_display import Records
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.serialization import encode
+from phronesis.core.serialization import Records, encode
 from phronesis.core.serialization import plain as plain_json
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
-from phronesis.memory.items import Items
-from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.items import Items, Quarantine
 from phronesis.memory.reading import Sessions
-from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
-from phronesis.memory.runs import Runs
+from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.traits import Traits
 from phronesis.wire import as_json, decode_record, decoded_item
 

@@ -16,9 +16,9 @@ from typing import Any, Final, cast
 import yaml
 
 from phronesis import __version__
-from phronesis.core.front_matter import parse_front_matter, split_front_matter
 from phronesis.core.items import Item, Trust
 from phronesis.core.results import Explanation, Source
+from phronesis.core.serialization import parse_front_matter, split_front_matter
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.records import Principle

@@ -6,9 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.ids import derived_id
+from phronesis.core.ids import derived_id, make_scope
 from phronesis.core.items import Item
-from phronesis.core.scope import make_scope
 from phronesis.core.serialization import Record, digest
 from phronesis.core.text import check_id
 from phronesis.engine.entry_applier import SUPERSEDES

@@ -31,7 +31,7 @@ from phronesis.importers.import_call import (
     turns_of,
 )
 from phronesis.importers.transcripts import project_of
-from phronesis.store.foreign_files import check_file, has_tables, read_table
+from phronesis.store.sqlite_files import check_file, has_tables, read_table
 
 TABLES: Final[Mapping[str, str]] = {
     "sessions": "sdk_sessions",

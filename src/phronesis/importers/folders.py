@@ -14,8 +14,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
-from phronesis.core.front_matter import parse_front_matter, split_front_matter
-from phronesis.core.serialization import digest
+from phronesis.core.serialization import digest, parse_front_matter, split_front_matter
 from phronesis.errors import InputError
 from phronesis.importers.import_call import (
     Format,

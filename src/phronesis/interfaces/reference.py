@@ -19,22 +19,21 @@ import phronesis
 from phronesis import errors
 from phronesis.config import effective_policy
 from phronesis.config.model_roles import EmbedRole, ExtractRole, Gateway
-from phronesis.config.policy_errors import Origin
-from phronesis.core import activity, results, retrieval_plan
+from phronesis.config.policy_sections import Origin
+from phronesis.core import context as records_of_contexts
+from phronesis.core import results, retrieval_plan
 from phronesis.interfaces.cli.command_tree import FORMER, SECTIONS
 from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
 from phronesis.interfaces.http.problems import status_of
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
-from phronesis.memory.items import Items
-from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.items import Items, Quarantine
 from phronesis.memory.reading import Sessions
-from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.resources import Resources
-from phronesis.memory.runs import Runs
+from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.traits import Traits
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 MADE: Final = (
     "<!-- Made from the code by `python -m phronesis.interfaces.reference docs`; edit the docstrings, not this. -->"
@@ -196,8 +195,9 @@ def memory_page() -> str:
 def records_page() -> str:
     """Return ``docs/reference/records.md``: the fields of every record that a verb gives."""
     named = {getattr(phronesis, name) for name in phronesis.__all__}
-    modules = (results, retrieval_plan, activity)
+    modules = (results, retrieval_plan, records_of_contexts)
     named |= {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    named.remove(records_of_contexts.Candidates)  # what is chosen from, which no verb gives
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
     lines = ["Frozen, typed, with `to_dict()` for plain JSON values.", ""]
     for name, record in sorted(records.items()):

@@ -100,7 +100,7 @@ class Conversation:
     def _ask_model(self, package: ContextPackage) -> str | None:
         """Return the model's answer; None, and why on stderr, when there is none."""
         from phronesis.errors import ModelError  # noqa: PLC0415
-        from phronesis.models.language_model import Message  # noqa: PLC0415 - numpy and all: not for --help
+        from phronesis.models.structured_client import Message  # noqa: PLC0415 - numpy and all: not for --help
 
         if self._model is None:
             return None

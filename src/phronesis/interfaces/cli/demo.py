@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.interfaces.cli import story
 from phronesis.interfaces.cli.options import URL
 from phronesis.interfaces.cli.output import columns, cut, day, on_one_line, say, second, show_waiting, table

@@ -90,7 +90,7 @@ def complete_id(memory: "Memory", text: str) -> str:
     """Return the whole id of a shortened one; any other text as it is."""
     if id_part(text) is None:
         return text
-    from phronesis.memory.short_ids import IdFinder  # noqa: PLC0415 - most commands name no short id
+    from phronesis.memory.external_ids import IdFinder  # noqa: PLC0415 - most commands name no short id
 
     return IdFinder(memory.admin.components.database, memory.admin.tenant).complete(text)
 

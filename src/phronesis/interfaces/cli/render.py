@@ -9,9 +9,8 @@ import click
 
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import CITATION_PREFIX, short_id
-from phronesis.core.items import Item, statement
+from phronesis.core.items import Item, in_words, statement
 from phronesis.core.proposals import DUPLICATE, Gated
-from phronesis.core.prospective import in_words
 from phronesis.core.reports import Page
 from phronesis.core.results import (
     AddResult,

@@ -275,21 +275,21 @@ def upgrade(*, store: Store) -> None:
 
     Run it as the role that owns a PostgreSQL database; SQLite files are upgraded when they are opened.
     """
-    from phronesis.store import migrate  # noqa: PLC0415 - SQLAlchemy: not for --help
+    from phronesis.store import migrations  # noqa: PLC0415 - SQLAlchemy: not for --help
     from phronesis.store.database import connect  # noqa: PLC0415
-    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
+    from phronesis.wiring import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
     database = connect(read_settings(store.url, tenant=store.tenant, policy=store.policy).url)
     try:
         with show_waiting("upgrading the database"):
-            before = migrate.read_version(database)
-            migrate.upgrade(database)
+            before = migrations.read_version(database)
+            migrations.upgrade(database)
     except PhronesisError:
         database.engine.dispose()
         raise
     database.close()
     store.answer(
-        {"before": before, "after": migrate.HEAD},
+        {"before": before, "after": migrations.HEAD},
         lambda done: say(f"schema {done['before'] or 'none'} before, schema {done['after']} now"),
     )
 
