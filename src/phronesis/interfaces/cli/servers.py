@@ -136,8 +136,8 @@ def http(*, store: Store, **options: Any) -> None:
 
 
 def _serve(store: Store, given: dict[str, Any]) -> None:
-    from phronesis.interfaces.server_process import serve
-    from phronesis.wiring import read_settings
+    from phronesis.interfaces.server_process import serve  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.wiring import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
     policy = read_settings(store.url, tenant=store.tenant, policy=store.policy).policy
     serving = policy.server.overridden(given)
