@@ -273,7 +273,7 @@ def _take_codex_item(payload: Mapping[str, Any], session: _Session, place: str, 
         session.call(call_id, str(payload.get("name") or "shell"), _parsed(given), at)
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         fields = mapping_or_empty(_parsed(payload.get("output")))
-        code = mapping_or_empty(fields.get("metadata")).get("exit_code")
+        code: Any = mapping_or_empty(fields.get("metadata")).get("exit_code")
         text = fields.get("output", fields.get("content", payload.get("output")))
         if isinstance(text, str) and code is None:
             code, text = _exit_code(text)
