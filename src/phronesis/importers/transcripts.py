@@ -274,7 +274,7 @@ def _take_codex_item(payload: Mapping[str, Any], session: _Session, place: str, 
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         fields = mapping_or_empty(_parsed(payload.get("output")))
         code: Any = mapping_or_empty(fields.get("metadata")).get("exit_code")
-        text = fields.get("output", fields.get("content", payload.get("output")))
+        text: Any = fields.get("output", fields.get("content", payload.get("output")))
         if isinstance(text, str) and code is None:
             code, text = _exit_code(text)
         success: Any = fields.get("success")
