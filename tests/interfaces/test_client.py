@@ -241,9 +241,9 @@ def test_what_is_edited_is_taken_back(client: Client, ids: dict[str, str]) -> No
     held = client.quarantine.list(user_id="yan")
     client.quarantine.release(held[0].id, reason="read by a person")
     assert client.quarantine.list(user_id="yan") == held[1:]
-    for verb in (client.traits.evidence, client.traits.delete):
+    for refused in (client.traits.evidence, client.traits.delete):
         with pytest.raises(NotFound):
-            verb(ids["yan"], user_id="noa")
+            refused(ids["yan"], user_id="noa")
     assert client.traits.delete(ids["yan"], reason="wrong").items[0].ended == "retracted"
     with pytest.raises(Conflict):
         client.admin.retry(client.reasoning.get(ids["claim"]).entry_id)

@@ -31,10 +31,7 @@ _DEPTH: Final = 2
 
 
 def number_lines(path: str, text: str, view_range: Sequence[int] | None = None) -> str:
-    """Return the lines of a text with their numbers.
-
-    All, or from the first to the last of ``view_range``, -1 the end.
-    """
+    """Return the lines of a text with their numbers: all, or those of ``view_range``, of which -1 is the end."""
     lines = text.split("\n")
     if len(lines) > MAX_LINES:
         raise InputError(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.", field="path")
@@ -43,12 +40,6 @@ def number_lines(path: str, text: str, view_range: Sequence[int] | None = None) 
         first = max(1, view_range[0])
         last = last if view_range[1] == -1 else view_range[1]
     return _number_lines(lines[first - 1 : last], first)
-
-
-def edited_excerpt(text: str, line: int) -> str:
-    """Return the numbered lines around a line, counted from 0."""
-    first = max(0, line - _AROUND)
-    return _number_lines(text.split("\n")[first : line + _AROUND + 1], first + 1)
 
 
 def replace_text(path: str, text: str, old: str, new: str) -> tuple[str, int]:
@@ -216,11 +207,8 @@ class MemoryFiles:
 
     def async_tool(self, **options: Any) -> Any:
         """Return the same for ``AsyncAnthropic``; the work is done on a thread."""
-        try:
-            from anthropic.tools.memory import BetaAsyncAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
-        except ImportError as missing:
-            raise MissingExtra("the tool needs Anthropic's SDK: pip install anthropic") from missing
         tool = self.tool()
+        from anthropic.tools.memory import BetaAsyncAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
 
         async def run(_tool: Any, command: Any) -> Any:
             return await asyncio.to_thread(tool.execute, command)
@@ -232,8 +220,8 @@ class MemoryFiles:
         path = _check_path(given)
         item = self._items.find(path)
         if item is not None:
-            shown = number_lines(given, _text(item), command.get("view_range"))
-            return f"Here's the content of {given} with line numbers:\n{shown}"
+            lines = number_lines(given, _text(item), command.get("view_range"))
+            return f"Here's the content of {given} with line numbers:\n{lines}"
         sizes = {one.metadata["path"]: _size(one) for one in self._files_below(path)}
         if not sizes and path != ROOT:
             raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
@@ -252,7 +240,11 @@ class MemoryFiles:
         given, item = self._edit_file(command)
         text, line = replace_text(given, _text(item), command["old_str"], command["new_str"])
         self._edit(item, text)
-        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{edited_excerpt(text, line)}"  # noqa: E501
+        first = max(0, line - _AROUND)
+        excerpt = _number_lines(text.split("\n")[first : line + _AROUND + 1], first + 1)
+        return (
+            f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{excerpt}"
+        )
 
     def _insert(self, command: Mapping[str, Any]) -> str:
         given, item = self._edit_file(command)

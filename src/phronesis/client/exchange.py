@@ -75,7 +75,12 @@ class Outbox:
 
     def failed(self) -> list[RefusedWrite]:
         """Return the writes that the server refused, oldest first."""
-        return [_refused(row) for row in self._file.list_refused()]
+        refused = []
+        for row in self._file.list_refused():
+            request, at = Request.from_json(row.request), datetime.fromisoformat(row.at)
+            about = (f"{request.method} {request.path}", request.body, row.code or "", row.message or "")
+            refused.append(RefusedWrite(row.id, at, *about))
+        return refused
 
     def retry(self, id: int) -> None:  # noqa: A002 - the field's name
         """Let a refused write wait again, behind the others; NotFound if none of this id was refused."""
@@ -125,12 +130,6 @@ class Outbox:
     def release(self, sender: str) -> None:
         """End a sender's turn."""
         self._file.release(sender)
-
-
-def _refused(row: OutboxRow) -> RefusedWrite:
-    request = Request.from_json(row.request)
-    route, at = f"{request.method} {request.path}", datetime.fromisoformat(row.at)
-    return RefusedWrite(row.id, at, route, request.body, row.code or "", row.message or "")
 
 
 _NO_ROUTE: Final = "http."

@@ -50,6 +50,9 @@ EDITABLE: Final = frozenset(
 OWN: Final = "phronesis"
 """The key of the front matter that holds what only Phronesis knows."""
 
+_CONFIRMING: Final = frozenset({"update", "pin", "quarantine_release", "trait_correct"})
+"""Verbs by which a person confirms an item."""
+
 _FENCE: Final = "---"
 _TITLE_LENGTH: Final = 80
 _SLUG_LENGTH: Final = 48
@@ -88,6 +91,7 @@ def render_concept(explained: Explanation) -> str:
     while f"[^{prefix}" in text:  # a footnote of its own
         prefix += "s"
     sources = [_source(source, f"{prefix}{n}") for n, source in enumerate(explained.sources, start=1)]
+    confirmed = [str(isoformat(one.at)) for one in explained.history if one.actor == "user" and one.verb in _CONFIRMING]
     by_person = item.trust is Trust.USER and item.user_id is not None
     author = f"human:{item.user_id}" if by_person else f"phronesis/{__version__}"
     head: dict[str, Any] = {
@@ -98,7 +102,7 @@ def render_concept(explained: Explanation) -> str:
         "status": "deprecated" if not item.live else "draft" if item.stage == "candidate" else "stable",
         "stale_after": item.valid_to.date().isoformat() if item.valid_to is not None else None,
         "generated": {"by": author, "at": isoformat(item.updated_at)},
-        "verified": _verified(explained) or None,
+        "verified": [{"by": f"human:{item.user_id or 'user'}", "at": confirmed[-1]}] if confirmed else None,
         "sources": sources or None,
     }
     own = {name: getattr(item, name) for name in ("id", "version", "subject", "key", "value", "importance")}
@@ -124,14 +128,6 @@ def _source(source: Source, name: str) -> dict[str, Any]:
     if source.occurred_at is not None:
         row["last_modified"] = source.occurred_at.date().isoformat()
     return row
-
-
-def _verified(explained: Explanation) -> list[dict[str, str]]:
-    """Return who confirmed an item: the people who edited, pinned or released it."""
-    verbs = {"update", "pin", "quarantine_release", "trait_correct"}
-    seen = [event for event in explained.history if event.actor == "user" and event.verb in verbs]
-    who = explained.item.user_id or "user"
-    return [{"by": f"human:{who}", "at": str(isoformat(event.at))} for event in seen[-1:]]
 
 
 def _one_line(text: str) -> str:

@@ -106,7 +106,6 @@ MAX_BYTES: Final = 8_000_000
 """Bytes of one note."""
 MAX_LINKS: Final = 200
 """Links of one note that are kept in its metadata."""
-OBSIDIAN: Final = ".obsidian"
 
 _FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _OBSERVATION: Final = re.compile(r"^[ \t]*[-*][ \t]+\[([^\[\]()\n]{1,64})\][ \t]+(\S.*)$", re.MULTILINE)
@@ -169,9 +168,12 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
     relations = [{"type": kind.strip(), "target": target} for kind, target in _RELATION.findall(body)]
     others = [{"target": one} for one in dict.fromkeys(_LINK.findall(body))]
     known = {one["target"] for one in relations}
+    tagged = head.get("tags")  # a list, or a text with commas
+    tagged = tagged.split(",") if isinstance(tagged, str) else tagged if isinstance(tagged, list) else []
+    tags = list(dict.fromkeys([*(str(one).strip().lstrip("#") for one in tagged), *_TAG.findall(body)]))
     about = {
         "permalink": permalink or None,
-        "tags": _tags(head.get("tags"), body) or None,
+        "tags": tags[:MAX_LINKS] or None,
         "links": [*relations, *(one for one in others if one["target"] not in known)][:MAX_LINKS] or None,
     }
     note = {
@@ -206,12 +208,6 @@ def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | N
     return ImportCall("add", name, present_fields(arguments), done=done)
 
 
-def _tags(given: Any, body: str) -> list[str]:
-    """Return the tags of the front matter, a list or a text with commas, and those of the text."""
-    listed = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
-    return list(dict.fromkeys([*(str(one).strip().lstrip("#") for one in listed), *_TAG.findall(body)]))[:MAX_LINKS]
-
-
 def _dated(head: Mapping[str, Any], stem: str) -> str | None:
     """Return since when a note holds: the date of its front matter, else that of a daily note's name."""
     for value in (*(head.get(name) for name in _DATES), _DAY.match(stem)):
@@ -229,7 +225,7 @@ def _dated(head: Mapping[str, Any], stem: str) -> str | None:
 def _holds(path: Path) -> bool:
     """Return whether a folder is a vault of Obsidian, or has notes in it or in one of its folders."""
     notes = (found for pattern in ("*.md", "*/*.md") for found in path.glob(pattern))
-    return path.is_dir() and ((path / OBSIDIAN).is_dir() or next(notes, None) is not None)
+    return path.is_dir() and ((path / ".obsidian").is_dir() or next(notes, None) is not None)
 
 
 MARKDOWN: Final = Format(

@@ -274,12 +274,12 @@ def _take_codex_item(payload: Mapping[str, Any], session: _Session, place: str, 
     elif kind in {"function_call_output", "custom_tool_call_output"}:
         fields = mapping_or_empty(_parsed(payload.get("output")))
         code: Any = mapping_or_empty(fields.get("metadata")).get("exit_code")
-        text: Any = fields.get("output", fields.get("content", payload.get("output")))
-        if isinstance(text, str) and code is None:
-            code, text = _exit_code(text)
+        output: Any = fields.get("output", fields.get("content", payload.get("output")))
+        if isinstance(output, str) and code is None:
+            code, output = _exit_code(output)
         success: Any = fields.get("success")
         failed = not success if isinstance(success, bool) else None if code is None else code != 0
-        output = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+        output = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
         yield from session.result(call_id, output, failed=failed)
 
 

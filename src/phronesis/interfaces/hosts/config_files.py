@@ -310,7 +310,9 @@ class InstallRecord:
     def carry_out(self, made: Sequence[Change], *, install: bool) -> None:
         """Write changes, and the record itself; after a removal delete it, and the folders that are empty then."""
         if install:
-            self.folders += [one for change in made for one in self._missing(change.path)] + self._missing(self.path)
+            paths = [*(change.path for change in made), self.path]
+            missing = [one for path in paths for one in reversed(path.parents) if not one.exists()]
+            self.folders += [one for one in missing if one not in self.folders]
             self._save()  # first: what an error interrupts can be removed
         for change in made:
             change.write()
@@ -320,10 +322,6 @@ class InstallRecord:
         for folder in [self.path.parent, *reversed(self.folders)]:
             with suppress(OSError):  # it is missing, or holds something
                 folder.rmdir()
-
-    def _missing(self, path: Path) -> list[Path]:
-        found = [one for one in path.parents if not one.exists() and one not in self.folders]
-        return found[::-1]
 
     def _save(self) -> None:
         files = {str(path): [[list(place), text] for place, text in one.items()] for path, one in self.files.items()}
