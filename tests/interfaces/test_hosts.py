@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.agents import NAMES
 from phronesis.interfaces.cli.dispatch import run
-from phronesis.interfaces.hosts import HOSTS, Caller, find_problem, is_our_hook
+from phronesis.interfaces.hosts import HOSTS, find_problem, is_our_hook
 from phronesis.interfaces.hosts.config_files import Change, InstallRecord, JsonFile, TomlFile, changes
 
 OWN = """{
@@ -220,7 +219,3 @@ def test_only_our_hooks_are_recognised() -> None:
     assert not is_our_hook("phronesis hook stop")
 
 
-def test_the_program_in_the_files_is_one_that_can_be_started(home: Path) -> None:
-    caller = Caller(home, [sys.executable, "-m", "phronesis"], ["--user", "lin"])
-    (file, _) = HOSTS["claude-code"].files(caller)
-    assert f"{sys.executable} -m phronesis hook stop --host claude-code --user lin" in file.installed(None)

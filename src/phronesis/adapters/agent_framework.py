@@ -87,11 +87,8 @@ def _tool_results(messages: Iterable[Message]) -> list[dict[str, Any]]:
         if content.type == "function_result" and content.call_id in calls:
             call = calls[content.call_id]
             given = call.parse_arguments()
-            row = {
-                "tool_name": call.name,
-                "tool_input": dict(given) if isinstance(given, Mapping) else {},
-                "tool_use_id": content.call_id,
-            }
+            arguments = dict(given) if isinstance(given, Mapping) else {}
+            row = {"tool_name": call.name, "tool_input": arguments, "tool_use_id": content.call_id}
             result = {"error": content.exception} if content.exception else {"tool_response": str(content.result)}
             out.append(row | result)
     return out

@@ -190,16 +190,11 @@ def _lessons(memory: "Memory", call: HookCall, attempt: str, output: str) -> str
     failed = [event for event in similar if event.label == "failure"]
     if not failed:
         return ""
-    repairs = [
-        event
-        for source in dict.fromkeys(str(event.source_ref).partition("#")[0] for event in failed)
-        for event in _attempts(memory, call.project, source, label="success")
-    ]
-    worked = list(
-        dict.fromkeys([one.attempt for one in answer.recommended_attempts] + [one.attempt for one in repairs])
-    )
+    worked = [one.attempt for one in answer.recommended_attempts]
+    for source in dict.fromkeys(str(event.source_ref).partition("#")[0] for event in failed):
+        worked += [event.attempt for event in _attempts(memory, call.project, source, label="success")]
     if worked:
-        lines = "\n".join(f"- {one}" for one in worked[:LESSONS_SHOWN])
+        lines = "\n".join(f"- {one}" for one in [*dict.fromkeys(worked)][:LESSONS_SHOWN])
         times = "once" if len(failed) == 1 else f"{len(failed)} times"
         return f"This failed before ({times}). What worked then:\n{lines}"
     return "This failed before, and nothing is known to work:\n" + _line(failed[0])

@@ -7,6 +7,7 @@ import the SDK.
 
 import asyncio
 import posixpath
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
@@ -19,8 +20,6 @@ from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
 from phronesis.store.named_items import NamedRow, RowPage
 
-# Output of the memory tool: files, directories and edited texts.
-
 MAX_LINES: Final = 999_999
 """Maximum number of lines of a file that can be viewed: the tool's own limit."""
 
@@ -32,10 +31,7 @@ _DEPTH: Final = 2
 
 
 def number_lines(path: str, text: str, view_range: Sequence[int] | None = None) -> str:
-    """Return the lines of a text with their numbers.
-
-    All, or from the first to the last of ``view_range``, -1 the end.
-    """
+    """Return the lines of a text with their numbers: all, or those of ``view_range``, of which -1 is the end."""
     lines = text.split("\n")
     if len(lines) > MAX_LINES:
         raise InputError(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.", field="path")
@@ -46,15 +42,9 @@ def number_lines(path: str, text: str, view_range: Sequence[int] | None = None) 
     return _number_lines(lines[first - 1 : last], first)
 
 
-def edited_excerpt(text: str, line: int) -> str:
-    """Return the numbered lines around a line, counted from 0."""
-    first = max(0, line - _AROUND)
-    return _number_lines(text.split("\n")[first : line + _AROUND + 1], first + 1)
-
-
 def replace_text(path: str, text: str, old: str, new: str) -> tuple[str, int]:
     """Return the text with its single ``old`` replaced, and its line, from 0; InputError unless it occurs once."""
-    places = list(_places(text, old))
+    places = [found.start() for found in re.finditer(f"(?={re.escape(old)})", text)]
     if not places:
         raise InputError(
             f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.", field="old_str"
@@ -122,13 +112,6 @@ def _branches(tree: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
 
 def _total(tree: Mapping[str, Any]) -> int:
     return sum(inner if isinstance(inner, int) else _total(inner) for inner in tree.values())
-
-
-def _places(text: str, old: str) -> Iterator[int]:
-    place = text.find(old)
-    while place >= 0:
-        yield place
-        place = text.find(old, place + 1)
 
 
 def _number_lines(lines: Sequence[str], first: int) -> str:
@@ -224,11 +207,8 @@ class MemoryFiles:
 
     def async_tool(self, **options: Any) -> Any:
         """Return the same for ``AsyncAnthropic``; the work is done on a thread."""
-        try:
-            from anthropic.tools.memory import BetaAsyncAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
-        except ImportError as missing:
-            raise MissingExtra("the tool needs Anthropic's SDK: pip install anthropic") from missing
         tool = self.tool()
+        from anthropic.tools.memory import BetaAsyncAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
 
         async def run(_tool: Any, command: Any) -> Any:
             return await asyncio.to_thread(tool.execute, command)
@@ -240,8 +220,8 @@ class MemoryFiles:
         path = _check_path(given)
         item = self._items.find(path)
         if item is not None:
-            shown = number_lines(given, _text(item), command.get("view_range"))
-            return f"Here's the content of {given} with line numbers:\n{shown}"
+            lines = number_lines(given, _text(item), command.get("view_range"))
+            return f"Here's the content of {given} with line numbers:\n{lines}"
         sizes = {one.metadata["path"]: _size(one) for one in self._files_below(path)}
         if not sizes and path != ROOT:
             raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
@@ -253,14 +233,18 @@ class MemoryFiles:
         path = self._free(given)
         if path is None:
             raise InputError(f"File {given} already exists", field="path")
-        self._write_file(path, command["file_text"])
+        self._items.put(path, *_stored_form(path, command["file_text"]))
         return f"File created successfully at: {given}"
 
     def _str_replace(self, command: Mapping[str, Any]) -> str:
         given, item = self._edit_file(command)
         text, line = replace_text(given, _text(item), command["old_str"], command["new_str"])
         self._edit(item, text)
-        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{edited_excerpt(text, line)}"  # noqa: E501
+        first = max(0, line - _AROUND)
+        excerpt = _number_lines(text.split("\n")[first : line + _AROUND + 1], first + 1)
+        return (
+            f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{excerpt}"
+        )
 
     def _insert(self, command: Mapping[str, Any]) -> str:
         given, item = self._edit_file(command)
@@ -324,9 +308,6 @@ class MemoryFiles:
     def _files_below(self, path: str, most: int | None = None) -> list[NamedRow]:
         """Return the files of a directory: "0" is the character after "/"."""
         return self._items.between(f"{path}/", f"{path}0", RowPage(most))
-
-    def _write_file(self, path: str, text: str) -> None:
-        self._items.put(path, *_stored_form(path, text))
 
     def _edit(self, item: Item, text: str, *, path: str | None = None) -> None:
         name = item.metadata["path"] if path is None else path

@@ -128,7 +128,7 @@ class PhronesisMemory(CrewMemory):
         self, memory: Memory, *, user_id: str | None = None, namespace: str = "crewai", **options: Any
     ) -> None:
         storage = PhronesisStorage(memory, user_id=user_id, namespace=namespace)
-        super().__init__(storage=storage, embedder=_no_vectors, **options)
+        super().__init__(storage=storage, embedder=lambda texts: [[] for _ in texts], **options)
 
     def extract_memories(self, content: str) -> list[str]:
         """Return the text itself: the result of a task is one memory."""
@@ -165,14 +165,14 @@ class PhronesisMemory(CrewMemory):
         _ = depth
         inside = join_scope_paths(self.root_scope, scope) if scope or self.root_scope else None
         items = self._records.items
-        where = {**items.scope, "kinds": None}
-        found = items.memory.search(query, limit=limit * _OVERSAMPLE, **where) if query.strip() else None
-        matches = [MemoryMatch(record=record_of(one.item), score=one.score) for one in found or ()]
+        if not query.strip():
+            return []
+        found = items.memory.search(query, limit=limit * _OVERSAMPLE, **{**items.scope, "kinds": None})
+        matches = [MemoryMatch(record=record_of(one.item), score=one.score) for one in found if not found.abstained]
         return [
             match
             for match in matches
-            if not (found and found.abstained)
-            and _lies(match.record, inside)
+            if _lies(match.record, inside)
             and _has_one(match.record, categories)
             and (not match.record.private or include_private or (source is not None and match.record.source == source))
         ][:limit]
@@ -202,7 +202,3 @@ def _has_one(record: MemoryRecord, categories: list[str] | None) -> bool:
 def _naive(moment: datetime) -> datetime:
     """Return a time as CrewAI keeps it: UTC without an offset."""
     return moment.astimezone(UTC).replace(tzinfo=None)
-
-
-def _no_vectors(texts: list[str]) -> list[list[float]]:
-    return [[] for _ in texts]

@@ -103,9 +103,7 @@ class KeyedItems:
         odd = self.odd(low, high)
         if not odd:
             return self._named.rows(*span, asked)
-        found = {self._name(row): row for row in odd} | {
-            self._name(row): row for row in self._named.rows(*span, RowPage(inside=asked.inside))
-        }
+        found = {self._name(row): row for row in (*odd, *self._named.rows(*span, RowPage(inside=asked.inside)))}
         rows = [row for row in found.values() if asked.meets is None or asked.meets(row)]
         rows.sort(key=lambda row: (row.updated_at, row.id), reverse=True)
         return rows[asked.offset :][: asked.limit]
@@ -289,8 +287,9 @@ class Transcript:
                 form = (message.get("metadata") or {}).get(self._form)
                 if form is not None:
                     entries[message["id"]] = json.loads(form)
-            for gone in _removed_ids(turn.tool_calls):
-                entries.pop(gone, None)
+            for call in turn.tool_calls:
+                for gone in call.get("args", {}).get("message_ids", ()) if call.get("name") == REMOVED else ():
+                    entries.pop(gone, None)
         return entries
 
     def _remove(self, message_ids: Sequence[str]) -> None:
@@ -339,9 +338,3 @@ def words_of(content: Any) -> str:
     parts = content if isinstance(content, Sequence) else []
     texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | Mapping)]
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _removed_ids(tool_calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for call in tool_calls:
-        if call.get("name") == REMOVED:
-            yield from call.get("args", {}).get("message_ids", ())

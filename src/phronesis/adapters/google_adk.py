@@ -64,7 +64,8 @@ class PhronesisMemoryService(BaseMemoryService):
         messages: list[dict[str, Any]] = []
         calls: list[dict[str, Any]] = []
         for event in events:
-            text = "\n".join(part.text for part in _parts(event) if part.text and not part.thought)
+            parts = (event.content.parts or ()) if event.content else ()
+            text = "\n".join(part.text for part in parts if part.text and not part.thought)
             if text.strip() and event.id not in known:
                 said = {"role": "user" if event.author == "user" else "assistant", "content": text, "id": event.id}
                 named = {} if event.author == "user" else {"name": event.author}
@@ -111,10 +112,6 @@ class PhronesisMemoryService(BaseMemoryService):
             return
         if item.user_id == user_id or (item.user_id is None and item.namespace == app_name):
             await asyncio.to_thread(self._memory.delete, memory_id)
-
-
-def _parts(event: "Event") -> list[Part]:
-    return list(event.content.parts or ()) if event.content else []
 
 
 def _entry(item: Item) -> MemoryEntry:

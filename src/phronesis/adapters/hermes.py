@@ -12,13 +12,7 @@ from typing import Any, Final
 
 from agent.memory_provider import MemoryProvider
 
-from phronesis.adapters.agent_hooks import (
-    cited_context,
-    failures_so_far,
-    learn_from_tool,
-    recall,
-    start_session,
-)
+from phronesis.adapters.agent_hooks import cited_context, failures_so_far, learn_from_tool, recall, start_session
 from phronesis.adapters.hook_call import HookCall
 from phronesis.core.data_delimiters import kept_messages
 from phronesis.errors import PhronesisError
@@ -64,7 +58,12 @@ class PhronesisMemoryProvider(MemoryProvider):
 
     def initialize(self, session_id: str, **kwargs: Any) -> None:
         """Open the store for a session. Sub-agents and timed jobs recall, and record nothing."""
-        settings = _read_settings(Path(str(kwargs.get("hermes_home", Path.home() / ".hermes"))))
+        home = Path(str(kwargs.get("hermes_home", Path.home() / ".hermes")))
+        try:
+            settings = json.loads((home / SETTINGS_FILE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            settings = {}
+        settings = settings if isinstance(settings, dict) else {}
         self._session_id = session_id
         self._scope = {
             "user_id": kwargs.get("user_id") or settings.get("user_id") or "user",
@@ -155,14 +154,6 @@ class PhronesisMemoryProvider(MemoryProvider):
 def register(context: Any) -> None:
     """Register the provider with Hermes."""
     context.register_memory_provider(PhronesisMemoryProvider())
-
-
-def _read_settings(home: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads((home / SETTINGS_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return settings if isinstance(settings, dict) else {}
 
 
 def _tool_calls(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -110,9 +110,7 @@ def output_of(call: HookCall) -> str:
     given = call.payload.get("error") or call.payload.get("error_message") or _response(call)
     if isinstance(given, dict):
         streams = [given.get(name) for name in ("stdout", "output", "stderr", "error", "message")]
-        given = "\n".join(one for one in streams if isinstance(one, str) and one) or json.dumps(
-            given, ensure_ascii=False
-        )
+        given = "\n".join(one for one in streams if isinstance(one, str) and one) or given
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return without_private(_EXIT_LINE.sub("", text).strip())[-LONGEST_OUTPUT:]
 
@@ -188,7 +186,5 @@ def _reply_text(line: bytes) -> str:
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return ""
     content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
+    parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))

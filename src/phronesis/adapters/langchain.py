@@ -49,16 +49,9 @@ class PhronesisRetriever(BaseRetriever):
         return cls(memory=Memory.open(url), **options)
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:  # noqa: ARG002 - LangChain's name
-        found = self.memory.search(
-            query,
-            limit=asked.get("k", self.k),
-            user_id=self.user_id,
-            agent_id=self.agent_id,
-            session_id=self.session_id,
-            namespace=self.namespace,
-            kinds=self.kinds,
-            filters=self.filters,
-        )
+        names = ("user_id", "agent_id", "session_id", "namespace", "kinds", "filters")
+        given = {name: getattr(self, name) for name in names}
+        found = self.memory.search(query, limit=asked.get("k", self.k), **given)
         return [_document(one) for one in found]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:
@@ -110,13 +103,8 @@ class PhronesisChatMessageHistory(BaseChatMessageHistory):
 
 def _document(found: Evidence) -> Any:
     item = found.item
-    known = {
-        "id": item.id,
-        "kind": item.kind,
-        "score": found.score,
-        "recorded_at": item.recorded_at.isoformat(),
-        "sources": as_json(found.sources),
-    }
+    known = {"id": item.id, "kind": item.kind, "score": found.score, "sources": as_json(found.sources)}
+    known["recorded_at"] = item.recorded_at.isoformat()
     return Document(id=item.id, page_content=item.content, metadata={**item.metadata, **known})
 
 

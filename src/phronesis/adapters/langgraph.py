@@ -6,10 +6,11 @@
 import asyncio
 import json
 import math
+import operator
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby, islice, takewhile
 from typing import Any, Final
 
@@ -138,14 +139,12 @@ class PhronesisStore(base.BaseStore):
 
     def _sweep_often(self, seconds: float, stopped: threading.Event, done: "Future[None]") -> None:
         try:
-            while not stopped.wait(seconds):
-                self.sweep_ttl()
-        except Closed:
+            with suppress(Closed):
+                while not stopped.wait(seconds):
+                    self.sweep_ttl()
             done.set_result(None)
         except Exception as error:  # noqa: BLE001 - the future has it
             done.set_exception(error)
-        else:
-            done.set_result(None)
 
     def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
         """Return the text and metadata of a put, None for a deletion; a wrong value raises before any write."""
@@ -214,13 +213,17 @@ class PhronesisStore(base.BaseStore):
         return to_micros(self.memory.admin.components.clock())
 
     def _scores(self, query: str, prefix: Sequence[str], rows: Mapping[str, NamedRow]) -> dict[str, float]:
-        ranked = {"AND": [_prefix_filter(prefix) or {}, {"metadata.ranked": True}]}
+        path = ".".join(prefix)
+        below = {"gte": f"{path}.", "lt": f"{path}/"}  # "/" is the character after "."
+        inside = {"OR": [{"metadata.namespace": path}, {"metadata.namespace": below}]} if path else {}
+        ranked = {"AND": [inside, {"metadata.ranked": True}]}
         found = self.memory.search(query, **self._items.scope, filters=ranked, limit=_MOST)
         return {one.item.id: one.score for one in found if one.item.id in rows}
 
     def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
-        span = _span(max(map(_common_prefix, conditions), key=len, default=()))
+        heads = [takewhile("*".__ne__, one.path) for one in conditions if one.match_type == "prefix"]
+        span = _span(max(map(tuple, heads), key=len, default=()))  # labels with which each that meets them begins
         there = sorted(tuple(path.split(".")) for path in self._items.heads(*span, until=".."))
         asked = (one for one in there if all(_lies(one, condition) for condition in conditions))
         living = (one[: op.max_depth] for one in asked if self._holds_living(one))
@@ -248,26 +251,14 @@ def _span(prefix: Sequence[str]) -> tuple[str, str]:
     return (f"{path}.", f"{path}/") if path else ("", "")
 
 
-def _prefix_filter(prefix: Sequence[str]) -> dict[str, Any] | None:
-    """Return the filter for a namespace and all below it: "/" is the character after "."."""
-    if not prefix:
-        return None
-    path = ".".join(prefix)
-    return {"OR": [{"metadata.namespace": path}, {"metadata.namespace": {"gte": f"{path}.", "lt": f"{path}/"}}]}
-
-
 def _lives(row: NamedRow, now: int) -> bool:
     expires = row.metadata.get(_EXPIRES)
     return expires is None or bool(expires > now)
 
 
-def _namespace_of(row: NamedRow) -> tuple[str, ...]:
-    return tuple(row.metadata["namespace"].split("."))
-
-
 def _fields_of(row: NamedRow) -> dict[str, Any]:
     return {
-        "namespace": _namespace_of(row),
+        "namespace": tuple(row.metadata["namespace"].split(".")),
         "key": row.metadata["key"],
         "value": json.loads(row.metadata["value"]),
         "created_at": from_micros(row.recorded_at),
@@ -283,12 +274,6 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
         raise InputError(f"match_type must be prefix or suffix, not {condition.match_type!r:.40}", field="match_type")
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
-
-
-def _common_prefix(condition: Any) -> tuple[str, ...]:
-    """Return the labels with which every namespace that meets a condition begins."""
-    path = condition.path if condition.match_type == "prefix" else ()
-    return tuple(takewhile("*".__ne__, path))
 
 
 def _database_filter(wanted: Mapping[str, Any]) -> MemberConditions | None:
@@ -340,23 +325,18 @@ def _fits(value: Any, wanted: Any) -> bool:
     return bool(value == wanted)
 
 
-def _holds(operator: str, value: Any, operand: Any) -> bool:
-    if operator in ("$eq", "$ne"):
-        return bool(value == operand) is (operator == "$eq")
-    if operator not in _ORDERS:
-        raise InputError(f"unknown operator {operator!r:.40}; there are $eq, $ne, $gt, $gte, $lt, $lte", field="filter")
+def _holds(name: str, value: Any, operand: Any) -> bool:
+    if name in ("$eq", "$ne"):
+        return bool(value == operand) is (name == "$eq")
+    if name not in _ORDERS:
+        raise InputError(f"unknown operator {name!r:.40}; there are $eq, $ne, $gt, $gte, $lt, $lte", field="filter")
     try:
-        return _ORDERS[operator](float(value), float(operand))
+        return bool(_ORDERS[name](float(value), float(operand)))
     except (TypeError, ValueError, OverflowError):  # a non-number has no order
         return False
 
 
-_ORDERS: Final[Mapping[str, Callable[[float, float], bool]]] = {
-    "$gt": lambda one, other: one > other,
-    "$gte": lambda one, other: one >= other,
-    "$lt": lambda one, other: one < other,
-    "$lte": lambda one, other: one <= other,
-}
+_ORDERS: Final = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 
 _COMPARED: Final[Mapping[str, tuple[Order, float]]] = {
     "$eq": ("eq", 0.0),

@@ -34,23 +34,14 @@ class PhronesisMemoryBlock(BaseMemoryBlock[str]):
         asked = next((one.content for one in reversed(messages or []) if one.role == MessageRole.USER), None)
         if not asked:
             return ""
-        call = HookCall(
-            "prompt",
-            host=_UNNAMED,
-            user_id=self.user_id,
-            namespace=self.namespace,
-            payload={"prompt": asked, "session_id": block_kwargs.get("session_id") or _UNNAMED},
-        )
+        payload = {"prompt": asked, "session_id": block_kwargs.get("session_id") or _UNNAMED}
+        call = HookCall("prompt", _UNNAMED, self.user_id, self.namespace, payload)
         return await asyncio.to_thread(recall, self._store, call)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         for session, said in _by_session(messages).items():
             await asyncio.to_thread(
-                self._store.commit_turn,
-                session,
-                {"messages": said},
-                user_id=self.user_id,
-                namespace=self.namespace,
+                self._store.commit_turn, session, {"messages": said}, user_id=self.user_id, namespace=self.namespace
             )
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:

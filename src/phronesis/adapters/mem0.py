@@ -6,7 +6,7 @@ The verbs, their arguments and the shapes of their results are mem0's (2.2); not
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
@@ -110,13 +110,7 @@ class Memory:
         return None
 
     def get_all(
-        self,
-        /,
-        *,
-        filters: dict[str, Any] | None = None,
-        top_k: int = 20,
-        show_expired: bool = False,
-        **kwargs: Any,
+        self, /, *, filters: dict[str, Any] | None = None, top_k: int = 20, show_expired: bool = False, **kwargs: Any
     ) -> dict[str, Any]:
         """List memories, newest first. ``filters`` name at least one of user_id, agent_id, run_id.
 
@@ -187,12 +181,12 @@ class Memory:
             raise InputError("At least one of text, metadata, or expiration_date must be provided.", field="text")
         self.phronesis.update(self._get_live(memory_id).id, content=words, metadata=changed)
         self._make_findable()
-        return {"message": mem0_conversion.UPDATED}
+        return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """Archive a memory."""
         self.phronesis.delete(self._get_live(memory_id).id)
-        return {"message": mem0_conversion.DELETED}
+        return {"message": "Memory deleted successfully!"}
 
     def delete_all(
         self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
@@ -203,8 +197,8 @@ class Memory:
             with suppress(NotFound):  # nothing was ever stored for them
                 self.phronesis.items.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
         else:
-            self._delete(self._all_items(of.reading))
-        return {"message": mem0_conversion.ALL_DELETED}
+            self._delete_items(of.reading)
+        return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """Return the changes of a memory, oldest first; ``Memory.rollback`` takes the ``id`` of each."""
@@ -216,7 +210,7 @@ class Memory:
 
     def reset(self) -> None:
         """Archive all memories of the tenant."""
-        self._delete(self._all_items({"across": "tenant"}))
+        self._delete_items({"across": "tenant"})
 
     def chat(self, query: str) -> None:
         """Raise NotImplementedError, as mem0 does."""
@@ -235,18 +229,10 @@ class Memory:
         except PhronesisError as error:  # the memory is in the log, and found by its words
             _LOG.warning("vectors are made later: %s", error.message)
 
-    def _all_items(self, scope: Mapping[str, Any]) -> Iterator[Item]:
-        cursor = None
-        while True:
-            page = self.phronesis.get_all(**scope, kinds=KINDS, limit=_PAGE, cursor=cursor)
-            yield from page
-            cursor = page.next_cursor
-            if cursor is None:
-                return
-
-    def _delete(self, items: Iterator[Item]) -> None:
-        for item in items:
-            self.phronesis.delete(item.id)
+    def _delete_items(self, scope: Mapping[str, Any]) -> None:
+        while page := list(self.phronesis.get_all(**scope, kinds=KINDS, limit=_PAGE)):  # it lists none that is deleted
+            for item in page:
+                self.phronesis.delete(item.id)
 
     def _get_live(self, memory_id: str) -> Item:
         with suppress(NotFound, InputError):
@@ -263,11 +249,8 @@ def _messages(given: Any) -> list[dict[str, Any]]:
     members = [given] if isinstance(given, Mapping) else given
     if not isinstance(members, list):
         raise InputError("messages must be str, dict, or list[dict]", field="messages")
-    return [dict(one) for one in members if isinstance(one, Mapping) and one.get("content") and _is_spoken(one)]
-
-
-def _is_spoken(message: Mapping[str, Any]) -> bool:
-    return message.get("role") not in (None, "system")
+    spoken = (one for one in members if isinstance(one, Mapping) and one.get("role") not in (None, "system"))
+    return [dict(one) for one in spoken if one.get("content")]
 
 
 def _shares(scores: Sequence[float]) -> list[float]:

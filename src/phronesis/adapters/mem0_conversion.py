@@ -12,16 +12,8 @@ from phronesis.errors import InputError
 
 NAMES: Final = ("user_id", "agent_id", "run_id")
 KINDS: Final = (
-    "message",
-    "fact",
-    "episodic",
-    "profile",
-    "preference",
-    "task",
-    "decision",
-    "event",
-    "intention",
-    "procedure",
+    *("message", "fact", "episodic", "profile", "preference", "task", "decision", "event"),
+    *("intention", "procedure"),
 )
 """Kinds of items that mem0 would call memories."""
 
@@ -126,33 +118,19 @@ def _translate_filters(filters: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-# mem0's result dictionaries, built from Phronesis' records.
-
-UPDATED: Final = "Memory updated successfully!"
-DELETED: Final = "Memory deleted successfully!"
-ALL_DELETED: Final = "Memories deleted successfully!"
-
-
 def to_mem0_memory(item: Item) -> dict[str, Any]:
     """Return an item as mem0's memory."""
     shown = {
         "id": item.id,
         "memory": item.content,
-        "hash": _hash(item.content),
+        "hash": hashlib.md5(item.content.encode("utf-8"), usedforsecurity=False).hexdigest(),
         "created_at": item.recorded_at.isoformat(),
         "updated_at": item.updated_at.isoformat(),
     }
-    said = {
-        "user_id": item.user_id,
-        "agent_id": item.agent_id,
-        "run_id": item.run_id,
-        "actor_id": item.name,
-        "role": item.role,
-        EXPIRES: item.metadata.get(EXPIRES),
-    }
+    said = {name: getattr(item, _COLUMNS.get(name, name)) for name in (*NAMES, "actor_id", "role")}
+    said[EXPIRES] = item.metadata.get(EXPIRES)
     shown |= {name: value for name, value in said.items() if value is not None}
-    metadata = {name: value for name, value in item.metadata.items() if name != EXPIRES}
-    return {**shown, "metadata": metadata} if metadata else {**shown, "metadata": None}
+    return {**shown, "metadata": {name: value for name, value in item.metadata.items() if name != EXPIRES} or None}
 
 
 def search_result(item: Item, score: float | None) -> dict[str, Any]:
@@ -175,27 +153,17 @@ def changes_of(item: Item, history: Sequence[HistoryEvent]) -> Iterator[dict[str
     text: str | None = None
     for event in history:
         before, text = text, event.fields.get("content", (None, text))[1]
-        name = _event(event.fields, first=event.op == "create")
+        status, ended = (event.fields.get(field, (None, None))[1] for field in ("status", "ended"))
+        gone = event.op != "create" and (status == "archived" or ended is not None)
         yield {
             "id": event.delta_id,
             "memory_id": item.id,
             "old_memory": before,
-            "new_memory": None if name == "DELETE" else text,
-            "event": name,
+            "new_memory": None if gone else text,
+            "event": "ADD" if event.op == "create" else "DELETE" if gone else "UPDATE",
             "created_at": began,
             "updated_at": event.at.isoformat(),
-            "is_deleted": name == "DELETE",
+            "is_deleted": gone,
             "actor_id": item.name,
             "role": item.role,
         }
-
-
-def _event(fields: Mapping[str, Sequence[Any]], *, first: bool) -> str:
-    if first:
-        return "ADD"
-    gone = fields.get("status", (None, None))[1] == "archived" or fields.get("ended", (None, None))[1] is not None
-    return "DELETE" if gone else "UPDATE"
-
-
-def _hash(text: str) -> str:
-    return hashlib.md5(text.encode("utf-8"), usedforsecurity=False).hexdigest()

@@ -100,10 +100,8 @@ def _tool_results(messages: list[ModelRequest | ModelResponse]) -> list[dict[str
         for part in message.parts:
             if isinstance(part, ToolReturnPart | RetryPromptPart) and part.tool_call_id in calls:
                 call = calls[part.tool_call_id]
-                failed = isinstance(part, RetryPromptPart) or getattr(part, "outcome", "success") in {
-                    "failed",
-                    "retried",
-                }
+                ended = getattr(part, "outcome", "success")
+                failed = isinstance(part, RetryPromptPart) or ended in {"failed", "retried"}
                 text = part.model_response() if isinstance(part, RetryPromptPart) else part.model_response_str()
                 row = {"tool_name": call.tool_name, "tool_input": call.args_as_dict(), "tool_use_id": call.tool_call_id}
                 out.append(row | ({"error": text} if failed else {"tool_response": text}))

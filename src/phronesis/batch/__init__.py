@@ -44,8 +44,6 @@ from phronesis.reasoning.learning import LEARN, LearnForecast, foretell
 
 __all__ = ["Batch", "BatchSummary", "RowResult"]
 
-# Dry run: the result of each row, without writing.
-
 
 @dataclass(slots=True)
 class _PriorRun:
@@ -77,11 +75,9 @@ class BatchForecast:
             seen = _PriorRun(None, said_of(given), given)
         elif row.run is not None and said_of(handlers.recorded_run(fit(row.run))) != seen.said:
             raise another(row.run_id)
-        feedback: Done | None = None
-        if row.feedback is not None:
-            feedback = (
-                "known" if row.feedback == seen.feedback else self._find_done(seen, handlers.FEEDBACK, row.feedback)
-            )
+        feedback: Done | None = None if row.feedback is None else "known"
+        if row.feedback != seen.feedback and row.feedback is not None:
+            feedback = self._find_done(seen, handlers.FEEDBACK, row.feedback)
         effective = row.feedback or seen.feedback
         learn = self._find_done(seen, LEARN, effective) if row.learn else None
         counts = LearnForecast(0, 0)
@@ -89,17 +85,10 @@ class BatchForecast:
             counts = foretell(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
         if feedback == "missing":
             seen.feedback = row.feedback
-        seen.run = _fields_of(seen.run)
+        seen.run = replace(seen.run, output=seen.run.fields(), raw="", trace=None)  # enough for FACTS
         self._seen[row.run_id] = seen
-        return RowResult(
-            line=row.line,
-            run_id=row.run_id,
-            run=run,
-            feedback=feedback,
-            learn=learn,
-            added=counts.added,
-            dropped=counts.dropped,
-        )
+        parts: dict[str, Any] = {"run": run, "feedback": feedback, "learn": learn}
+        return RowResult(line=row.line, run_id=row.run_id, **parts, added=counts.added, dropped=counts.dropped)
 
     def _find_stored(self, run_id: str) -> _PriorRun | None:
         """Return a run that is in the lane, or pending there."""
@@ -108,9 +97,8 @@ class BatchForecast:
         if held is not None:
             run = handlers.run_of(held)
             return _PriorRun(held.id, said_of(run), run, held.data.get("feedback"))
-        known = self.memory.admin.components.writer.recorder.known(
-            tenant, key_of(self.lane, handlers.RUN, run_id, None)
-        )
+        key = key_of(self.lane, handlers.RUN, run_id, None)
+        known = self.memory.admin.components.writer.recorder.known(tenant, key)
         if known is None:
             return None
         entry = book.entry(tenant, known)
@@ -129,20 +117,14 @@ class BatchForecast:
         seen.done.add(act)
         if seen.item is None:
             return "missing"
-        known = self.memory.admin.components.writer.recorder.known(
-            self.memory.admin.tenant, key_of(self.lane, verb, seen.item, feedback)
-        )
+        key = key_of(self.lane, verb, seen.item, feedback)
+        known = self.memory.admin.components.writer.recorder.known(self.memory.admin.tenant, key)
         return "missing" if known is None else "known"
 
 
 def unknown(run_id: str, lane: LaneName) -> NotFound:
     """Return the error of a row about an unknown run."""
     return NotFound(f"there is no run {run_id!r:.80} for {lane}; a row with its output records it", field="run_id")
-
-
-def _fields_of(run: Run) -> Run:
-    """Return the fields that FACTS are computed from, without texts, to keep a large file's runs in memory."""
-    return replace(run, output=run.fields(), raw="", trace=None)
 
 
 WINDOW: Final = 64
@@ -194,7 +176,7 @@ class Batch:
         waiting: list[_PendingRow | RowResult] = []
         begun = done = 0
         for piece in read_pieces(stream):
-            row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
+            row = self._read(piece)
             again = isinstance(row, BatchRow) and any(
                 isinstance(one, _PendingRow) and one.row.run_id == row.run_id for one in waiting
             )
@@ -203,7 +185,10 @@ class Batch:
                 waiting, begun = [], done
             if not waiting:
                 self._catch_up()
-            waiting.append(self._record_row(row) if isinstance(row, BatchRow) else row)
+            try:
+                waiting.append(self._record(row) if isinstance(row, BatchRow) else row)
+            except OF_A_ROW as error:
+                waiting.append(failed_row(row.line, row.run_id, error))
             done = piece.end
         yield from self._finish_window(waiting, done)
 
@@ -211,21 +196,25 @@ class Batch:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
         foresight = BatchForecast(self.memory, self._lane)
         for piece in read_pieces(stream):
-            row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
+            row = self._read(piece)
             try:
                 yield foresight.of(row) if isinstance(row, BatchRow) else row
             except OF_A_ROW as error:
                 yield failed_row(row.line, row.run_id, error)
             self.on_bytes(piece.end)
 
-    def _record_row(self, row: BatchRow) -> _PendingRow | RowResult:
-        """Record a row as pending entries."""
+    def _read(self, piece: RowSource) -> BatchRow | RowResult:
+        """Parse a row in its recorded form, or return its error."""
+        cleaned = self.memory.admin.components.writer.redactor.cleaned
         try:
-            return self._job(row)
-        except OF_A_ROW as error:
-            return failed_row(row.line, row.run_id, error)
+            row = read_row(piece)
+            run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
+            return replace(row, run=run, feedback=feedback)
+        except InputError as error:
+            return failed_row(piece.line, named_in(piece), error)
 
-    def _job(self, row: BatchRow) -> _PendingRow:
+    def _record(self, row: BatchRow) -> _PendingRow:
+        """Record a row as pending entries."""
         held = self._find(row.run_id)
         job = _PendingRow(row, "" if held is None else held.id)
         if row.run is not None:
@@ -303,14 +292,8 @@ class Batch:
             counts: dict[str, Any] = {} if learn is None else self._counts(learn)
         except OF_A_ROW as error:
             return failed_row(row.line, row.run_id, error)
-        return RowResult(
-            line=row.line,
-            run_id=row.run_id,
-            run=told.get(handlers.RUN),
-            feedback=told.get(handlers.FEEDBACK),
-            learn=told.get(LEARN),
-            **counts,
-        )
+        parts: dict[str, Any] = {"run": told.get(handlers.RUN), "feedback": told.get(handlers.FEEDBACK)}
+        return RowResult(line=row.line, run_id=row.run_id, **parts, learn=told.get(LEARN), **counts)
 
     def _interpret_entry(self, entry: Entry) -> bool:
         """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
@@ -327,13 +310,9 @@ class Batch:
     def _counts(self, learn: Entry) -> dict[str, int]:
         result = self.memory.admin.components.runs.learned(self.memory.admin.tenant, learn.id)
         counted = [one.counted for one in result.judged]
-        return {
-            "supports": counted.count("support"),
-            "contras": counted.count("contra"),
-            "added": len(result.added),
-            "updated": len(result.updated),
-            "dropped": len(result.dropped),
-        }
+        lists = {"added": result.added, "updated": result.updated, "dropped": result.dropped}
+        counts = {"supports": counted.count("support"), "contras": counted.count("contra")}
+        return counts | {name: len(found) for name, found in lists.items()}
 
     def _catch_up(self) -> None:
         """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""
@@ -346,13 +325,3 @@ class Batch:
 
     def _find(self, run_id: str) -> Item | None:
         return self.memory.admin.components.runs.find(self.memory.admin.tenant, self._lane, run_id)
-
-
-def _read(piece: RowSource, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> BatchRow | RowResult:
-    """Parse a row in its recorded form, or return its error."""
-    try:
-        row = read_row(piece)
-        run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
-        return replace(row, run=run, feedback=feedback)
-    except InputError as error:
-        return failed_row(piece.line, named_in(piece), error)

@@ -89,9 +89,6 @@ class BatchSummary:
             setattr(self, name, getattr(self, name) + getattr(told, name))
 
 
-MAX_ROW_BYTES: Final = MAX_PAYLOAD_BYTES
-"""Maximum bytes of one row: the log accepts no larger payload."""
-
 _CHUNK: Final = 1 << 16
 _BOM: Final = b"\xef\xbb\xbf"
 _OUTSIDE: Final = re.compile(rb'["\[\]{},\n]')
@@ -111,7 +108,7 @@ class RowSource:
     fault: str | None = None
 
 
-def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[RowSource]:
+def read_pieces(stream: BinaryIO, *, most: int = MAX_PAYLOAD_BYTES) -> Iterator[RowSource]:
     """Yield a file's rows unparsed; blank lines and a byte order mark are skipped.
 
     A file whose first character is ``[`` holds a list. A row of more than ``most`` bytes is discarded and reported as a
@@ -177,7 +174,7 @@ class _ListSplitter:
     def feed(self, chunk: bytes) -> Iterator[RowSource]:
         """Consume bytes and yield the members that end in them."""
         start, at = 0, self._skip  # skip the character escaped by a backslash at the end of the last chunk
-        while not self._closed and (found := self._marks().search(chunk, at)) is not None:
+        while not self._closed and (found := (_QUOTED if self._quoted else _OUTSIDE).search(chunk, at)) is not None:
             mark, at = found[0], found.end()
             if mark == b"\n":
                 self.line += 1
@@ -209,18 +206,13 @@ class _ListSplitter:
         elif self._behind:
             yield RowSource(self.line, b"", self.end, "something stands behind the list's end; it was not read")
 
-    def _marks(self) -> re.Pattern[bytes]:
-        return _QUOTED if self._quoted else _OUTSIDE
-
     def _keep(self, more: bytes) -> None:
         if self._long:
             return
-        if len(self._body) + len(more) > self.most:
-            self._body += more
+        self._body += more
+        if len(self._body) > self.most:
             self._began, self._long = self._place(), True
             self._body.clear()
-        else:
-            self._body += more
 
     def _split_line(self, last: bytes, end: int) -> Iterator[RowSource]:
         self._keep(last)

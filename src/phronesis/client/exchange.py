@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 from phronesis import errors
 from phronesis.client.requests import Call, Request
@@ -75,7 +75,12 @@ class Outbox:
 
     def failed(self) -> list[RefusedWrite]:
         """Return the writes that the server refused, oldest first."""
-        return [_refused(row) for row in self._file.list_refused()]
+        refused = []
+        for row in self._file.list_refused():
+            request, at = Request.from_json(row.request), datetime.fromisoformat(row.at)
+            about = (f"{request.method} {request.path}", request.body, row.code or "", row.message or "")
+            refused.append(RefusedWrite(row.id, at, *about))
+        return refused
 
     def retry(self, id: int) -> None:  # noqa: A002 - the field's name
         """Let a refused write wait again, behind the others; NotFound if none of this id was refused."""
@@ -90,10 +95,9 @@ class Outbox:
 
     def put(self, call: Call) -> Any:
         """Keep a call's write and return the result that says so; StorageFull if the file is full."""
-        request = call.request
-        key = (request.headers or {})["Idempotency-Key"]
-        self._file.put(at=datetime.now(UTC).isoformat(), key=key, request=request.to_json())
-        return call.queued_result()
+        key = (call.request.headers or {})["Idempotency-Key"]
+        self._file.put(at=datetime.now(UTC).isoformat(), key=key, request=call.request.to_json())
+        return get_type_hints(call.method)["return"](entry_id="", pending=True)
 
     def is_due(self) -> bool:
         """Return whether something waits, and the server is not known to be away."""
@@ -128,19 +132,6 @@ class Outbox:
         self._file.release(sender)
 
 
-def _refused(row: OutboxRow) -> RefusedWrite:
-    request = Request.from_json(row.request)
-    return RefusedWrite(
-        row.id,
-        datetime.fromisoformat(row.at),
-        f"{request.method} {request.path}",
-        request.body,
-        row.code or "",
-        row.message or "",
-    )
-
-
-PROBLEM: Final = "application/problem+json"
 _NO_ROUTE: Final = "http."
 """Prefix of error codes that no verb of the server raised."""
 
@@ -206,11 +197,8 @@ class Exchanges:
         try:
             answer = yield from self._answer(call.request, self.retries)
         except PhronesisError as error:
-            if (
-                not _may_pass(error)
-                or not call.queueable
-                or error.details.get("status", HTTPStatus.BAD_GATEWAY) not in _AWAY
-            ):
+            away = error.details.get("status", HTTPStatus.BAD_GATEWAY) in _AWAY
+            if not (call.queueable and away and _may_pass(error)):
                 raise
             outbox.postpone()
             return outbox.put(call if error.details.get("sent", True) else call.dated(datetime.now(UTC)))
@@ -269,7 +257,7 @@ class Exchanges:
         if isinstance(outcome, Exception):
             broken = isinstance(outcome, (self.httpx.NetworkError, self.httpx.RemoteProtocolError))
             return 0.0 if self._is_unsent(outcome) or (request.repeatable and broken) else None
-        ours = _media_type(outcome) == PROBLEM
+        ours = _is_problem(outcome)
         told = outcome.headers.get("retry-after", "")
         nothing_done = outcome.status_code == HTTPStatus.TOO_MANY_REQUESTS or (ours and told)
         if not nothing_done and (ours or not request.repeatable or outcome.status_code not in _AWAY):
@@ -290,7 +278,7 @@ class Exchanges:
         try:
             if outcome.is_success:
                 return outcome.json()
-            told = outcome.json() if _media_type(outcome) == PROBLEM else {}
+            told = outcome.json() if _is_problem(outcome) else {}
         except ValueError as error:
             raise self._unavailable(request, error, sent=sent) from error
         status = outcome.status_code
@@ -320,9 +308,8 @@ def _may_pass(error: PhronesisError) -> bool:
     return isinstance(error, _LATER) or type(error) is StorageError
 
 
-def _media_type(response: Any) -> str:
-    kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0]
+def _is_problem(response: Any) -> bool:
+    return bool(response.headers.get("content-type", "").partition(";")[0] == "application/problem+json")
 
 
 def _seconds(told: str) -> float:
@@ -338,19 +325,14 @@ def _seconds(told: str) -> float:
 
 def error_of(problem: Mapping[str, Any]) -> PhronesisError:
     """Return the error described by a problem response: the class with its code, else the nearest base class."""
+    found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, PhronesisError)]
+    kinds = {one.code: one for one in found}
     code = str(problem.get("code", ""))
-    kinds = _by_code()
     while code and code not in kinds:
         code = code.rpartition(".")[0]
-    kind = kinds.get(code, PhronesisError)
     details = problem.get("details")
-    return kind(
+    return kinds.get(code, PhronesisError)(
         str(problem.get("detail", "the server refused the call and said no more")),
         field=problem.get("field"),
         details=details if isinstance(details, dict) else {},
     )
-
-
-def _by_code() -> dict[str, type[PhronesisError]]:
-    found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, PhronesisError)]
-    return {one.code: one for one in found}

@@ -48,11 +48,9 @@ class Route:
     member: str | None = None
 
 
-_KINDS: Final = {"kinds": "kind"}
-
 ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
     Memory.add: Route("POST", "/memories"),
-    Memory.get_all: Route("GET", "/memories", renamed=_KINDS),
+    Memory.get_all: Route("GET", "/memories", renamed={"kinds": "kind"}),
     Memory.search: Route("POST", "/memories/search"),
     Memory.get: Route("GET", "/memories/{id}"),
     Memory.update: Route("PATCH", "/memories/{id}"),
@@ -149,12 +147,13 @@ class Request:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of httpx's ``request`` beside method and URL."""
+        given = {"params": self.query, "headers": self.headers}
         if self.files is not None:
-            return {"params": self.query, "headers": self.headers, "data": self.body, "files": self.files}
+            return given | {"data": self.body, "files": self.files}
         if self.body is None:
-            return {"params": self.query, "headers": self.headers}
+            return given
         headers = {**(self.headers or {}), "Content-Type": "application/json"}
-        return {"params": self.query, "headers": headers, "content": encode(self.body)}
+        return given | {"headers": headers, "content": encode(self.body)}
 
     def to_json(self) -> str:
         """Return the request as JSON, from which `from_json` makes it again."""
@@ -181,10 +180,6 @@ class Call:
     alone: bool = False
     own_key: bool = False
 
-    def queued_result(self) -> Any:
-        """Return the result while the call waits in an outbox."""
-        return get_type_hints(self.method)["return"](entry_id="", pending=True)
-
     def dated(self, now: datetime) -> Self:
         """Return the call with the time at which it was made, for one that is sent later.
 
@@ -196,16 +191,14 @@ class Call:
         if self.method is Memory.commit_turn:
             body["turn_events"] = _dated_turn(body.get("turn_events"), at)
         elif self.method is Memory.ingest:
-            rows = body.get("nei")
-            body["nei"] = [_dated_experience(one, at) for one in (rows if isinstance(rows, list) else [rows])]
+            rows = body["nei"] if isinstance(body.get("nei"), list) else [body.get("nei")]
+            body["nei"] = [
+                {**row, "occurred_at": at} if isinstance(row, dict) and row.get("occurred_at") is None else row
+                for row in rows
+            ]
         elif "occurred_at" in inspect.signature(self.method).parameters:
             body = {"occurred_at": at, **body}
         return replace(self, request=replace(self.request, body=body))
-
-
-def _dated_experience(row: Any, at: str) -> Any:
-    """Return an experience that has a time."""
-    return {**row, "occurred_at": at} if isinstance(row, dict) and row.get("occurred_at") is None else row
 
 
 def _dated_turn(turn: Any, at: str) -> Any:

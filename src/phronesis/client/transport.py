@@ -4,7 +4,6 @@ import asyncio
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -25,7 +24,12 @@ class _Connection:
     def __init__(
         self, url: str, *, api_key: str | None, timeout: float, retries: int, outbox: str | Path | None
     ) -> None:
-        httpx = _library()
+        try:
+            import httpx2  # noqa: PLC0415 - comes with the extra
+        except ImportError as error:
+            raise MissingExtra(
+                "the client needs an HTTP library: pip install 'phronesis[client]'", field="url"
+            ) from error
         if not _is_address(url):
             raise InputError("url must be a server's address, such as http://127.0.0.1:8765", field="url")
         if not _is_number(retries, int) or retries < 0:
@@ -36,9 +40,9 @@ class _Connection:
             )
         address = url.rstrip("/") + PREFIX
         queue = None if outbox is None else Outbox(outbox, address, timeout=timeout)
-        self.exchanges = Exchanges(httpx, address, retries, queue)
+        self.exchanges = Exchanges(httpx2, address, retries, queue)
         headers = {"Authorization": f"Bearer {header_text(api_key, field='api_key')}"} if api_key else {}
-        self._client: Any = getattr(httpx, self.kind)(base_url=address, headers=headers, timeout=timeout)
+        self._client: Any = getattr(httpx2, self.kind)(base_url=address, headers=headers, timeout=timeout)
 
     def steps_of(self, call: Call) -> Steps:
         """Return the steps of a call; Closed after the connections were closed."""
@@ -125,11 +129,3 @@ def _is_address(url: str) -> bool:
 
 def _is_number(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
-
-
-def _library() -> ModuleType:
-    try:
-        import httpx2  # noqa: PLC0415 - comes with the extra
-    except ImportError as error:
-        raise MissingExtra("the client needs an HTTP library: pip install 'phronesis[client]'", field="url") from error
-    return httpx2

@@ -47,10 +47,11 @@ EDITABLE: Final = frozenset(
 )
 """Kinds whose text a person may change; the text of the others follows from their evidence."""
 
-KIND_OF: Final = {title.casefold(): kind for kind, title in TYPES.items()}
-
 OWN: Final = "phronesis"
 """The key of the front matter that holds what only Phronesis knows."""
+
+_CONFIRMING: Final = frozenset({"update", "pin", "quarantine_release", "trait_correct"})
+"""Verbs by which a person confirms an item."""
 
 _FENCE: Final = "---"
 _TITLE_LENGTH: Final = 80
@@ -74,7 +75,7 @@ class Concept:
     @property
     def kind(self) -> str:
         """The kind of an item for it; a type that is not ours is a fact."""
-        return KIND_OF.get(self.type.casefold(), "fact")
+        return {title.casefold(): kind for kind, title in TYPES.items()}.get(self.type.casefold(), "fact")
 
 
 def file_name(item: Item) -> str:
@@ -90,30 +91,25 @@ def render_concept(explained: Explanation) -> str:
     while f"[^{prefix}" in text:  # a footnote of its own
         prefix += "s"
     sources = [_source(source, f"{prefix}{n}") for n, source in enumerate(explained.sources, start=1)]
+    confirmed = [str(isoformat(one.at)) for one in explained.history if one.actor == "user" and one.verb in _CONFIRMING]
+    by_person = item.trust is Trust.USER and item.user_id is not None
+    author = f"human:{item.user_id}" if by_person else f"phronesis/{__version__}"
     head: dict[str, Any] = {
         "type": TYPES[item.kind],
         "title": _one_line(item.content)[:_TITLE_LENGTH],
         "description": _one_line(item.content),
         "tags": [item.key] if item.key else None,
-        "status": _status(item),
+        "status": "deprecated" if not item.live else "draft" if item.stage == "candidate" else "stable",
         "stale_after": item.valid_to.date().isoformat() if item.valid_to is not None else None,
-        "generated": {"by": _author(item), "at": isoformat(item.updated_at)},
-        "verified": _verified(explained) or None,
+        "generated": {"by": author, "at": isoformat(item.updated_at)},
+        "verified": [{"by": f"human:{item.user_id or 'user'}", "at": confirmed[-1]}] if confirmed else None,
         "sources": sources or None,
-        OWN: {
-            "id": item.id,
-            "version": item.version,
-            "subject": item.subject,
-            "key": item.key,
-            "value": item.value,
-            "importance": item.importance,
-            "confidence": round(item.confidence, 3),
-        },
     }
-    head[OWN] = {name: value for name, value in head[OWN].items() if value is not None}
-    shown = yaml.safe_dump(
-        {name: value for name, value in head.items() if value is not None}, sort_keys=False, allow_unicode=True
-    )
+    own = {name: getattr(item, name) for name in ("id", "version", "subject", "key", "value", "importance")}
+    own["confidence"] = round(item.confidence, 3)
+    head[OWN] = {name: value for name, value in own.items() if value is not None}
+    stated = {name: value for name, value in head.items() if value is not None}
+    shown = yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
     marks = "".join(f"[^{one['id']}]" for one in sources)
     notes = "\n".join(f"[^{one['id']}]: {one.get('title', one['resource'])}" for one in sources)
     return f"{_FENCE}\n{shown}{_FENCE}\n\n{text}{marks}\n" + (f"\n{notes}\n" if notes else "")
@@ -132,25 +128,6 @@ def _source(source: Source, name: str) -> dict[str, Any]:
     if source.occurred_at is not None:
         row["last_modified"] = source.occurred_at.date().isoformat()
     return row
-
-
-def _status(item: Item) -> str:
-    if not item.live:
-        return "deprecated"
-    return "draft" if item.stage == "candidate" else "stable"
-
-
-def _author(item: Item) -> str:
-    said = item.trust is Trust.USER and item.user_id is not None
-    return f"human:{item.user_id}" if said else f"phronesis/{__version__}"
-
-
-def _verified(explained: Explanation) -> list[dict[str, str]]:
-    """Return who confirmed an item: the people who edited, pinned or released it."""
-    verbs = {"update", "pin", "quarantine_release", "trait_correct"}
-    seen = [event for event in explained.history if event.actor == "user" and event.verb in verbs]
-    who = explained.item.user_id or "user"
-    return [{"by": f"human:{who}", "at": str(isoformat(event.at))} for event in seen[-1:]]
 
 
 def _one_line(text: str) -> str:
@@ -205,17 +182,12 @@ def render_index(title: str, groups: Mapping[str, Sequence[tuple[str, str]]]) ->
     """Return the ``index.md`` of a bundle: a heading for each type, a line for each concept."""
     parts = [f'{_FENCE}\nokf_version: "{OKF_VERSION}"\n{_FENCE}\n\n# {title}\n']
     for heading, rows in groups.items():
-        lines = "\n".join(f"* [{_link(text)}]({path})" for path, text in rows)
+        links = [(_one_line(text)[:_TITLE_LENGTH].replace("[", "(").replace("]", ")"), path) for path, text in rows]
+        lines = "\n".join(f"* [{title}]({path})" for title, path in links)
         parts.append(f"\n## {heading}\n\n{lines}\n")
     return "".join(parts)
 
 
-def _link(text: str) -> str:
-    return _one_line(text)[:_TITLE_LENGTH].replace("[", "(").replace("]", ")")
-
-
-NAME: Final = re.compile(r"[^a-z0-9]+")
-_NAME_LENGTH: Final = 48
 _DESCRIPTION_LENGTH: Final = 1_000
 _QUOTE_LENGTH: Final = 160
 _MARK: Final = "phronesis-principle"
@@ -269,8 +241,8 @@ def _reference(source: Source) -> str:
 
 
 def _folder_name(principle: Principle) -> str:
-    words = NAME.sub("-", f"{principle.action} {principle.condition}".casefold()).strip("-")
-    return f"{words[:_NAME_LENGTH].strip('-') or 'principle'}-{digest(principle.id)[:6]}"
+    words = re.sub(r"[^a-z0-9]+", "-", f"{principle.action} {principle.condition}".casefold()).strip("-")
+    return f"{words[:_SLUG_LENGTH].strip('-') or 'principle'}-{digest(principle.id)[:6]}"
 
 
 def render_skill(principle: Principle, sources: Sequence[Source]) -> str:

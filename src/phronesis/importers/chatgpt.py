@@ -90,17 +90,13 @@ def _custom_instructions(said: Mapping[str, Any]) -> dict[str, str]:
     as_written = mapping_or_empty(metadata.get("user_context_message_data"))
     if content.get("content_type") != INSTRUCTIONS and not as_written:
         return {}
-    texts = {
-        name: text_or_empty(as_written.get(name)) or _unfenced(text_or_empty(content.get(wrapped)))
-        for name, wrapped in (("about_user_message", "user_profile"), ("about_model_message", "user_instructions"))
-    }
+    texts = {}
+    for name, wrapped in (("about_user_message", "user_profile"), ("about_model_message", "user_instructions")):
+        text = text_or_empty(content.get(wrapped))
+        _, _, rest = text.partition("```")  # ChatGPT wraps a user's own words in fences
+        inside = rest.rpartition("```")[0].strip() if "```" in rest else text
+        texts[name] = text_or_empty(as_written.get(name)) or inside
     return {name: text for name, text in texts.items() if text}
-
-
-def _unfenced(text: str) -> str:
-    """Return the text between the fences in which ChatGPT wraps a user's own words; all of it without fences."""
-    _, fence, rest = text.partition("```")
-    return rest.rpartition("```")[0].strip() if fence and "```" in rest else text
 
 
 def _kept(said: Mapping[str, Any]) -> dict[str, str]:
@@ -129,7 +125,8 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
     if not isinstance(current, str) or current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
-        current = max(leaves, key=lambda name: _created_at(nodes[name]), default=None)
+        made = {name: _time(mapping_or_empty(nodes[name].get("message")).get("create_time")) or 0.0 for name in leaves}
+        current = max(leaves, key=made.__getitem__, default=None)
     branch: list[Mapping[str, Any]] = []
     seen: set[str] = set()
     while isinstance(current, str) and current in nodes and current not in seen:
@@ -137,10 +134,6 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
         branch.append(nodes[current])
         current = nodes[current].get("parent")
     return branch[::-1]
-
-
-def _created_at(node: Mapping[str, Any]) -> float:
-    return _time(mapping_or_empty(node.get("message")).get("create_time")) or 0.0
 
 
 def _time(at: Any) -> float | None:
@@ -165,16 +158,11 @@ def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[st
     text = _message_text(content)
     if not text:
         return "no text"
-    kept = {"attachments": _attachments(metadata), "model": metadata.get("model_slug")}
-    message: dict[str, Any] = {
-        "role": role,
-        "content": text,
-        "id": identity,
-        "metadata": {k: v for k, v in kept.items() if v},
-    }
-    if author.get("name"):
-        message["name"] = str(author["name"])
-    return present_fields({**message, "created_at": _iso(_time(at))})
+    attached = [str(one["name"]) for one in objects(metadata.get("attachments")) if one.get("name")]
+    kept = {"attachments": attached or None, "model": metadata.get("model_slug") or None}
+    message = {"role": role, "content": text, "id": identity, "metadata": present_fields(kept)}
+    name = str(author["name"]) if author.get("name") else None
+    return present_fields({**message, "name": name, "created_at": _iso(_time(at))})
 
 
 def _iso(seconds: float | None) -> str | None:
@@ -182,20 +170,10 @@ def _iso(seconds: float | None) -> str | None:
 
 
 def _message_text(content: Mapping[str, Any]) -> str:
-    return "\n".join(part for part in _parts(content) if part.strip())
-
-
-def _parts(content: Mapping[str, Any]) -> list[str]:
     parts = content.get("parts")
     given = parts if isinstance(parts, list) else [content.get("text")]
-    texts = [
-        part.get("text") if isinstance(part, dict) else part for part in given
-    ]  # a dict: a transcript, or an image
-    return [text for text in texts if isinstance(text, str)]
-
-
-def _attachments(metadata: Mapping[str, Any]) -> list[str]:
-    return [str(one["name"]) for one in objects(metadata.get("attachments")) if one.get("name")]
+    texts = (part.get("text") if isinstance(part, dict) else part for part in given)  # a dict: transcript, or image
+    return "\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 CHATGPT: Final = Format(

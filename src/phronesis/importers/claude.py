@@ -89,10 +89,11 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
         for call in objects(mapping_or_empty(said).get("content")):
             _follow_artifact(artifacts, call, said.get("created_at"))
         if isinstance(said, dict) and _written(said).strip():  # else the file's text is the message's
-            for name, text in _attached(said):
-                uri = f"{session_id}/{said.get('uuid') or n}/{name}"
-                at = said.get("created_at")
-                yield _document(uri, text, title=name, type_="attachment", at=at, about=about, done=member.done)
+            for file in objects(said.get("attachments")):
+                name, text = name_of(file.get("file_name") or None), file.get("extracted_content")
+                if name is not None and isinstance(text, str) and text.strip():
+                    uri, at = f"{session_id}/{said.get('uuid') or n}/{name}", said.get("created_at")
+                    yield _document(uri, text, title=name, type_="attachment", at=at, about=about, done=member.done)
     if not messages:
         yield SkippedObject(session_id, "a conversation without words", member.done)
     yield from turns_of(Chat(session_id, str(given.get("name") or ""), member.done, messages))
@@ -111,12 +112,8 @@ def _message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
         return "no text"
     named = [*objects(said.get("attachments")), *objects(said.get("files"))]
     names = [str(one["file_name"]) for one in named if one.get("file_name")]
-    message: dict[str, Any] = {"role": role, "content": text, "id": str(said.get("uuid") or n)}
-    if names:
-        message["metadata"] = {"attachments": names}
-    if said.get("created_at"):
-        message["created_at"] = said["created_at"]
-    return message
+    about = {"metadata": {"attachments": names} if names else None, "created_at": said.get("created_at") or None}
+    return {"role": role, "content": text, "id": str(said.get("uuid") or n), **present_fields(about)}
 
 
 def _written(said: Mapping[str, Any]) -> str:
@@ -137,14 +134,6 @@ def _text(said: Mapping[str, Any]) -> str:
         if one.get("extracted_content") and (not one.get("file_name") or not written)
     ]
     return "\n\n".join(one for one in (written, *pasted) if one.strip())
-
-
-def _attached(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each attached file whose text is in the export."""
-    for one in objects(said.get("attachments")):
-        name, text = name_of(one.get("file_name") or None), one.get("extracted_content")
-        if name is not None and isinstance(text, str) and text.strip():
-            yield name, text
 
 
 class _Artifact:
@@ -181,22 +170,16 @@ def _memories(given: Mapping[str, Any], path: Path, done: int) -> Iterator[Step]
             at, about = file.get("updated_at"), {"path": name}
             place = f"{uri}/{name.lstrip('/')}"
             yield _document(place, text, title=name.strip("/"), type_=MEMORY, at=at, about=about, done=done)
-    projects = {
-        k: text for k, v in mapping_or_empty(given.get("project_memories")).items() if (text := text_or_empty(v))
-    }
-    names = _project_names(path) if projects else {}
+    told = mapping_or_empty(given.get("project_memories")).items()
+    projects = {project: text for project, value in told if (text := text_or_empty(value))}
+    names: dict[str, str] = {}
+    if projects and bytes_of(path, inside=PROJECT_FILE):
+        found = (mapping_or_empty(member.value) for member in read_members(path, inside=PROJECT_FILE))
+        names = {str(one["uuid"]): text_or_empty(one.get("name")) or "a project" for one in found if one.get("uuid")}
     for project, text in projects.items():
         title = f"Claude's memory of {names.get(project, 'a project')}"
         place, about = f"claude:project/{project}/memory", {"project": project}
         yield _document(place, text, title=title, type_=MEMORY, at=None, about=about, done=done)
-
-
-def _project_names(path: Path) -> Mapping[str, str]:
-    """Return the names of the projects of the export, as far as it holds them."""
-    if not bytes_of(path, inside=PROJECT_FILE):
-        return {}
-    found = (mapping_or_empty(member.value) for member in read_members(path, inside=PROJECT_FILE))
-    return {str(one["uuid"]): text_or_empty(one.get("name")) or "a project" for one in found if one.get("uuid")}
 
 
 def _project(given: Mapping[str, Any], done: int) -> Iterator[Step]:

@@ -42,9 +42,6 @@ TABLES: Final[Mapping[str, str]] = {
 }
 """The table of each list of an export."""
 
-KINDS: Final[Mapping[str, str]] = {"decision": "decision"}
-"""The kind of an observation by its type; of another type it is a fact."""
-
 SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 
@@ -74,13 +71,10 @@ def is_claude_mem(given: Mapping[str, Any]) -> bool:
 
 def _steps(rows: Callable[[str], Iterable[Mapping[str, Any]]], done: int) -> Iterator[Step]:
     sessions = {text_or_empty(one.get("content_session_id")): one for one in rows("sessions")}
-    for one in rows("observations"):
-        yield _observation(one, done)
-    for one in rows("summaries"):
-        yield _summary(one, done)
+    yield from (_observation(one, done) for one in rows("observations"))
+    yield from (_summary(one, done) for one in rows("summaries"))
     yield from _prompts(rows("prompts"), sessions, done)
-    for one in rows("directives"):
-        yield _directive(one, done)
+    yield from (_directive(one, done) for one in rows("directives"))
 
 
 def _observation(row: Mapping[str, Any], done: int) -> Step:
@@ -90,7 +84,7 @@ def _observation(row: Mapping[str, Any], done: int) -> Step:
     text = "\n".join(filter(None, [text_or_empty(row.get("title")), narrative, *facts]))
     about = {name: row.get(name) or None for name in ("type", "subtitle", "memory_session_id", "generated_by_model")}
     about |= {name: _listed(row.get(name)) or None for name in ("concepts", "files_read", "files_modified")}
-    kind = KINDS.get(str(row.get("type")), "fact")
+    kind = "decision" if row.get("type") == "decision" else "fact"
     return _item(row, "observation", text=text, kind=kind, about=about, done=done)
 
 
@@ -108,14 +102,13 @@ def _item(row: Mapping[str, Any], form: str, *, text: str, kind: str, about: Map
     name = f"claude-mem:{form}#{digest([row.get('created_at_epoch'), text])[:16]}"
     if not text:
         return SkippedObject(name, f"without text: {form}", done)
-    metadata = {"claude_mem": present_fields({"form": form, "project": project or None, **about})}
     arguments = {
         "content": text,
         "kind": kind,
         "occurred_at": _at(row),
         "agent_id": name_of(row.get("agent_type") or None),
         "external_id": name,
-        "metadata": metadata,
+        "metadata": {"claude_mem": present_fields({"form": form, "project": project or None, **about})},
     }
     return ImportCall("add", name, present_fields(arguments), done=done, namespace=project_of(project))
 

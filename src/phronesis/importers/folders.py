@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -105,10 +106,6 @@ MAX_BYTES: Final = 8_000_000
 """Bytes of one note."""
 MAX_LINKS: Final = 200
 """Links of one note that are kept in its metadata."""
-OBSIDIAN: Final = ".obsidian"
-
-KINDS: Final[Mapping[str, str]] = {"decision": "decision", "preference": "preference"}
-"""The kind of an observation by its category; of another category it is a fact."""
 
 _FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _OBSERVATION: Final = re.compile(r"^[ \t]*[-*][ \t]+\[([^\[\]()\n]{1,64})\][ \t]+(\S.*)$", re.MULTILINE)
@@ -131,13 +128,13 @@ def read_markdown(path: Path) -> Iterator[Step]:
         if not file.resolve().is_relative_to(path.resolve()):
             yield SkippedObject(ref, "a link out of the folder", done)
             continue
+        if size > MAX_BYTES:
+            yield SkippedObject(ref, f"more than {MAX_BYTES:,} bytes", done)
+            continue
         try:
-            text = file.read_bytes().decode() if size <= MAX_BYTES else None
+            text = file.read_bytes().decode()
         except UnicodeDecodeError:
             yield SkippedObject(ref, "not UTF-8", done)
-            continue
-        if text is None:
-            yield SkippedObject(ref, f"more than {MAX_BYTES:,} bytes", done)
         else:
             yield from _note(ref, file.stem, text, done)
 
@@ -155,7 +152,9 @@ def note_files(path: Path) -> list[Path]:
 
 def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
     front, text = split_front_matter(text)
-    head = {} if front is None else _head(front)
+    head: Mapping[str, Any] = {}
+    with suppress(ValueError):  # it is no YAML mapping
+        head = {} if front is None else parse_front_matter(front)
     body = _FENCED.sub("", text)
     if "phronesis" in head:
         yield SkippedObject(ref, "written by Phronesis: 'phronesis store sync' takes edits of it back", done)
@@ -163,15 +162,18 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
     if not text.strip():
         yield SkippedObject(ref, "a note without words", done)
         return
-    title = text_or_empty(head.get("title")) or stem
-    at, permalink = _dated(head, stem), text_or_empty(head.get("permalink"))
+    title, permalink = text_or_empty(head.get("title")) or stem, text_or_empty(head.get("permalink"))
+    at = _dated(head, stem)
     ref = f"{ref.partition('/')[0]}/{permalink}" if permalink else ref  # it stays where the file is moved
     relations = [{"type": kind.strip(), "target": target} for kind, target in _RELATION.findall(body)]
     others = [{"target": one} for one in dict.fromkeys(_LINK.findall(body))]
     known = {one["target"] for one in relations}
+    tagged = head.get("tags")  # a list, or a text with commas
+    tagged = tagged.split(",") if isinstance(tagged, str) else tagged if isinstance(tagged, list) else []
+    tags = list(dict.fromkeys([*(str(one).strip().lstrip("#") for one in tagged), *_TAG.findall(body)]))
     about = {
         "permalink": permalink or None,
-        "tags": _tags(head.get("tags"), body) or None,
+        "tags": tags[:MAX_LINKS] or None,
         "links": [*relations, *(one for one in others if one["target"] not in known)][:MAX_LINKS] or None,
     }
     note = {
@@ -192,36 +194,18 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
 def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | None, done: int) -> ImportCall:
     category, content = observed
     context = _CONTEXT.search(content)
-    about = {
-        "note": ref,
-        "category": category,
-        "tags": _TAG.findall(content) or None,
-        "context": context[1] if context else None,
-    }
+    about = {"note": ref, "category": category, "tags": _TAG.findall(content) or None}
+    about["context"] = context[1] if context else None
     name = f"{ref}#{digest(observed)[:16]}"
     arguments = {
         "content": content,
-        "kind": KINDS.get(category, "fact"),
+        "kind": category if category in {"decision", "preference"} else "fact",
         "subject": name_of(title),
         "occurred_at": at,
         "external_id": name_of(name),
         "metadata": {"markdown": present_fields(about)},
     }
     return ImportCall("add", name, present_fields(arguments), done=done)
-
-
-def _head(front: str) -> Mapping[str, Any]:
-    """Return the front matter; nothing if it is no YAML mapping."""
-    try:
-        return parse_front_matter(front)
-    except ValueError:
-        return {}
-
-
-def _tags(given: Any, body: str) -> list[str]:
-    """Return the tags of the front matter, a list or a text with commas, and those of the text."""
-    listed = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
-    return list(dict.fromkeys([*(str(one).strip().lstrip("#") for one in listed), *_TAG.findall(body)]))[:MAX_LINKS]
 
 
 def _dated(head: Mapping[str, Any], stem: str) -> str | None:
@@ -241,7 +225,7 @@ def _dated(head: Mapping[str, Any], stem: str) -> str | None:
 def _holds(path: Path) -> bool:
     """Return whether a folder is a vault of Obsidian, or has notes in it or in one of its folders."""
     notes = (found for pattern in ("*.md", "*/*.md") for found in path.glob(pattern))
-    return path.is_dir() and ((path / OBSIDIAN).is_dir() or next(notes, None) is not None)
+    return path.is_dir() and ((path / ".obsidian").is_dir() or next(notes, None) is not None)
 
 
 MARKDOWN: Final = Format(

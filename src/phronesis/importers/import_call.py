@@ -147,11 +147,15 @@ def read_members(path: Path, *, inside: str) -> Iterator[Member]:
 def _members(name: str, stream: BinaryIO, done: int) -> Iterator[Member]:
     """Yield the members of one file; ``done`` bytes were read before."""
     head = stream.read(_HEAD)
-    stream.seek(0)
-    if _is_one_object(head):
-        yield _one_object(name, stream, done)
+    wrapped = _WRAPPED.match(head)
+    stream.seek(0 if wrapped is None else wrapped.end())  # to the list, if the file is an object that contains it
+    first, ends, _ = head.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
+    if ends and first.startswith(b"{") and not first.rstrip().endswith(b"}") and wrapped is None:
+        body = stream.read(MAX_MEMBER_BYTES + 1)  # one object over several lines
+        fault = f"more than {MAX_MEMBER_BYTES:,} bytes" if len(body) > MAX_MEMBER_BYTES else None
+        yield _member(name, body.removeprefix(codecs.BOM_UTF8), done + len(body), fault)
         return
-    for piece in read_pieces(_skip_to_list(stream), most=MAX_MEMBER_BYTES):
+    for piece in read_pieces(stream, most=MAX_MEMBER_BYTES):
         if piece.fault is None or _BEHIND not in piece.fault:
             yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
 
@@ -191,18 +195,6 @@ def _is_inside(name: str, pattern: str) -> bool:
     return any(re.fullmatch(pattern, one) for one in (own, "/".join([*folders[-1:], own])))
 
 
-def _is_one_object(head: bytes) -> bool:
-    """Return whether a file holds one object over several lines: its first line is no object by itself."""
-    first, ends, _ = head.removeprefix(codecs.BOM_UTF8).lstrip().partition(b"\n")
-    return bool(ends) and first.startswith(b"{") and not first.rstrip().endswith(b"}") and not _WRAPPED.match(head)
-
-
-def _one_object(name: str, stream: BinaryIO, done: int) -> Member:
-    body = stream.read(MAX_MEMBER_BYTES + 1)
-    fault = f"more than {MAX_MEMBER_BYTES:,} bytes" if len(body) > MAX_MEMBER_BYTES else None
-    return _member(name, body.removeprefix(codecs.BOM_UTF8), done + len(body), fault)
-
-
 def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
     if path.is_dir():
         name = "conversations.json" if "conversations" in inside else "the .json file"
@@ -222,13 +214,6 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
             )
         for info in found:
             yield info.filename, info.file_size, archive.open(info)  # type: ignore[misc]  # it reads bytes
-
-
-def _skip_to_list(stream: BinaryIO) -> BinaryIO:
-    """Skip the text before the list, if the file is an object that contains it."""
-    found = _WRAPPED.match(stream.read(_HEAD))
-    stream.seek(0 if found is None else found.end())
-    return stream
 
 
 def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
@@ -276,9 +261,7 @@ def turns_of(chat: Chat) -> Iterator[ImportCall]:
 
 
 def _turn(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> ImportCall:
-    about = {**({"title": chat.title} if chat.title else {}), **chat.metadata}
-    events = {"messages": list(messages), **({"session_metadata": about} if about else {})}
-    arguments: dict[str, Any] = {"session_id": chat.session_id, "turn_events": events}
-    if chat.agent_id is not None:
-        arguments["agent_id"] = chat.agent_id
+    about = {**({"title": chat.title} if chat.title else {}), **chat.metadata} or None
+    events = present_fields({"messages": list(messages), "session_metadata": about})
+    arguments = present_fields({"session_id": chat.session_id, "turn_events": events, "agent_id": chat.agent_id})
     return ImportCall("commit_turn", f"{chat.session_id}#{messages[0]['id']}", arguments, done=chat.done)

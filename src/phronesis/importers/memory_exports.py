@@ -208,29 +208,23 @@ def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
     content = said.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
     texts = [text_or_empty(one.get("text")) for one in blocks if one.get("type") == "text"]
-    sent = [text for call in objects(said.get("tool_calls")) if (text := _sent_text(call))]
-    if role == "assistant" and sent:  # the text beside it is the agent's thought
-        texts = sent
-    elif role == "user":
-        texts = [_user_text(text) for text in texts]
+    functions = [mapping_or_empty(call.get("function")) for call in objects(said.get("tool_calls"))]
+    sent = [_parsed(one.get("arguments")).get("message") for one in functions if one.get("name") == SEND]
+    if role == "assistant" and any(map(text_or_empty, sent)):  # the text beside it is the agent's thought
+        texts = [text_or_empty(one) for one in sent]
+    elif role == "user":  # older agents get the words in JSON, and events such as a login under the user's name
+        events = [(text, _parsed(text)) for text in texts]
+        texts = [
+            text_or_empty(event.get("message")) if event.get("type") == "user_message" else text
+            for text, event in events
+            if event.get("type", "user_message") == "user_message"
+        ]
     text = "\n".join(filter(None, texts))
     if text:
         identity = digest([role, at, text])[:16]
         yield present_fields({"role": role, "content": text, "id": identity, "created_at": at})
     else:
         yield "no words to a person"
-
-
-def _sent_text(call: Mapping[str, Any]) -> str:
-    """Return what a call of the tool that speaks says."""
-    function = mapping_or_empty(call.get("function"))
-    return text_or_empty(_parsed(function.get("arguments")).get("message")) if function.get("name") == SEND else ""
-
-
-def _user_text(text: str) -> str:
-    """Return the user's words; older agents get them in JSON, and events such as a login under the user's name."""
-    event = _parsed(text)
-    return text if "type" not in event else text_or_empty(event.get("message")) * (event["type"] == "user_message")
 
 
 def _parsed(text: Any) -> Mapping[str, Any]:

@@ -14,7 +14,16 @@ from typing import Any, Final
 
 from phronesis.core.data_delimiters import is_off_record, without_private_values
 from phronesis.errors import InputError
-from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, mapping_or_empty, name_of, objects
+from phronesis.importers.import_call import (
+    Format,
+    ImportCall,
+    SkippedObject,
+    Step,
+    mapping_or_empty,
+    name_of,
+    objects,
+    present_fields,
+)
 
 MAX_OUTPUT: Final = 2_000
 """Characters kept of a tool's output: its end, where errors are."""
@@ -23,54 +32,13 @@ MAX_LINE: Final = 64 << 20
 """Longest line in bytes; a longer one is skipped."""
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptMessage:
-    """A message of a transcript."""
-
-    role: str
-    text: str
-    id: str
-    at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call of a transcript."""
-
-    id: str
-    name: str
-    arguments: Any
-    at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """The result of a tool call: its text, and whether it failed; None: the transcript does not say."""
-
-    id: str
-    output: str
-    failed: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
-    """Facts about the session: its id, title, folder, and whether a sub-agent speaks."""
-
-    session_id: str = ""
-    title: str = ""
-    folder: str = ""
-    of_subagent: bool | None = None
-
-
-Event = TranscriptMessage | ToolCall | ToolResult | SessionFacts
-
-
 @dataclass(slots=True)
 class _Session:
-    """The state of a session while its transcript is read."""
+    """The state of a session while its transcript is read; ``done`` counts the bytes up to the present line."""
 
     host: str
     session_id: str
+    done: int
     title: str = ""
     project: str = "default"
     of_subagent: bool = False
@@ -79,93 +47,100 @@ class _Session:
     asked: str = ""
     failed_programs: set[str] = field(default_factory=set)
 
-    def turn(self, done: int) -> Iterator[Step]:
+    def turn(self) -> Iterator[Step]:
         """Yield the turn that was gathered, and begin the next one."""
         messages, calls = self.messages, list(self.calls.values())
         self.messages, self.calls = [], {}
         if not messages:
             return
+        ref = f"{self.session_id}#{messages[0]['id']}"
         if self.of_subagent:
-            yield SkippedObject(f"{self.session_id}#{messages[0]['id']}", "said to or by a sub-agent", done)
+            yield SkippedObject(ref, "said to or by a sub-agent", self.done)
             return
         if any(one["role"] == "user" and is_off_record(one["content"]) for one in messages):
-            yield SkippedObject(f"{self.session_id}#{messages[0]['id']}", "off the record", done)
+            yield SkippedObject(ref, "off the record", self.done)
             return
-        about = {"host": self.host, "project": self.project, "title": self.title, "imported": True}
-        events: dict[str, Any] = {
-            "messages": messages,
-            "tool_calls": calls,
-            "session_metadata": {name: value for name, value in about.items() if value},
-        }
-        events = {name: value for name, value in events.items() if value}
+        about = {"host": self.host, "project": self.project, "title": self.title or None, "imported": True}
+        events: dict[str, Any] = {"messages": messages, "tool_calls": calls or None}
+        events = present_fields({**events, "session_metadata": present_fields(about)})
         arguments = {"session_id": self.session_id, "turn_events": events, "agent_id": self.host}
-        yield ImportCall("commit_turn", f"{self.session_id}#{messages[0]['id']}", arguments, done=done)
+        yield ImportCall("commit_turn", ref, arguments, done=self.done)
 
-    def experience(self, call: Mapping[str, Any], result: ToolResult, done: int) -> Iterator[Step]:
+    def set_facts(self, session_id: Any, folder: Any, *, of_subagent: bool = False) -> Iterator[Step]:
+        """Take facts about the session; yield the turn that a sub-agent's first words end."""
+        self.session_id = str(session_id or self.session_id)
+        self.project = project_of(str(folder)) if folder else self.project
+        if of_subagent and not self.of_subagent:
+            yield from self.turn()
+            self.of_subagent = True
+
+    def say(self, role: str, text: str, identity: Any, at: str | None = None) -> Iterator[Step]:
+        """Take a message; yield the turn that it ends."""
+        if role == "user" and any(one["role"] != "user" for one in self.messages):
+            yield from self.turn()
+        message = {"role": role, "content": text, "id": str(identity), "created_at": at}
+        self.messages.append({name: value for name, value in message.items() if value})
+        self.asked = text if role == "user" else self.asked
+
+    def call(self, identity: str, name: str, arguments: Any, at: str | None = None) -> None:
+        """Take a tool call."""
+        given = {"id": identity, "name": name, "args": arguments, "created_at": at}
+        self.calls[identity] = present_fields(given)
+
+    def result(self, identity: str, output: str, *, failed: bool | None) -> Iterator[Step]:
+        """Take a call's first result, and whether it failed (None: nothing says so); yield its experience."""
+        call = self.calls.get(identity, {"result": None})
+        if "result" not in call:
+            call["result"] = output = output.strip()[-MAX_OUTPUT:]
+            if failed is not None:
+                call["status"] = "error" if failed else "ok"
+            yield from self._experience(call, identity, output, failed=failed)
+
+    def _experience(
+        self, call: Mapping[str, Any], identity: str, output: str, *, failed: bool | None
+    ) -> Iterator[Step]:
         """Yield the experience of a tool call that failed, or that worked after the same program had failed."""
         command = command_of(call["args"])
         program = _program(command)
-        if result.failed:
+        if failed:
             self.failed_programs.add(program)
-        elif result.failed is None or not command or program not in self.failed_programs:
+        elif failed is None or not command or program not in self.failed_programs:
             return
         attempt = command or f"{call['name']} {json.dumps(call['args'], ensure_ascii=False)}"
-        name = name_of(f"{self.session_id}#{result.id}")
+        name = name_of(f"{self.session_id}#{identity}")
         nei = {
             "situation": f"{call['name']} in {self.project}",
             "goal": self.asked[:500],
             "attempt": attempt[:MAX_OUTPUT],
-            "result": result.output,
-            "label": "failure" if result.failed else "success",
+            "result": output,
+            "label": "failure" if failed else "success",
             "source_type": "run",
-            "source_ref": f"{self.host}:{self.session_id}#{result.id}",
+            "source_ref": f"{self.host}:{self.session_id}#{identity}",
             "episode_id": self.session_id,
             "occurred_at": call.get("created_at"),
             "external_id": name,
         }
         arguments = {"nei": {key: value for key, value in nei.items() if value}}
-        yield ImportCall("ingest", f"{self.session_id}#{result.id}", arguments, done=done, namespace=self.project)
+        yield ImportCall("ingest", f"{self.session_id}#{identity}", arguments, done=self.done, namespace=self.project)
 
 
-def read_transcripts(path: Path, host: str, parse: Callable[[Mapping[str, Any]], Iterator[Event]]) -> Iterator[Step]:
+Parser = Callable[[Mapping[str, Any], _Session], Iterator[Step]]
+"""Gives a session what a line of its transcript says, and yields the steps that this ends."""
+
+
+def read_transcripts(path: Path, host: str, parse: Parser) -> Iterator[Step]:
     """Yield the calls of each transcript in a folder, or of one file. InputError: there is none."""
     done = 0
     for file in transcript_files(path):
-        session = _Session(host, file.stem, of_subagent="subagents" in file.parts)
-        titles = _titles(file) if host == "claude-code" else SessionFacts()
-        session.title = titles.title
+        session = _Session(host, file.stem, done, of_subagent="subagents" in file.parts)
+        session.title = _title_of(file) if host == "claude-code" else ""
         for n, (line, size) in enumerate(_lines(file), start=1):
-            done += size
-            if not isinstance(line, dict):
+            session.done = done = done + size
+            if isinstance(line, dict):
+                yield from parse({**without_private_values(line), "_line": n}, session)
+            else:
                 yield SkippedObject(f"{file.name}, line {n}", "not a JSON object", done)
-                continue
-            for event in parse({**without_private_values(line), "_line": n}):
-                yield from _take(session, event, done)
-        yield from session.turn(done)
-
-
-def _take(session: _Session, event: Event, done: int) -> Iterator[Step]:
-    if isinstance(event, SessionFacts):
-        session.session_id = event.session_id or session.session_id
-        session.title = event.title or session.title
-        session.project = project_of(event.folder) if event.folder else session.project
-        if event.of_subagent is not None and event.of_subagent != session.of_subagent:
-            yield from session.turn(done)
-            session.of_subagent = event.of_subagent
-    elif isinstance(event, TranscriptMessage):
-        if event.role == "user" and any(one["role"] != "user" for one in session.messages):
-            yield from session.turn(done)
-        message = {"role": event.role, "content": event.text, "id": event.id, "created_at": event.at}
-        session.messages.append({name: value for name, value in message.items() if value})
-        session.asked = event.text if event.role == "user" else session.asked
-    elif isinstance(event, ToolCall):
-        call = {"id": event.id, "name": event.name, "args": event.arguments, "created_at": event.at}
-        session.calls[event.id] = {name: value for name, value in call.items() if value is not None}
-    elif "result" not in (known := session.calls.get(event.id, {"result": None})):
-        known["result"] = event.output
-        if event.failed is not None:
-            known["status"] = "error" if event.failed else "ok"
-        yield from session.experience(known, event, done)
+        yield from session.turn()
 
 
 def transcript_files(path: Path) -> list[Path]:
@@ -213,49 +188,40 @@ def _program(command: str) -> str:
     return command.split(maxsplit=1)[0] if command else ""
 
 
-def _end(text: str) -> str:
-    return text.strip()[-MAX_OUTPUT:]
-
-
 # Claude Code: ~/.claude/projects/<folder>/<session>.jsonl.
 
 _ENVELOPES: Final = ("<command-", "<local-command-", "<bash-", "<system-reminder>", "<task-notification>")
 """Beginnings of texts that Claude Code writes under the user's name."""
 
 
-def parse_claude_code(line: Mapping[str, Any]) -> Iterator[Event]:
+def parse_claude_code(line: Mapping[str, Any], session: _Session) -> Iterator[Step]:
     """Yield what a line of a transcript of Claude Code says."""
     message = mapping_or_empty(line.get("message"))
     role = message.get("role")
     if line.get("type") not in {"user", "assistant"} or role not in {"user", "assistant"} or line.get("isMeta"):
         return
     at = line.get("timestamp") if isinstance(line.get("timestamp"), str) else None
-    yield SessionFacts(
-        str(line.get("sessionId") or ""), "", str(line.get("cwd") or ""), bool(line.get("isSidechain")) or None
-    )
+    yield from session.set_facts(line.get("sessionId"), line.get("cwd"), of_subagent=bool(line.get("isSidechain")))
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
     texts = [one["text"] for one in blocks if one.get("type") == "text" and isinstance(one.get("text"), str)]
     text = "\n".join(one for one in texts if one.strip() and not one.startswith(_ENVELOPES))
     if text:
         speaker = "system" if line.get("isCompactSummary") else str(role)
-        yield TranscriptMessage(speaker, text, str(line.get("uuid") or line["_line"]), at)
+        yield from session.say(speaker, text, line.get("uuid") or line["_line"], at)
     for block in blocks:
         if block.get("type") == "tool_use" and block.get("id") and block.get("name"):
-            yield ToolCall(str(block["id"]), str(block["name"]), block.get("input") or {}, at)
+            session.call(str(block["id"]), str(block["name"]), block.get("input") or {}, at)
         elif block.get("type") == "tool_result" and block.get("tool_use_id"):
-            yield _claude_result(block, line.get("toolUseResult"))
+            output, detail = block.get("content"), line.get("toolUseResult")
+            if not isinstance(output, str):
+                output = "\n".join(str(one.get("text") or "") for one in objects(output))
+            stopped = mapping_or_empty(detail).get("interrupted") or (isinstance(detail, str) and "rejected" in detail)
+            failed = None if stopped else bool(block.get("is_error"))
+            yield from session.result(str(block["tool_use_id"]), output, failed=failed)
 
 
-def _claude_result(block: Mapping[str, Any], detail: Any) -> ToolResult:
-    content = block.get("content")
-    texts = [content] if isinstance(content, str) else [str(one.get("text") or "") for one in objects(content)]
-    stopped = mapping_or_empty(detail).get("interrupted") or (isinstance(detail, str) and "rejected" in detail)
-    failed = None if stopped else bool(block.get("is_error"))
-    return ToolResult(str(block["tool_use_id"]), _end("\n".join(texts)), failed)
-
-
-def _titles(file: Path) -> SessionFacts:
+def _title_of(file: Path) -> str:
     """Return the title of a session, which stands anywhere in its file: the user's own, else the latest summary."""
     own = summary = ""
     with file.open("rb") as stream:
@@ -267,61 +233,58 @@ def _titles(file: Path) -> SessionFacts:
                     continue
                 own = str(row.get("customTitle") or own)
                 summary = str(row.get("aiTitle") or row.get("summary") or summary)
-    return SessionFacts(title=own or summary)
+    return own or summary
 
 
 # Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl.
 
 
-def parse_codex(line: Mapping[str, Any]) -> Iterator[Event]:
+def parse_codex(line: Mapping[str, Any], session: _Session) -> Iterator[Step]:
     """Yield what a line of a rollout of Codex says."""
     payload, at = mapping_or_empty(line.get("payload")), line.get("timestamp")
     kind, at = payload.get("type"), at if isinstance(at, str) else None
     if line.get("type") == "session_meta":
         source = mapping_or_empty(payload.get("source"))
         spawned = bool(payload.get("parent_thread_id")) or "subagent" in source
-        yield SessionFacts(str(payload.get("id") or ""), "", str(payload.get("cwd") or ""), spawned or None)
+        yield from session.set_facts(payload.get("id"), payload.get("cwd"), of_subagent=spawned)
     elif line.get("type") == "compacted" and isinstance(payload.get("message"), str) and payload["message"]:
-        yield TranscriptMessage("system", payload["message"], str(line["_line"]), at)
+        yield from session.say("system", payload["message"], line["_line"], at)
     elif line.get("type") == "event_msg":
         item = mapping_or_empty(payload.get("item"))
         ran = payload if kind == "exec_command_end" else item if item.get("type") == "CommandExecution" else {}
         if isinstance(ran.get("exit_code"), int):
             output = ran.get("aggregated_output") or f"{ran.get('stdout') or ''}{ran.get('stderr') or ''}"
-            yield ToolResult(str(ran.get("call_id") or ran.get("id")), _end(str(output)), ran["exit_code"] != 0)
+            failed = ran["exit_code"] != 0
+            yield from session.result(str(ran.get("call_id") or ran.get("id")), str(output), failed=failed)
     elif line.get("type") == "response_item":
-        yield from _codex_item(payload, kind, str(line["_line"]), at)
+        yield from _take_codex_item(payload, session, str(line["_line"]), at)
 
 
-def _codex_item(payload: Mapping[str, Any], kind: Any, place: str, at: str | None) -> Iterator[Event]:
+def _take_codex_item(payload: Mapping[str, Any], session: _Session, place: str, at: str | None) -> Iterator[Step]:
+    kind = payload.get("type")
     call_id = str(payload.get("call_id") or payload.get("id") or place)
     if kind == "message" and payload.get("role") in {"user", "assistant"}:
         texts = [str(one.get("text") or "") for one in objects(payload.get("content"))]
-        text = "\n".join(one for one in texts if one.strip() and not _is_scaffolding(one))
+        text = "\n".join(one for one in texts if one.strip() and not one.startswith(_SCAFFOLDING))
         if text:
-            yield TranscriptMessage(str(payload["role"]), text, str(payload.get("id") or place), at)
+            yield from session.say(str(payload["role"]), text, payload.get("id") or place, at)
     elif kind in {"function_call", "custom_tool_call", "local_shell_call"}:
         given = payload.get("arguments", payload.get("input", {"action": payload.get("action")}))
-        yield ToolCall(call_id, str(payload.get("name") or "shell"), _parsed(given), at)
+        session.call(call_id, str(payload.get("name") or "shell"), _parsed(given), at)
     elif kind in {"function_call_output", "custom_tool_call_output"}:
-        yield _codex_output(call_id, payload.get("output"))
+        fields = mapping_or_empty(_parsed(payload.get("output")))
+        code: Any = mapping_or_empty(fields.get("metadata")).get("exit_code")
+        output: Any = fields.get("output", fields.get("content", payload.get("output")))
+        if isinstance(output, str) and code is None:
+            code, output = _exit_code(output)
+        success: Any = fields.get("success")
+        failed = not success if isinstance(success, bool) else None if code is None else code != 0
+        output = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        yield from session.result(call_id, output, failed=failed)
 
 
-def _is_scaffolding(text: str) -> bool:
-    """Return whether a text under the user's name was written by Codex: instructions and facts of the environment."""
-    return text.startswith(("<environment_context>", "<user_instructions>", "<permissions", "# AGENTS.md", "<turn_"))
-
-
-def _codex_output(call_id: str, given: Any) -> ToolResult:
-    read = _parsed(given)
-    fields = mapping_or_empty(read)
-    code = mapping_or_empty(fields.get("metadata")).get("exit_code")
-    text = fields.get("output", fields.get("content", given))
-    if isinstance(text, str) and code is None:
-        code, text = _exit_code(text)
-    failed = not fields["success"] if isinstance(fields.get("success"), bool) else None if code is None else code != 0
-    return ToolResult(call_id, _end(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)), failed)
-
+_SCAFFOLDING: Final = ("<environment_context>", "<user_instructions>", "<permissions", "# AGENTS.md", "<turn_")
+"""Beginnings of texts that Codex writes under the user's name: instructions and facts of the environment."""
 
 _EXITS: Final = ("Exit code: ", "Process exited with code ")
 """Beginnings of the line of an output that names the exit code, among the first lines."""
@@ -354,7 +317,7 @@ def _parsed(given: Any) -> Any:
 # Cursor: ~/.cursor/projects/<folder>/agent-transcripts/<session>/<session>.jsonl. It holds no results and no times.
 
 
-def parse_cursor(line: Mapping[str, Any]) -> Iterator[Event]:
+def parse_cursor(line: Mapping[str, Any], session: _Session) -> Iterator[Step]:
     """Yield what a line of an agent transcript of Cursor says."""
     role, content = line.get("role"), mapping_or_empty(line.get("message")).get("content")
     if role not in {"user", "assistant"}:
@@ -363,10 +326,10 @@ def parse_cursor(line: Mapping[str, Any]) -> Iterator[Event]:
     texts = [_query(str(one.get("text") or "")) for one in blocks if one.get("type") == "text"]
     text = "\n".join(one for one in texts if one.strip())
     if text:
-        yield TranscriptMessage(str(role), text, str(line["_line"]))
+        yield from session.say(str(role), text, line["_line"])
     for n, block in enumerate(blocks):
         if block.get("type") == "tool_use" and block.get("name"):
-            yield ToolCall(f"{line['_line']}.{n}", str(block["name"]), block.get("input") or {})
+            session.call(f"{line['_line']}.{n}", str(block["name"]), block.get("input") or {})
 
 
 def _query(text: str) -> str:
@@ -375,11 +338,7 @@ def _query(text: str) -> str:
     return rest.partition("</user_query>")[0].strip() if begin else text
 
 
-def _format(
-    host: str,
-    parse: Callable[[Mapping[str, Any]], Iterator[Event]],
-    fits: Callable[[Mapping[str, Any]], bool],
-) -> Format:
+def _format(host: str, parse: Parser, fits: Callable[[Mapping[str, Any]], bool]) -> Format:
     return Format(lambda path: read_transcripts(path, host, parse), _size, f"session transcripts of {host}", fits=fits)
 
 

@@ -155,8 +155,6 @@ def _signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-# Rate limit: a token bucket for each key, or for each address without a key.
-
 MAX_CALLERS: Final = 10_000
 """Maximum token buckets kept; beyond it the least recently used is dropped and starts full again."""
 
@@ -265,10 +263,14 @@ class Authenticator:
         ``oauth``: the token may be one of OAuth, whose audience is /mcp.
         """
         caller = self.recent(token, oauth=oauth)
-        if caller is None:
-            caller = self._look_up(token, oauth=oauth)
-            if self.seconds and token is not None:  # keyless access ends when the first key is made
-                self._remember(token, caller, oauth=oauth)
+        if caller is not None:
+            return caller
+        caller = self._look_up(token, oauth=oauth)
+        if self.seconds and token is not None:  # keyless access ends when the first key is made
+            with self._lock:
+                if len(self._recent) >= MOST_RECENT:
+                    self._recent.clear()
+                self._recent[_mark(token, oauth=oauth)] = (caller, self.clock() + self.seconds)
         return caller
 
     def count(self, caller: Caller | None, address: str) -> None:
@@ -282,12 +284,6 @@ class Authenticator:
         """Return the caller of a recently accepted token; None if the store must be asked."""
         known = None if token is None else self._recent.get(_mark(token, oauth=oauth))
         return known[0] if known is not None and self.clock() < known[1] else None
-
-    def _remember(self, token: str, caller: Caller, *, oauth: bool) -> None:
-        with self._lock:
-            if len(self._recent) >= MOST_RECENT:
-                self._recent.clear()
-            self._recent[_mark(token, oauth=oauth)] = (caller, self.clock() + self.seconds)
 
     def _look_up(self, token: str | None, *, oauth: bool) -> Caller:
         if token is None:
@@ -310,21 +306,18 @@ class Authenticator:
 
     def caller_of(self, key: ApiKey) -> Caller:
         """Return the caller that holds a key."""
-        memory = self._memory_of(key.tenant)
+        memory = self.memory
+        if key.tenant != memory.admin.tenant:
+            with self._lock:  # one Memory per tenant
+                if key.tenant not in self._tenants:
+                    self._tenants[key.tenant] = memory.for_tenant(key.tenant)
+                memory = self._tenants[key.tenant]
         bound = memory if key.user_id is None else cast("Memory", UserMemory(memory, key.user_id))
         return Caller(bound, key.role, key.actor, key)
 
     def open_to_anybody(self) -> bool:
         """Return whether callers without a token are accepted."""
         return not self.keys_required and not self.memory.admin.keys.any_made()
-
-    def _memory_of(self, tenant: str) -> Memory:
-        if tenant == self.memory.admin.tenant:
-            return self.memory
-        with self._lock:  # one Memory per tenant
-            if tenant not in self._tenants:
-                self._tenants[tenant] = self.memory.for_tenant(tenant)
-            return self._tenants[tenant]
 
 
 def _mark(token: str, *, oauth: bool) -> bytes:

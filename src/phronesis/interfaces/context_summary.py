@@ -9,6 +9,8 @@ from phronesis.core.items import statement
 from phronesis.core.results import Evidence
 from phronesis.core.serialization import Record, as_json
 
+_PLAIN: Final = ("context_id", "user_message", "token_count", "token_budget", "text", "messages")
+_SLOTS: Final = ("system_blocks", "working_summary", "recent_turns")
 SNIPPET: Final = 200
 """Maximum characters of an item's text beside the context, which has it in full."""
 
@@ -37,18 +39,10 @@ class ContextSummary(Record):
 
 def summary_of(package: ContextPackage) -> ContextSummary:
     """Return a context without its records: about four times the tokens of its text, instead of thirty."""
+    given: dict[str, Any] = {name: getattr(package, name) for name in _PLAIN}
+    given |= {name: [_block(one) for one in getattr(package, name)] for name in _SLOTS}
     return ContextSummary(
-        context_id=package.context_id,
-        system_blocks=[_block(one) for one in package.system_blocks],
-        working_summary=[_block(one) for one in package.working_summary],
-        recent_turns=[_block(one) for one in package.recent_turns],
-        evidence=[_evidence(one) for one in package.evidence],
-        user_message=package.user_message,
-        token_count=package.token_count,
-        token_budget=package.token_budget,
-        text=package.text,
-        messages=package.messages,
-        citations=as_json(getattr(package, "citations", {})),
+        **given, evidence=[_evidence(one) for one in package.evidence], citations=as_json(package.citations)
     )
 
 

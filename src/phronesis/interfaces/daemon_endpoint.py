@@ -138,12 +138,7 @@ def _launch(store: StoreName) -> "subprocess.Popen[bytes]":
         command += ["--policy", store.policy]
     with (folder / f"{store.key}.log").open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - our own program
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd=folder,
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=folder
         )
 
 

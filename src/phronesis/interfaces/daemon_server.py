@@ -85,9 +85,6 @@ class Daemon:
             path.unlink(missing_ok=True)
             self._memory.close_if_opened()
 
-    def _facts(self) -> dict[str, Any]:
-        return {"protocol": PROTOCOL, "version": __version__, "pid": os.getpid(), "url": _without_password(self._store)}
-
     def _warm_up(self) -> None:
         """Open the store, interpret what a crash left, and load what a search needs, before a hook waits for it."""
         try:
@@ -127,16 +124,20 @@ class Daemon:
         if refused is not None:
             await stream.send(encode_line({"error": refused}))
             return
-        await stream.send(encode_line({**self._facts(), "connections": self._connections, "uptime": self._uptime()}))
+        facts = {
+            "protocol": PROTOCOL,
+            "version": __version__,
+            "pid": os.getpid(),
+            "url": _without_password(self._store),
+        }
+        uptime = round(time.monotonic() - self._started)
+        await stream.send(encode_line({**facts, "connections": self._connections, "uptime": uptime}))
         service = hello.get("service")
         if service == "mcp":
             await self._serve_mcp(_options(hello), lines, stream)
-        elif service == "hook":
+        elif service in ("hook", "command"):
             async for message in _objects(lines):
-                await stream.send(encode_line(await anyio.to_thread.run_sync(self._hook, message)))
-        elif service == "command":
-            async for message in _objects(lines):
-                await stream.send(encode_line(await anyio.to_thread.run_sync(self._command, message)))
+                await stream.send(encode_line(await anyio.to_thread.run_sync(self._carry_out, service, message)))
         elif service == "stop":
             self._stopped.set()
 
@@ -153,9 +154,6 @@ class Daemon:
             f" {hello.get('version')!s:.40}: stop it with 'phronesis daemon stop'; the next session starts another"
         )
 
-    def _uptime(self) -> int:
-        return round(time.monotonic() - self._started)
-
     async def _serve_mcp(self, options: Options, lines: BufferedByteReceiveStream, stream: ByteStream) -> None:
         from phronesis.interfaces.mcp.server import serve_streams  # noqa: PLC0415 - the SDK, when it is first needed
 
@@ -163,21 +161,17 @@ class Daemon:
             self._servers[options] = await anyio.to_thread.run_sync(make_mcp, self._memory, options)
         await serve_streams(self._servers[options], _TextLines(lines), _TextSink(stream))
 
-    def _hook(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a hook, or the reason why there is none: a hook must not stop its host."""
+    def _carry_out(self, service: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a hook, or run a command: return its exit code and what it printed. A hook must not stop its host."""
+        memory = cast("Memory", self._memory)
         try:
-            return answer_hook(cast("Memory", self._memory), HookCall.read(message))
+            if service == "hook":
+                return answer_hook(memory, HookCall.read(message))
+            return self._run_command(memory, message)
         except Exception as error:  # noqa: BLE001 - the interface edge: recorded in the daemon's log and in the answer
-            print(f"phronesis: hook: {type(error).__name__}: {error}", file=self._log, flush=True)
-            return {"error": f"{type(error).__name__}: {error}"}
-
-    def _command(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a command for a client; return its exit code and what it printed."""
-        try:
-            return self._run_command(cast("Memory", self._memory), message)
-        except Exception as error:  # noqa: BLE001 - the interface edge: recorded in the daemon's log and in the answer
-            print(f"phronesis: command: {type(error).__name__}: {error}", file=self._log, flush=True)
-            return {"code": 1, "stderr": f"phronesis: {type(error).__name__}: {error}\n"}
+            reason = f"{type(error).__name__}: {error}"
+            print(f"phronesis: {service}: {reason}", file=self._log, flush=True)
+            return {"error": reason} if service == "hook" else {"code": 1, "stderr": f"phronesis: {reason}\n"}
 
 
 def _options(hello: Mapping[str, Any]) -> Options:

@@ -35,8 +35,6 @@ from phronesis.memory.runs import Reasoning, Runs
 from phronesis.memory.traits import Traits
 from phronesis.wiring import find_engines
 
-# What the pages of reference share: the line that says how they are made, and tables.
-
 MADE: Final = (
     "<!-- Made from the code by `python -m phronesis.interfaces.reference docs`; edit the docstrings, not this. -->"
 )
@@ -66,6 +64,10 @@ def prose(docstring: str | None) -> str:
     return "\n".join(lines).strip()
 
 
+def _page(title: str, *lines: str) -> str:
+    return "\n".join([MADE, "", f"# {title}", "", *lines]).rstrip() + "\n"
+
+
 def first_line(value: Any) -> str:
     """Return the first paragraph of a thing's docstring, on one line."""
     return " ".join(prose(inspect.getdoc(value)).partition("\n\n")[0].split())
@@ -81,10 +83,6 @@ _COMMON: Final = (*_OWNER, "--url", "--tenant", "--policy", "--json")
 def commands_page() -> str:
     """Return ``docs/reference/cli.md``: every command under its heading, with its options and examples."""
     lines = [
-        MADE,
-        "",
-        "# The command line",
-        "",
         "`phronesis --help` lists the commands, `phronesis COMMAND --help` says what one does. Errors are one line on",
         "stderr; the exit code is 0, 1 (it failed, or found something wrong), 2 (it was called wrongly) or 130",
         "(interrupted). Results go to stdout, everything else to stderr.",
@@ -104,7 +102,7 @@ def commands_page() -> str:
                 lines += _command(path, command)
     former = [(f"`{name}`", f"`{' '.join(now)}`") for name, now in FORMER.items()]
     lines += ["## Former names", "", "They still run.", "", *table(("former name", "now"), former)]
-    return "\n".join(lines).rstrip() + "\n"
+    return _page("The command line", *lines)
 
 
 def _command(path: str, command: click.Command) -> Iterator[str]:
@@ -146,8 +144,6 @@ GROUPS: Final[Mapping[str, type]] = {
 }
 """The groups of verbs of a ``Memory``, by its attribute."""
 
-MOVED: Final = "Earlier development versions had these verbs on `Memory` itself; there are no aliases."
-
 _MOVES: Final = (
     ("`archive unarchive pin unpin retract delete_all due`", "`memory.items`"),
     ("`list_sessions`, `get_turns`", "`memory.sessions.list`, `.turns`"),
@@ -174,10 +170,6 @@ _MOVES: Final = (
 def memory_page() -> str:
     """Return ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
     lines = [
-        MADE,
-        "",
-        "# Memory",
-        "",
         prose(inspect.getdoc(Memory)),
         "",
         "`AsyncMemory` has the same verbs as coroutines, and `Client` those that a server offers. Every result is a",
@@ -190,8 +182,14 @@ def memory_page() -> str:
         lines += [f"## memory.{group}", "", prose(inspect.getdoc(part)), ""]
         for owner in part.__mro__[:-2]:  # without the base of every group
             lines += _verbs(owner, f"memory.{group}")
-    lines += ["## What moved", "", MOVED, "", *table(("before", "now"), _MOVES)]
-    return "\n".join(lines).rstrip() + "\n"
+    lines += [
+        "## What moved",
+        "",
+        "Earlier development versions had these verbs on `Memory` itself; there are no aliases.",
+        "",
+        *table(("before", "now"), _MOVES),
+    ]
+    return _page("Memory", *lines)
 
 
 def records_page() -> str:
@@ -201,7 +199,7 @@ def records_page() -> str:
     named |= {one for module in modules for one in vars(module).values() if isinstance(one, type)}
     named.remove(records_of_contexts.Candidates)  # what is chosen from, which no verb gives
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
-    lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
+    lines = ["Frozen, typed, with `to_dict()` for plain JSON values.", ""]
     for name, record in sorted(records.items()):
         rows = [
             (f"`{field.name}`", f"`{_type(field.type)}`", _default(field))
@@ -209,7 +207,7 @@ def records_page() -> str:
             if not field.name.startswith("_")
         ]
         lines += [f"## {name}", "", prose(inspect.getdoc(record)), "", *table(("field", "type", "default"), rows), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return _page("Records", *lines)
 
 
 def errors_page() -> str:
@@ -217,26 +215,18 @@ def errors_page() -> str:
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
     rows = [
         (
-            f"`{one.__name__}`",
-            f"`{one.code}`",
-            str(int(status_of(one("")))),
-            f"`{one.__bases__[0].__name__}`",
-            first_line(one),
+            *(f"`{one.__name__}`", f"`{one.code}`", str(int(status_of(one(""))))),
+            *(f"`{one.__bases__[0].__name__}`", first_line(one)),
         )
         for one in found
     ]
-    lines = [
-        MADE,
-        "",
-        "# Errors",
-        "",
+    return _page(
+        "Errors",
         "A message names the field and the remedy; `code` is for programs and does not change. `details` and `field`",
         "are of the error too, and `to_dict()` gives all of it. HTTP is the status with which a server answers.",
         "",
         *table(("error", "code", "HTTP", "is a", "when"), rows),
-        "",
-    ]
-    return "\n".join(lines).rstrip() + "\n"
+    )
 
 
 def policy_page() -> str:
@@ -250,10 +240,6 @@ def policy_page() -> str:
         rows.append((f"`{one.path}`", f"`{value}`", "" if text == before else text))
         before = text
     lines = [
-        MADE,
-        "",
-        "# Fields of a policy",
-        "",
         "What stands in force when a `brain.yml` says nothing. [The policy file](../how-to/policies.md) explains the",
         "choices, [models](../how-to/models.md) the roles; `phronesis doctor` prints this table for your own file.",
         "",
@@ -263,7 +249,7 @@ def policy_page() -> str:
     for title, part in (("A gateway", Gateway), ("A role", ExtractRole), ("The role embed", EmbedRole)):
         members = [(f"`{name}`", field.description or "") for name, field in part.model_fields.items()]
         lines += [f"## {title}", "", first_line(part), "", *table(("member", "what it says"), members), ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return _page("Fields of a policy", *lines)
 
 
 def _field_description(policy: type[pydantic.BaseModel], path: str) -> str:
@@ -306,9 +292,8 @@ def _verb(name: str, verb: Any, *, owner: str, static: bool = False) -> Iterator
 
 def _signature(name: str, verb: Any, *, owner: str, static: bool) -> Iterator[str]:
     signature = inspect.signature(verb)
-    gives = (
-        "" if signature.return_annotation is inspect.Parameter.empty else f" -> {_type(signature.return_annotation)}"
-    )
+    annotation = signature.return_annotation
+    gives = "" if annotation is inspect.Parameter.empty else f" -> {_type(annotation)}"
     parameters = list(signature.parameters.values())[0 if static else 1 :]
     if not parameters:
         yield f"{owner}.{name}(){gives}"
@@ -325,8 +310,8 @@ def _signature(name: str, verb: Any, *, owner: str, static: bool) -> Iterator[st
 
 
 def _type(annotation: Any) -> str:
-    told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return _MODULE.sub("", told).replace("'", "")
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _MODULE.sub("", text).replace("'", "")
 
 
 def _default(field: "dataclasses.Field[Any]") -> str:
@@ -351,9 +336,8 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 def write_pages(folder: Path) -> None:
     """Write every page under ``folder``, over what stands there."""
     for path, page in PAGES.items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page(), "utf-8", newline="\n")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(page(), "utf-8", newline="\n")
 
 
 if __name__ == "__main__":

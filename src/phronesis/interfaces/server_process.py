@@ -5,7 +5,7 @@ import contextlib
 import importlib.util
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from phronesis.interfaces.mcp import Options
-
-
-# An application built on its first request, because importing it is slow.
 
 
 @dataclass(slots=True)
@@ -78,9 +75,6 @@ class LazyApp:
             await self._stopping.wait()
 
 
-# Serving: a listening socket, and a loop that ends on a signal.
-
-
 def listen(serving: Serving) -> socket.socket:
     """Return a listening socket for the configured address."""
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
@@ -102,7 +96,7 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
     """Run the application on a socket until a signal stops it."""
     import uvicorn  # noqa: PLC0415 - an optional package
 
-    class Told(uvicorn.Server):
+    class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             name = f"[{serving.host}]" if ":" in serving.host else serving.host
@@ -126,23 +120,14 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
         lifespan="on",
         timeout_graceful_shutdown=serving.shutdown_seconds,
     )
-    Told(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])
 
 
 MCP: Final = "/mcp"
 """Path of the MCP endpoint."""
 
-Mount = Callable[["FastAPI", Memory, Serving], None]
-"""A function that adds an interface to the application; ``app.state.admission`` authenticates callers."""
 
-
-def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
-    from phronesis.interfaces.web.mounting import mount  # noqa: PLC0415 - an optional package
-
-    mount(app, app.state.admission)
-
-
-def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
+def _mount_tools(app: "FastAPI", serving: Serving) -> None:
     """Mount MCP, if the SDK is installed; the caller's key gives its role.
 
     Requests that fail authentication never reach the SDK, so it keeps no session for them.
@@ -182,7 +167,7 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
     return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the middleware checks the host name
 
 
-def _oauth(app: "FastAPI", memory: Memory, serving: Serving) -> None:
+def _mount_oauth(app: "FastAPI", memory: Memory, serving: Serving) -> None:
     """Mount OAuth for /mcp, if the policy has it; MissingExtra without MCP's SDK."""
     if serving.oauth is None:
         return
@@ -197,19 +182,18 @@ def _oauth(app: "FastAPI", memory: Memory, serving: Serving) -> None:
         app.include_router(consent_router, include_in_schema=False)
 
 
-MOUNTS: Final[Sequence[Mount]] = (_pages, _tools, _oauth)
-"""Interfaces mounted beside HTTP."""
-
-
 def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
     """Return the application with every interface; MissingExtra when a server's packages are not installed."""
     try:
         from phronesis.interfaces.http.app import make_app  # noqa: PLC0415 - an optional package
     except ImportError as error:
         raise MissingExtra("the server needs: pip install 'phronesis[server]'") from error
+    from phronesis.interfaces.web.mounting import mount  # noqa: PLC0415 - likewise
+
     app = make_app(memory, serving)
-    for mount in MOUNTS:
-        mount(app, memory, serving)
+    mount(app, app.state.admission)
+    _mount_tools(app, serving)
+    _mount_oauth(app, memory, serving)
     return app
 
 

@@ -132,20 +132,6 @@ EXPORTS: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("form", "export"), EXPORTS)
-def test_the_same_again_changes_nothing(memory: Memory, tmp_path: Path, form: str, export: Any) -> None:
-    path = exports.written(tmp_path / "export.json", export)
-    foreseen = taken(memory, path, form, user_id="lin", dry_run=True)
-    assert foreseen.recorded == 0
-    assert not memory.get_all(user_id="lin").items
-    first = taken(memory, path, form, user_id="lin")
-    assert (first.recorded, first.skipped) == (foreseen.missing, foreseen.skipped)
-    before = memory.admin.rebuild(verify=True).live_hash
-    again = taken(memory, path, form, user_id="lin")
-    assert (again.recorded, again.known) == (0, first.recorded)
-    assert memory.admin.rebuild(verify=True).live_hash == before
-
-
 def test_each_thing_is_looked_up_by_its_old_id(memory: Memory, tmp_path: Path) -> None:
     for form, export in EXPORTS:
         taken(memory, exports.written(tmp_path / f"{form}.json", export), form, user_id="lin")

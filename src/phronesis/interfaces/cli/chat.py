@@ -1,9 +1,9 @@
-"""What a line of ``phronesis chat`` does: a message is answered and remembered, a command looks or takes back."""
+"""``phronesis chat``: a conversation on the terminal, over any configured model or none."""
 
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -48,17 +48,7 @@ class Conversation:
         self._model = memory.admin.components.roster.asker(ROLE)
         self._last: ContextPackage | None = None
         self._done: list[tuple[str, Sequence[str]]] = []
-        self._commands: dict[str, Callable[[str, Iterator[str]], None]] = {
-            "why": self._show_sources,
-            "context": self._context,
-            "forget": self._forget,
-            "undo": self._undo,
-            "help": self._help,
-        }
-
-    def greet(self, *, told: bool) -> None:
-        """Say on stderr who answers; on a terminal (``told``) also where this is kept."""
-        if told:
+        if sys.stdin.isatty():
             click.echo(f"session {on_one_line(self._session)}; /help lists commands", err=True)
         if self._model is None:
             click.echo("no model has the role chat: what would be sent to one is shown", err=True)
@@ -66,14 +56,19 @@ class Conversation:
     def take(self, line: str, following: Iterator[str]) -> bool:
         """Do what a line says; a command may ask for a ``following`` one. False: the conversation ends."""
         found = _COMMAND.fullmatch(line)
-        name = found[1].lower() if found is not None else None
+        name = None if found is None else found[1].lower()
         if name in ("quit", "exit"):
             return False
+        commands = {"why": self._show_sources, "context": self._show_context, "undo": self._undo}
         try:
             if found is None or name is None:
                 self._answer(line)
-            elif name in self._commands:
-                self._commands[name]((found[2] or "").strip(), following)
+            elif name == "forget":
+                self._forget((found[2] or "").strip(), following)
+            elif name == "help":
+                say(*HELP)
+            elif name in commands:
+                commands[name]()
             else:
                 click.echo(f"there is no /{name}; /help lists what there is", err=True)
         except PhronesisError as error:
@@ -85,34 +80,25 @@ class Conversation:
             package = self._last = self._memory.compose_context(self._session, text, **self._named)
         if not self._as_json and (self._show or self._model is None):
             render.say_context(package, form="text")
-        said = [{"role": "user", "content": text}]
+        messages = [{"role": "user", "content": text}]
         answer = self._ask_model(package)
         if answer is not None and self._model is not None:
-            said.append({"role": "assistant", "content": answer, "model": self._model.name})
+            messages.append({"role": "assistant", "content": answer, "model": self._model.name})
             if not self._as_json:
                 say(clean(answer))
         with show_waiting("remembering"):
             done = self._memory.commit_turn(
-                self._session, {"messages": said}, **self._named, context_id=package.context_id
+                self._session, {"messages": messages}, **self._named, context_id=package.context_id
             )
         self._done.append(("turn", [done.entry_id]))
         render.say_degraded(done.degraded)
         if self._as_json:
-            told = {
-                "answer": answer,
-                "context_id": package.context_id,
-                "entry_id": done.entry_id,
-                "citations": _citations(package),
-                "aliases": dict(package.citations),
-                "context": package.render("messages"),
-            }
-            say(json.dumps(told, ensure_ascii=False))
+            line: dict[str, Any] = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id}
+            line |= {"citations": _citations(package), "aliases": dict(package.citations)}
+            say(json.dumps(line | {"context": package.render("messages")}, ensure_ascii=False))
 
     def _ask_model(self, package: ContextPackage) -> str | None:
-        """Return the model's answer; None, and why on stderr, when there is none.
-
-        What was said is kept all the same.
-        """
+        """Return the model's answer; None, and why on stderr, when there is none."""
         from phronesis.errors import ModelError  # noqa: PLC0415
         from phronesis.models.structured_client import Message  # noqa: PLC0415 - numpy and all: not for --help
 
@@ -126,7 +112,7 @@ class Conversation:
             click.echo(f"chat: {self._model.name} gave no answer ({error.code})", err=True)
             return None
 
-    def _show_sources(self, _rest: str, _following: Iterator[str]) -> None:
+    def _show_sources(self) -> None:
         """Show what the last context cited, each with its sources' own words."""
         package = self._last
         if package is None:
@@ -135,15 +121,13 @@ class Conversation:
         cited = _citations(package)
         if not cited:
             say("the last context cites no memory")
-        names = {citation: alias for alias, citation in package.citations.items()}
+        aliases = {citation: f"[{alias}] " for alias, citation in package.citations.items()}
         for citation in cited:
-            explained = self._memory.explain(citation)
-            alias = f"[{names[citation]}] " if citation in names else ""
-            say(f"{alias}{on_one_line(explained.item.content)}", f"   {render.about(explained.item)}")
-            for source in explained.sources:
-                say(*render.source_lines(source))
+            found = self._memory.explain(citation)
+            say(f"{aliases.get(citation, '')}{on_one_line(found.item.content)}", f"   {render.about(found.item)}")
+            say(*(line for source in found.sources for line in render.source_lines(source)))
 
-    def _context(self, _rest: str, _following: Iterator[str]) -> None:
+    def _show_context(self) -> None:
         if self._last is None:
             click.echo("nothing was asked yet", err=True)
         else:
@@ -153,28 +137,27 @@ class Conversation:
         """Find, show, ask, archive."""
         if not rest:
             raise InputError("forget what? give words to find it by, or its id", field="forget")
-        found = [self._memory.get(complete_id(self._memory, rest))] if _ID.fullmatch(rest) else self._find_items(rest)
+        if _ID.fullmatch(rest):
+            found = [self._memory.get(complete_id(self._memory, rest))]
+        else:  # a message that a fact was taken from is as much to be forgotten
+            said = self._memory.search(rest, limit=MAX_FOUND, kinds=["message"], **self._named)
+            held = self._memory.search(rest, limit=MAX_FOUND, **self._named)
+            found = list({one.item.id: one.item for one in (*said, *held)}.values())
         if not found:
             say("nothing like it is remembered")
             return
         for n, item in enumerate(found, start=1):
             say(f"{n}. {on_one_line(item.content)}", f"   {render.about(item)}")
         say("forget which? numbers, all, or anything else for none")
-        chosen = _choose_items(next(following, ""), found)
         entries = [
-            self._memory.delete(item.id, reason="forgotten in the chat", actor="user").entry_id for item in chosen
+            self._memory.delete(item.id, reason="forgotten in the chat", actor="user").entry_id
+            for item in _choose_items(next(following, ""), found)
         ]
         if entries:
             self._done.append(("forget", entries))
         say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
 
-    def _find_items(self, text: str) -> list[Item]:
-        """Return messages, and what else is remembered: one that a fact was taken from is as much to be forgotten."""
-        said = self._memory.search(text, limit=MAX_FOUND, kinds=["message"], **self._named)
-        held = self._memory.search(text, limit=MAX_FOUND, **self._named)
-        return list({one.item.id: one.item for one in (*said, *held)}.values())
-
-    def _undo(self, _rest: str, _following: Iterator[str]) -> None:
+    def _undo(self) -> None:
         if not self._done:
             say("there is nothing to take back")
             return
@@ -182,13 +165,7 @@ class Conversation:
         for entry_id in reversed(entries):
             self._memory.rollback(entry_id, actor="user")
         self._done.pop()
-        told = (
-            "the last turn is not remembered any more" if what == "turn" else "what was forgotten is remembered again"
-        )
-        say(told)
-
-    def _help(self, _rest: str, _following: Iterator[str]) -> None:
-        say(*HELP)
+        say("the last turn is not remembered any more" if what == "turn" else "what was forgotten is remembered again")
 
 
 def _citations(package: ContextPackage) -> list[str]:
@@ -209,11 +186,6 @@ def _choose_items(answer: str, found: Sequence[Item]) -> list[Any]:
     return [found[n - 1] for n in numbers if 1 <= n <= len(found)]
 
 
-# ``phronesis chat``: a conversation on the terminal, over any configured model or none.
-
-PROMPT: Final = "> "
-
-
 @click.command()
 @with_scope_of_context
 @click.option("--show", is_flag=True, help="Print each composed context before its answer.")
@@ -227,7 +199,6 @@ def chat(*, store: Store, scope: Options, show: bool) -> None:
     """
     with store.open() as memory:
         talk = Conversation(memory, scope, show=show, as_json=store.as_json)
-        talk.greet(told=sys.stdin.isatty())
         lines = _lines()
         for line in lines:
             try:
@@ -243,7 +214,7 @@ def _lines() -> Iterator[str]:
     asked = sys.stdin.isatty()
     while True:
         if asked:
-            click.echo(PROMPT, nl=False, err=True)
+            click.echo("> ", nl=False, err=True)
         try:
             line = sys.stdin.readline()
         except KeyboardInterrupt:

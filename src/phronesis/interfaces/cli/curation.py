@@ -1,6 +1,6 @@
 """Commands that keep memories in order: forgetting, quarantine, entities, and claims."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
@@ -38,7 +38,7 @@ from phronesis.interfaces.cli.output import (
     table,
 )
 from phronesis.interfaces.cli.render import about, say_degraded, say_edited
-from phronesis.reasoning.laws.records import MigratedSource, MigrationResult
+from phronesis.reasoning.laws.records import MigrationResult
 
 if TYPE_CHECKING:
     from phronesis.core.reports import EntityRecord
@@ -88,27 +88,26 @@ def say_forgotten(result: "ForgetResult") -> None:
         return
     if not result.rows:
         say("nothing is to be forgotten")
-    _print_rows(result.rows, "would " if result.dry_run else "")
+    say_cut(*_rows(result.rows, "would " if result.dry_run else ""))
     if result.rows:
         counts = ", ".join(f"{count} {action}" for action, count in sorted(result.counts.items()))
         say("", counts + ("; there may be more: call again" if result.more else ""))
     if result.kept:
         say("", "faded, and kept:")
-        _print_rows(result.kept[:MAX_KEPT], "")
+        say_cut(*_rows(result.kept[:MAX_KEPT]))
         if len(result.kept) > MAX_KEPT:
             say(f"and {len(result.kept) - MAX_KEPT} more")
     if result.entry_id is not None and result.rows:
         say_undo(result.entry_id)
 
 
-def _print_rows(rows: "Sequence[Forgotten]", would: str) -> None:
-    cells = [(f"{would}{row.action}", row.kind, short_id(row.id), row.why, _reason(row)) for row in rows]
-    say_cut(*table(cells))
-
-
-def _reason(row: "Forgotten") -> str:
-    """Return a row's reason without the action, which stands before it."""
-    return on_one_line(row.reason.partition(": ")[2] or row.reason)
+def _rows(rows: "Sequence[Forgotten]", would: str = "") -> list[str]:
+    return table(
+        [
+            (f"{would}{row.action}", row.kind, short_id(row.id), row.why, row.reason.partition(": ")[2] or row.reason)
+            for row in rows
+        ]
+    )
 
 
 # Quarantine: text that reads like an order to a model.
@@ -237,9 +236,7 @@ def say_entities(found: "Sequence[EntityRecord]") -> None:
     """Print the entities: name, what it is, how often it is mentioned, id."""
     if not found:
         say("no entity is mentioned there")
-    rows = [
-        (_named(one), one.kind, str(one.mentions), f"{one.last_mentioned:%Y-%m-%d}", short_id(one.id)) for one in found
-    ]
+    rows = [(_named(one), one.kind, one.mentions, f"{one.last_mentioned:%Y-%m-%d}", short_id(one.id)) for one in found]
     say_cut(*table(rows))
 
 
@@ -247,9 +244,8 @@ def say_entity(one: "EntityRecord") -> None:
     """Print an entity, and what is known of it."""
     say(f"{_named(one)}, {one.kind}, mentioned {one.mentions} times, of {one.user_id or one.namespace}")
     if one.namesakes:
-        say(
-            "of that name: " + ", ".join(f"{on_one_line(other.name)} ({short_id(other.id)})" for other in one.namesakes)
-        )
+        others = (f"{on_one_line(other.name)} ({short_id(other.id)})" for other in one.namesakes)
+        say(f"of that name: {', '.join(others)}")
     for evidence in one.evidence:
         item = evidence.item
         ended = f" ({item.ended})" if item.ended else ""
@@ -279,23 +275,19 @@ def check_claims(ctx: click.Context, *, file: IO[str], status: str, as_json: boo
     from phronesis.reasoning.claim_gate import gate  # noqa: PLC0415 - its tables of patterns: not for --help
 
     violations = gate(read_text(file), status)
-    (say_json if as_json else say_violations)(violations)
+    if as_json:
+        say_json(violations)
+    else:
+        say(*map(violation_line, violations) if violations else ("lawful",))
     if violations:
         ctx.exit(1)
 
 
-def say_violations(violations: Sequence[Violation]) -> None:
-    """Print what is broken, each with its place."""
-    if not violations:
-        say("lawful")
-    say(*map(violation_line, violations))
-
-
 def violation_line(violation: Violation) -> str:
     """Return one violation: the line, the rule, the claim, what is wrong."""
-    named: list[Any] = [f"line {violation.line}" if violation.line is not None else None, violation.rule]
-    named.append(f"claim {violation.claim_id}" if violation.claim_id is not None else None)
-    return on_one_line(" ".join(str(name) for name in named if name is not None) + f": {violation.message}")
+    line = "" if violation.line is None else f"line {violation.line} "
+    claim = "" if violation.claim_id is None else f" claim {violation.claim_id}"
+    return on_one_line(f"{line}{violation.rule}{claim}: {violation.message}")
 
 
 _SAID: Final = {
@@ -321,7 +313,16 @@ _QUOTED: Final = 100
 @with_store
 @click.pass_context
 def migrate_memories(
-    ctx: click.Context, /, *, file: IO[str] | None, scope: Options, store: Store, **given: Any
+    ctx: click.Context,
+    /,
+    *,
+    file: IO[str] | None,
+    ids: Sequence[str],
+    kinds: Sequence[str],
+    scope_line: str | None,
+    scope: Options,
+    store: Store,
+    **given: Any,
 ) -> None:
     """Rewrite free-text memories as claims.
 
@@ -332,8 +333,8 @@ def migrate_memories(
     memories = None if file is None else parse_objects(read_text(file))
     with store.open() as memory:
         with Progress() as progress:
-            given["ids"] = [complete_id(memory, one) for one in given["ids"]]
-            result = memory.admin.migrate(memories, **scope, **_call_arguments(given), on_progress=progress)
+            chosen = {"ids": [complete_id(memory, one) for one in ids] or None, "kinds": kinds or None, **given}
+            result = memory.admin.migrate(memories, **scope, **chosen, scope=scope_line, on_progress=progress)
         if not result.dry_run:
             memory.flush()
     store.answer(result, say_migrated)
@@ -341,27 +342,17 @@ def migrate_memories(
         ctx.exit(1)
 
 
-def _call_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    renamed = {"scope": given["scope_line"], "ids": given["ids"] or None, "kinds": given["kinds"] or None}
-    return {**renamed, "filters": given["filters"], "dry_run": given["dry_run"]}
-
-
 def say_migrated(result: MigrationResult) -> None:
     """Print what became of each memory: in a dry run as a diff, else a line; then how many of each."""
     for source in result.sources:
-        say(*_lines(source, shown=result.dry_run))
+        line = " ".join([f"{source.source}: {_SAID[source.status]}", *map(short_id, source.item_ids)])
+        say(clean(source.diff) if result.dry_run and source.diff else on_one_line(line))
+        for one in source.taken_out:
+            what = "without its alias" if one.why == "kb_alias" else f"taken out ({one.why})"
+            say(f"    {what}: {cut(on_one_line(one.text), _QUOTED)}")
+        say(*(f"    {violation_line(one)}" for one in source.violations))
         say_degraded(source.degraded)
-    counts = [f"{count} {_SAID[status]}" for status, count in result.counts.items()]
-    say(", ".join(counts) if counts else "there is nothing to rewrite")
-
-
-def _lines(source: MigratedSource, *, shown: bool) -> list[str]:
-    lines = [clean(source.diff)] if shown and source.diff else [on_one_line(_line(source))]
-    for one in source.taken_out:
-        what = "without its alias" if one.why == "kb_alias" else f"taken out ({one.why})"
-        lines.append(f"    {what}: {cut(on_one_line(one.text), _QUOTED)}")
-    return [*lines, *(f"    {violation_line(one)}" for one in source.violations)]
-
-
-def _line(source: MigratedSource) -> str:
-    return " ".join([f"{source.source}: {_SAID[source.status]}", *map(short_id, source.item_ids)])
+    say(
+        ", ".join(f"{count} {_SAID[status]}" for status, count in result.counts.items())
+        or "there is nothing to rewrite"
+    )

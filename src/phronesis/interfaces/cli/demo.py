@@ -1,7 +1,7 @@
 """``phronesis demo``: a story is told, and what is remembered of it is shown and checked."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,11 +17,8 @@ from phronesis.interfaces.cli.output import columns, cut, day, on_one_line, say,
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
-    from phronesis.core.results import Evidence
     from phronesis.memory import Memory
     from phronesis.traits.laws.records import Trait, TraitEvidence
-
-# The stage of the demo: it times each step, prints what the step showed, and counts what must hold.
 
 WIDTH: Final = 100
 """Columns of the demo's output, on any terminal and in a pipe."""
@@ -158,13 +155,10 @@ def search(memory: "Memory", stage: DemoNarrator) -> None:
         stage.check(f"“{question.text}” finds “{question.expected}” first", right)
         others = {evidence.item.user_id for evidence in found} - {None, question.user_id}
         stage.check(f"{question.user_id} sees nobody else's memory", not others)
-        stage.show(*(_evidence_line(evidence) for evidence in found[:1]))
-
-
-def _evidence_line(evidence: "Evidence") -> str:
-    item = evidence.item
-    place = f"{evidence.score:5.2f}  {item.session_id}, {day(item.occurred_at)}"
-    return f"     {place}  {item.name or item.role or item.kind}: {on_one_line(item.content)}"
+        for item, score in ((evidence.item, evidence.score) for evidence in found[:1]):
+            who = item.name or item.role or item.kind
+            place = f"{item.session_id}, {day(item.occurred_at)}"
+            stage.show(f"     {score:5.2f}  {place}  {who}: {on_one_line(item.content)}")
 
 
 def compose(memory: "Memory", stage: DemoNarrator) -> None:
@@ -327,12 +321,7 @@ def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
     option = "" if tenant is None else f" --tenant {tenant}"
     say("", "The store is kept. Ask it yourself, or look at its pages:")
     say(f"   phronesis search peanuts --user tom --url {url}{option}", f"   phronesis serve --url {url}{option}")
-    _verdict(stage.checks, stage.failed, perf_counter() - begun)
-    ctx.exit(1 if stage.failed else 0)
-
-
-def _verdict(checks: int, failed: Sequence[str], took: float) -> None:
-    if failed:
-        say(f"{len(failed)} of {checks} checks FAILED: {'; '.join(failed)}")
-    else:
-        say(f"All {checks} checks of this demo hold. {took:.1f} s in all.")
+    if stage.failed:
+        say(f"{len(stage.failed)} of {stage.checks} checks FAILED: {'; '.join(stage.failed)}")
+        ctx.exit(1)
+    say(f"All {stage.checks} checks of this demo hold. {perf_counter() - begun:.1f} s in all.")

@@ -32,9 +32,6 @@ USAGE: Final = 2
 INTERRUPTED: Final = 130
 """What shells report for a program that Ctrl-C ended."""
 
-MAX_WORDS: Final = 60
-"""Columns of the words beside each id that an ambiguous one may mean."""
-
 COMMANDS: Final = frozenset({"add", "search", "context", "get", "list", "update", "explain", "rollback"})
 """Commands that may run in the daemon: they neither ask nor read a file, and end in a moment."""
 
@@ -75,11 +72,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
         for line in lines:
             _print_error(f"{PROGRAM}: {line} [{error.code}]", code)
         for identity, kind, words in error.details.get("candidates", ()):  # of an ambiguous id
-            click.echo(f"    {short_id(identity)}  {kind}: {cut(on_one_line(words), MAX_WORDS)}", err=True)
+            click.echo(f"    {short_id(identity)}  {kind}: {cut(on_one_line(words), 60)}", err=True)
         return code
     except OSError as error:
-        if error.filename is None:
-            _forget_stdout()
+        if error.filename is None:  # lest the interpreter flushes at its end again into what took no more
+            with contextlib.suppress(io.UnsupportedOperation):  # in a daemon it is a text in memory
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # as click ends
             return FAILED
         return _print_error(f"{PROGRAM}: {error.filename or 'input or output'}: {error.strerror or error}", FAILED)
@@ -98,17 +96,10 @@ def _never_fail_to_print() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _forget_stdout() -> None:
-    """Let the interpreter flush into nothing at its end, not again into what took no more, such as a full disk."""
-    with contextlib.suppress(io.UnsupportedOperation):  # in a daemon it is a text in memory
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def run_in_daemon(words: Sequence[str]) -> int | None:
     """Run a command in the daemon of its store and return the exit code; None if it has to run in this process."""
-    if not words or words[0] not in COMMANDS or not daemon_enabled():
-        return None
-    if any(word.partition("=")[0] in ALONE for word in words):
+    alone = any(word.partition("=")[0] in ALONE for word in words)
+    if not words or words[0] not in COMMANDS or alone or not daemon_enabled():
         return None
     import argparse  # noqa: PLC0415 - not for other commands
 
@@ -117,14 +108,14 @@ def run_in_daemon(words: Sequence[str]) -> int | None:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--url", "--tenant", "--policy"):
         parser.add_argument(name)
+    connection = None
     try:
         options, _ = parser.parse_known_args(list(words[1:]))
         connection = connect(store_name(options.url, options.tenant, options.policy), {"service": "command"})
-    except argparse.ArgumentError:  # the command itself says what is wrong
-        return None
     except PhronesisError as error:
         print(f"phronesis: {error.message}; this command opens the store itself", file=sys.stderr)
-        return None
+    except argparse.ArgumentError:
+        pass  # the command itself says what is wrong
     if connection is None:
         return None
     with contextlib.closing(connection):

@@ -3,8 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -24,7 +23,7 @@ from phronesis.interfaces.cli.options import (
     with_owner,
     with_store,
 )
-from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, say
+from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, say, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import Ingested
@@ -83,8 +82,8 @@ def ingest(
                 told += list(_records(memory, _text(file), scope, progress))
                 continue
             progress("reading files", n, len(files))
-            given: dict[str, Any] = {"source_type": source_type, "source_ref": source_ref, **scope}
-            given |= {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
+            given: dict[str, Any] = {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
+            given |= {"source_type": source_type, "source_ref": source_ref, **scope}
             told.append(memory.resources.ingest_source(**given, actor="user"))
         memory.flush()
     store.answer([one for ingested in told for one in ingested], render_reports.say_ingested)
@@ -122,7 +121,14 @@ def abstract(*, as_skills: Path | None, scope: Options, store: Store) -> None:
     A principle says: if, then, because, watch out.
     """
     if as_skills is not None:
-        store.run(partial(_write_skills, folder=as_skills, scope=scope), _say_skills, doing="looking at patterns")
+        from phronesis.files.item_files import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+        with store.open() as memory, show_waiting("looking at patterns"):
+            memory.abstract(actor="user", **scope)
+            memory.flush()
+            written = write_skills(memory, as_skills, **scope)
+        paths = (f"    {on_one_line(path)}" for path in written.values())
+        store.answer(written, lambda _: say(f"{len(written)} skills", *paths))
         return
     store.run(
         lambda memory: memory.abstract(actor="user", **scope),
@@ -130,18 +136,6 @@ def abstract(*, as_skills: Path | None, scope: Options, store: Store) -> None:
         doing="looking at patterns",
         flush=True,
     )
-
-
-def _write_skills(memory: "Memory", *, folder: Path, scope: Options) -> dict[str, str]:
-    from phronesis.files.item_files import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
-
-    memory.abstract(actor="user", **scope)
-    memory.flush()
-    return write_skills(memory, folder, **scope)
-
-
-def _say_skills(written: dict[str, str]) -> None:
-    say(f"{len(written)} skills", *(f"    {on_one_line(path)}" for path in written.values()))
 
 
 @click.command()
@@ -165,11 +159,7 @@ def query(*, narrowing: Options, scope: Options, store: Store, **asked: Any) -> 
 
     Every line names the file and the lines, or the record, that it comes from.
     """
-    store.run(
-        lambda memory: memory.query(**asked, **narrowing, **scope),
-        render_reports.say_answer,
-        doing="searching",
-    )
+    store.run(lambda memory: memory.query(**asked, **narrowing, **scope), render_reports.say_answer, doing="searching")
 
 
 @click.command()
@@ -183,10 +173,11 @@ def source(*, event: str, whole: bool, scope: Options, store: Store) -> None:
     EVENT is an event's id, or a reference such as 'build.log#L12-L15' or 'entry:ID#L3'. Of a text its lines are shown;
     of a record its payload, observations and hints.
     """
-    store.run(
-        lambda memory: memory.resources.get_source(_reference(memory, event), **scope),
-        lambda found: render_reports.say_source(found, whole=whole),
-    )
+    with store.open() as memory:
+        with suppress(NotFound):  # a reference that only looks like a part of an id stays as it is
+            event = complete_id(memory, event)
+        found = memory.resources.get_source(event, **scope)
+    store.answer(found, lambda one: render_reports.say_source(one, whole=whole))
 
 
 @click.command()
@@ -224,14 +215,6 @@ def _complete_ids(memory: "Memory", value: Any, kind: str) -> Any:
     return complete_id(memory, value) if isinstance(value, str) else value
 
 
-def _reference(memory: "Memory", event: str) -> str:
-    """Return the whole id of an event; a reference that only looks like a part of an id stays as it is."""
-    try:
-        return complete_id(memory, event)
-    except NotFound:
-        return event
-
-
 def _name(file: BinaryIO) -> str:
     """Return a file's name; standard input may have none."""
     return str(getattr(file, "name", "<stdin>"))
@@ -250,11 +233,9 @@ def _text(file: BinaryIO) -> str:
 def _records(memory: "Memory", body: str, scope: Options, progress: Progress) -> "Iterator[Ingested]":
     """Record a file's experiences, some at a time; the key of each call is made of what it says."""
     records = parse_objects(body, remedy="; give a list, or one a line, or say with --source what wrote it")
-    done = 0
-    rows = iter(records)
-    while chunk := list(islice(rows, CHUNK)):
+    for start in range(0, len(records), CHUNK):
+        chunk = records[start : start + CHUNK]
         said = json.dumps([chunk, scope], ensure_ascii=True, sort_keys=True)
         key = "ingest:" + hashlib.sha256(said.encode()).hexdigest()
         yield memory.ingest(chunk, actor="user", idempotency_key=key, **scope)
-        done += len(chunk)
-        progress("recording", done, len(records))
+        progress("recording", start + len(chunk), len(records))

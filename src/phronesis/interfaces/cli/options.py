@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -106,7 +107,10 @@ def given_options(**values: Any) -> Options:
 
 def gather_options(parameter: str, *options: Decorator, record: Callable[..., Any] = given_options) -> Decorator:
     """Return a decorator that adds ``options`` and passes their values on as one ``record`` named ``parameter``."""
-    names = [name for option in options if (name := _name(option)) is not None]
+    holder: Any = SimpleNamespace()
+    for option in options:
+        option(holder)
+    names = [one.name for one in holder.__click_params__]
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
@@ -120,16 +124,6 @@ def gather_options(parameter: str, *options: Decorator, record: Callable[..., An
         return decorated
 
     return decorate
-
-
-def _name(option: Decorator) -> str | None:
-    """Return the argument under which an option's value arrives."""
-
-    def nothing() -> None:
-        """Be decorated."""
-
-    parameters: list[click.Parameter] = option(nothing).__click_params__  # type: ignore[attr-defined]
-    return parameters[0].name
 
 
 class JsonValue(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3

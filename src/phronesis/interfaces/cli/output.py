@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from types import TracebackType
 from typing import IO, Any, Final, Self
 
 import click
@@ -17,9 +16,6 @@ import click
 from phronesis.core.ids import short_id
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
-
-# Lines, JSON and times on the terminal: what every command prints with.
-
 
 WIDTH: Final[ContextVar[int | None]] = ContextVar("WIDTH", default=None)
 """The columns of the terminal of a client, where a command runs for one."""
@@ -65,9 +61,6 @@ def second(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-# A progress bar on a terminal, and none in a pipe.
-
-
 @contextmanager
 def show_waiting(what: str) -> Iterator[None]:
     """Say on a terminal what is being done, for as long as it takes; for work whose length nobody knows."""
@@ -102,7 +95,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._finish()
 
     def _finish(self) -> None:
@@ -113,10 +106,6 @@ class Progress:
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Escape sequences and overrides of direction: remembered text must not paint on the terminal that shows it."""
-
-_WIDE: Final = frozenset("WF")
-_NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
-ELLIPSIS: Final = "…"
 
 
 def clean(text: str) -> str:
@@ -143,20 +132,17 @@ def parse_objects(text: str, *, field: str = "file", remedy: str = "") -> list[d
         whole = json.loads(text)
         rows = [(f"number {n}", one) for n, one in enumerate(whole if isinstance(whole, list) else [whole], start=1)]
     except ValueError:
-        rows = [(f"line {n}", line) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]
-        rows = [(place, _parse_line(line, f"{field}: {place}", remedy)) for place, line in rows]
+        rows = []
+        for n, line in enumerate(text.splitlines(), start=1):
+            try:
+                rows += [(f"line {n}", json.loads(line))] if line.strip() else []
+            except ValueError as error:
+                reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+                raise InputError(f"{field}: line {n} is not JSON ({reason}){remedy}", field=field) from error
     for place, value in rows:
         if not isinstance(value, dict):
             raise InputError(f"{field}: {place} must be a JSON object, not {type(value).__name__}", field=field)
     return [value for _, value in rows]
-
-
-def _parse_line(line: str, place: str, remedy: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-        raise InputError(f"{place} is not JSON ({reason}){remedy}", field=place.partition(":")[0]) from error
 
 
 def columns(text: str) -> int:
@@ -174,13 +160,8 @@ def cut(text: str, limit: int | None) -> str:
     for place, character in enumerate(text):
         room -= _columns(character)
         if room < 0:
-            return text[:place].rstrip() + ELLIPSIS
+            return f"{text[:place].rstrip()}…"
     return text
-
-
-def pad(text: str, size: int) -> str:
-    """Return ``text`` with blanks behind it up to ``size`` columns."""
-    return text + " " * (size - columns(text))
 
 
 def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
@@ -191,12 +172,12 @@ def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent:
     sizes = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     out = []
     for *cells, last in lines:
-        padded = [pad(cell, size) for cell, size in zip(cells, sizes, strict=False)]
+        padded = [cell + " " * (size - columns(cell)) for cell, size in zip(cells, sizes, strict=False)]
         out.append(indent + "  ".join([*padded, last]).rstrip())
     return out
 
 
 def _columns(character: str) -> int:
-    if unicodedata.category(character) in _NO_COLUMN:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
-    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

@@ -25,9 +25,6 @@ from phronesis.interfaces.cli.options import (
 from phronesis.interfaces.cli.output import say_json, show_waiting
 from phronesis.interfaces.context_summary import summary_of
 
-_NO_SESSION: Final = "cli"
-"""The session of a context that is composed outside of any."""
-
 _FAR_AHEAD: Final = 876_000.0
 """Hours ahead within which every due time is upcoming: a hundred years."""
 
@@ -52,11 +49,7 @@ def search(query: str, *, store: Store, scope: Options, narrowing: Options, **ho
 
     QUERY is a question or words, in English or Chinese.
     """
-    store.run(
-        lambda memory: memory.search(query, **scope, **narrowing, **how),
-        render.say_found,
-        doing="searching",
-    )
+    store.run(lambda memory: memory.search(query, **scope, **narrowing, **how), render.say_found, doing="searching")
 
 
 @click.command()
@@ -166,9 +159,7 @@ def context(
     """
     named = dict(scope)
     with store.open() as memory, show_waiting("composing"):
-        package = memory.compose_context(
-            named.pop("session_id", _NO_SESSION), message, **named, token_budget=token_budget
-        )
+        package = memory.compose_context(named.pop("session_id", "cli"), message, **named, token_budget=token_budget)
     if store.as_json:
         say_json(package if explain else summary_of(package))
         return

@@ -43,13 +43,8 @@ if TYPE_CHECKING:
     from phronesis.traits.laws.records import Trait, TraitEvidence
 
 
-_HIDDEN: Final = frozenset({"id", "content", "data", "citation"})
+_HIDDEN: Final = frozenset({"id", "content", "data"})
 """Fields of an item that have a line of their own, or are for programs."""
-
-
-def who(item: Item) -> str:
-    """Return who said an item: the name, the role, or nobody."""
-    return item.name or item.role or item.subject or ("inferred" if item.source_type == "reflection" else "stated")
 
 
 def words(item: Item) -> str:
@@ -64,20 +59,15 @@ def words(item: Item) -> str:
 
 def about(item: Item) -> str:
     """Return an item's heading: what it is, who said it, when, where, whose it is, its id."""
-    owner = f"user {item.user_id}" if item.user_id is not None else f"shared {item.namespace}"
     state = item.ended or ("archived" if item.status == "archived" else "")
     stage = item.stage if item.kind == "trait" and item.stage != state else ""
-    parts = [
-        item.kind,
-        state,
-        stage or "",
-        who(item),
-        day(item.occurred_at),
-        item.session_id or "",
-        owner,
-        short_id(item.id),
-    ]
+    who = item.name or item.role or item.subject or ("inferred" if item.source_type == "reflection" else "stated")
+    parts = (item.kind, state, stage, who, day(item.occurred_at), item.session_id, _owner(item), short_id(item.id))
     return "  ".join(on_one_line(part) for part in parts if part)
+
+
+def _owner(one: Item | SessionInfo) -> str:
+    return f"user {one.user_id}" if one.user_id is not None else f"shared {one.namespace}"
 
 
 def say_items(items: Sequence[Item]) -> None:
@@ -137,7 +127,7 @@ def say_item(item: Item) -> None:
     rows = [
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in shown.items()
-        if name not in _HIDDEN - {"citation"} and value not in (None, {}, [], "", False)
+        if name not in _HIDDEN and value not in (None, {}, [], "", False)
     ]
     say(*table(rows))
 
@@ -169,19 +159,15 @@ def say_added(result: AddResult) -> None:
 
 def _gated_lines(gated: Sequence[Gated]) -> Iterator[str]:
     """Return what was not remembered or learned, and why: text by text, or, of many, how often for each reason."""
-    for (what, reason), texts in _by_reason(gated).items():
-        if len(gated) > _FEW:
-            yield f"not {what}: {len(texts)} × {reason}"
-        else:
-            yield from (f"not {what}: {cut(on_one_line(text), 40)} ({reason})" for text in texts)
-
-
-def _by_reason(gated: Sequence[Gated]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for one in gated:
         what = "stored" if one.rule == DUPLICATE or one.place is not None else "learned"
         found.setdefault((what, on_one_line(f"{one.rule}: {one.reason}")), []).append(one.text)
-    return found
+    for (what, reason), texts in found.items():
+        if len(gated) > _FEW:
+            yield f"not {what}: {len(texts)} × {reason}"
+        else:
+            yield from (f"not {what}: {cut(on_one_line(text), 40)} ({reason})" for text in texts)
 
 
 def say_edited(result: EditResult) -> None:
@@ -196,14 +182,7 @@ def say_edited(result: EditResult) -> None:
 def say_sessions(sessions: Sequence[SessionInfo]) -> None:
     """Print conversations."""
     rows = [
-        (
-            s.session_id,
-            f"user {s.user_id}" if s.user_id is not None else f"shared {s.namespace}",
-            s.turn_count,
-            s.message_count,
-            second(s.updated_at),
-        )
-        for s in sessions
+        (one.session_id, _owner(one), one.turn_count, one.message_count, second(one.updated_at)) for one in sessions
     ]
     say(*table(rows, head=("session", "whose", "turns", "messages", "last")) if rows else ["no conversation there"])
 
@@ -216,8 +195,10 @@ def say_turns(turns: Sequence[Turn]) -> None:
         title = cut(on_one_line(str(turn.session_metadata.get("title") or "")), 60)
         say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}  {title}".rstrip())
         for message in turn.messages:
-            said = f" ({message['created_at']})" if message.get("created_at") else ""
-            say(f"    {_speaker(message)}{said}: {_words(message)}")
+            speaker = on_one_line(str(message.get("name") or message.get("role") or "erased"))
+            at = f" ({message['created_at']})" if message.get("created_at") else ""
+            content = message.get("content")
+            say(f"    {speaker}{at}: {clean(content) if isinstance(content, str) else _value(content)}")
         for call in turn.tool_calls:
             given = " → ".join(_value(call.get(name)) for name in ("args", "result") if call.get(name) is not None)
             say(f"    tool {on_one_line(str(call.get('name')))}: {given}")
@@ -236,8 +217,8 @@ def say_context(package: ContextPackage, *, form: Literal["text", "messages"]) -
 def say_budget(package: ContextPackage) -> None:
     """Print on stderr what a context used of its budget, and what it left out."""
     click.echo(f"{package.token_count} of {package.token_budget} tokens", err=True)
-    cited = {alias: short_id(one.removeprefix(CITATION_PREFIX)) for alias, one in package.citations.items()}
-    click.echo(f"citations: {' '.join(f'{alias}={one}' for alias, one in cited.items())}", err=True)
+    cited = (f"{alias}={short_id(one.removeprefix(CITATION_PREFIX))}" for alias, one in package.citations.items())
+    click.echo(f"citations: {' '.join(cited)}", err=True)
     for name in ("budget", "cache", "dropped", "shortened"):
         shown = json.dumps(as_json(package.explain.get(name)), ensure_ascii=False)
         click.echo(f"{name}: {on_one_line(shown)}", err=True)
@@ -249,8 +230,7 @@ def say_history(events: Sequence[HistoryEvent]) -> None:
         reason = f": {event.reason}" if event.reason else ""
         say(on_one_line(f"v{event.version}  {second(event.at)}  {event.event}: {event.verb} by {event.actor}{reason}"))
         for name, (before, after) in event.fields.items():
-            change = f"{_value(after)}" if event.op == "create" else _change(before, after)
-            say_cut(f"    {name}: {change}")
+            say_cut(f"    {name}: {_value(after) if event.op == 'create' else _change(before, after)}")
         for sign, rows in (("+", event.evidence_added), ("-", event.evidence_removed)):
             say_cut(*(f"    evidence: {sign} {_evidence(row)}" for row in rows))
         say(f"    change {short_id(event.delta_id)}  entry {short_id(event.entry_id)}")
@@ -274,24 +254,18 @@ def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) ->
     evidence = () if told else found.evidence
     for title, rows, line in (("evidence", evidence, _evidence), ("edges", found.edges, _edge)):
         if rows:
-            say("", title)
-            say(*(f"   {line(row)}" for row in rows))
+            say("", title, *(f"   {line(row)}" for row in rows))
     say("", "history")
     say_history(found.history)
 
 
 def source_lines(source: Source) -> list[str]:
     """Return where something comes from: the entry, the place, and the words."""
-    place = [f"entry {short_id(source.entry_id)}"]
-    for name, value in (("session", source.session_id), ("message", source.message_id), ("ref", source.source_ref)):
-        if value is not None:
-            place.append(f"{name} {value}")
-    if source.occurred_at is not None:
-        place.append(second(source.occurred_at))
-    lines = ["   " + on_one_line("  ".join(place))]
-    if source.quote is not None:
-        lines.append(f"   “{on_one_line(source.quote)}”")
-    return lines
+    named = {"session": source.session_id, "message": source.message_id, "ref": source.source_ref}
+    place = [f"entry {short_id(source.entry_id)}", *(f"{name} {one}" for name, one in named.items() if one is not None)]
+    place += [] if source.occurred_at is None else [second(source.occurred_at)]
+    quote = [] if source.quote is None else [f"   “{on_one_line(source.quote)}”"]
+    return [f"   {on_one_line('  '.join(place))}", *quote]
 
 
 def _change(before: Any, after: Any) -> str:
@@ -313,31 +287,19 @@ def _evidence(row: Mapping[str, Any]) -> str:
 
 def _edge(row: Mapping[str, Any]) -> str:
     """Return an edge: from where to where, and what it says."""
-    ends = [
-        "".join(("" if kind == "item" else f"{kind} ", short_id(str(identity))))
-        for kind, identity in ((row.get(f"{end}_kind"), row.get(f"{end}_id")) for end in ("from", "to"))
-    ]
+    kinds = (row.get("from_kind"), row.get("to_kind"))
+    start, end = ("" if kind == "item" else f"{kind} " for kind in kinds)
+    start, end = start + short_id(str(row.get("from_id"))), end + short_id(str(row.get("to_id")))
     weight = row.get("weight")
-    return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}" + (f"  {weight:.2f}" if weight is not None else ""))
+    return on_one_line(f"{start}  {row.get('type')}  {end}" + (f"  {weight:.2f}" if weight is not None else ""))
 
 
 def _moment(value: Any) -> str:
     """Return the day of a time; a delta holds times in microseconds."""
-    return (
-        ""
-        if value is None
-        else day(from_micros(value) if isinstance(value, int) else parse_moment(value, field="occurred_at"))
-    )
+    if value is None:
+        return ""
+    return day(from_micros(value) if isinstance(value, int) else parse_moment(value, field="occurred_at"))
 
 
 def _value(value: Any) -> str:
     return on_one_line(value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False))
-
-
-def _speaker(message: Mapping[str, Any]) -> str:
-    return on_one_line(str(message.get("name") or message.get("role") or "erased"))
-
-
-def _words(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    return clean(content) if isinstance(content, str) else _value(content)

@@ -166,15 +166,17 @@ def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
 
 def say_patterns(found: "Aggregation") -> None:
     """Print what an aggregation changed, the largest patterns first."""
-    _print_groups(found, "nothing new to group", _pattern)
+    _print_groups(found, "nothing new to group", _pattern, "members")
 
 
 def say_principles(found: "Aggregation") -> None:
     """Print what an abstraction changed."""
-    _print_groups(found, "no principle is new, and none changed", _principle)
+    _print_groups(found, "no principle is new, and none changed", _principle, "patterns")
 
 
-def _print_groups(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]]) -> None:
+def _print_groups(
+    found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]], parts: str
+) -> None:
     if found.pending:
         say_undo(found.entry_id, pending=True)
         return
@@ -183,9 +185,7 @@ def _print_groups(found: "Aggregation", nothing: str, lines_of: Callable[[str, A
         say(nothing)
         return
     for title, items in groups:
-        for one in sorted(
-            items, key=lambda one: (-len(one.members if one.kind == "pattern" else one.patterns), one.id)
-        ):
+        for one in sorted(items, key=lambda one: (-len(getattr(one, parts)), one.id)):
             say_cut(*lines_of(title, one))
     say_undo(found.entry_id)
 

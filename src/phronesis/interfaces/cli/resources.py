@@ -1,6 +1,6 @@
 """Commands of resources: ingest, list and show documents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,22 +33,21 @@ def add(
     Text, Markdown, reStructuredText, HTML, source code, notebooks; PDF and Office files with the extra 'documents'.
     A document that is held already becomes a new version of it, and only the sections that differ change.
     """
-    named = {"url": page, "text": text}
     given: list[dict[str, Any]] = [{"path": one} for one in files]
-    given += [{name: value} for name, value in named.items() if value is not None]
+    given += [{name: value} for name, value in (("url", page), ("text", text)) if value is not None]
     if not given:
         raise click.UsageError("give a FILE, --page or --text")
     if len(given) > 1 and (about["uri"] or about["title"]):
         raise click.UsageError("--uri and --title are of one document: give one FILE, --page or --text")
     known: dict[str, Any] = {name.rstrip("_"): value for name, value in about.items() if value is not None}
-    told = []
+    ingested = []
     with store.open() as memory, Progress() as progress:
         for n, one in enumerate(given, start=1):
-            told.append(memory.resources.ingest(**one, **known, **scope, actor="user"))
+            ingested.append(memory.resources.ingest(**one, **known, **scope, actor="user"))
             progress("documents", n, len(given))
         with show_waiting("making vectors"):
             memory.flush()
-    store.answer(told, _print_ingested)
+    store.answer(ingested, _say_ingested)
 
 
 @click.command()
@@ -79,28 +78,24 @@ def show(document_id: str, *, as_of: str | None, store: Store) -> None:
     store.run(lambda memory, one: memory.resources.get(one, as_of=as_of), _say_document, document_id)
 
 
-def _print_ingested(told: Iterable["IngestedResource"]) -> None:
-    for one in told:
+def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
+    for one in ingested:
         if one.document is None:
             say(f"recorded, not read yet: entry {short_id(one.entry_id)}")
             continue
-        document = one.document
         say(
-            f"{short_id(document.id)}  {on_one_line(document.content)} (version {one.number}):"
-            f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended"
+            f"{short_id(one.document.id)}  {on_one_line(one.document.content)} (version {one.number}):"
+            f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended",
+            *(f"   in quarantine: {on_one_line(gated.text)}" for gated in one.gated),
         )
-        for gated in one.gated:
-            say(f"   in quarantine: {on_one_line(gated.text)}")
 
 
-def _say_documents(found: Iterable[Item]) -> None:
-    shown = False
+def _say_documents(found: Sequence[Item]) -> None:
     for item in found:
-        shown = True
         version = f"version {item.data.get('number', 1)}, {len(item.data.get('sections', ()))} sections"
         say_cut(f"{short_id(item.id)}  {on_one_line(item.content)} ({version})")
         say_cut(f"   {day(item.updated_at)} {item.source_ref}")
-    if not shown:
+    if not found:
         say("no documents there; take one in with 'phronesis resources add FILE'")
 
 

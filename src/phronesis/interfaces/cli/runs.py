@@ -3,10 +3,10 @@
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Final, TextIO
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
 import click
 
@@ -27,7 +27,7 @@ from phronesis.interfaces.cli.output import (
     table,
 )
 from phronesis.interfaces.cli.render import say_edited, say_more
-from phronesis.reasoning.laws.item_records import Judged, LearnResult, RunRecord
+from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
 from phronesis.reasoning.laws.records import Review
 
 if TYPE_CHECKING:
@@ -134,11 +134,11 @@ def learn(run_id: str, *, model: str | None, scope: Options, store: Store) -> No
 
 def say_runs(found: Sequence[RunRecord]) -> None:
     """Print runs, one a line."""
-    if not found:
-        say("no run is recorded there")
-        return
-    rows = [(run.run_id, second(run.recorded_at), _state(run), _label(run)) for run in found]
-    say_cut(*table(rows, head=("run", "recorded", "state", "output")))
+    rows = []
+    for run in found:
+        output = [f"{name}={value}" for name, value in run.output.items() if isinstance(value, str | int | float)]
+        rows.append((run.run_id, second(run.recorded_at), _state(run), " ".join(output) or run.raw))
+    say_cut(*table(rows, head=("run", "recorded", "state", "output")) if rows else ["no run is recorded there"])
 
 
 def say_run(run: RunRecord) -> None:
@@ -165,10 +165,7 @@ def say_review(review: Review) -> None:
     groups = [(name, review.matched[name]) for name in ("acid", "carboxylate", "ester") if review.matched.get(name)]
     say(*(f"    {name}: atoms {'; '.join(','.join(map(str, atoms)) for atoms in found)}" for name, found in groups))
     if review.cid is None and review.candidates:
-        rows = [
-            (f"CID {one.cid}", _yes_no(one.has_cooh), on_one_line(one.name or ""), on_one_line(one.smiles or ""))
-            for one in review.candidates
-        ]
+        rows = [(f"CID {one.cid}", _yes_no(one.has_cooh), one.name, one.smiles) for one in review.candidates]
         say_cut(*table(rows, head=("candidate", "has_cooh", "name", "SMILES")))
     if review.asked_at is not None:
         say(f"    asked {second(review.asked_at)}")
@@ -181,10 +178,9 @@ def _compound(review: Review) -> str:
     if review.cid is None:
         return f"{modifier}: {review.status} ({review.reason})"
     name = f" {on_one_line(review.name)}" if review.name else ""
-    told = (
-        f"has_cooh {_yes_no(review.has_cooh)}" if review.status == "resolved" else f"{review.status} ({review.reason})"
-    )
-    return f"{modifier} → CID {review.cid}{name}, {told}"
+    resolved = review.status == "resolved"
+    found = f"has_cooh {_yes_no(review.has_cooh)}" if resolved else f"{review.status} ({review.reason})"
+    return f"{modifier} → CID {review.cid}{name}, {found}"
 
 
 def _yes_no(value: bool | None) -> str:
@@ -197,10 +193,12 @@ def say_learned(result: LearnResult) -> None:
         say_undo(result.entry_id, pending=True)
         return
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
-    rows = [
-        (short_id(one.item_id), one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _status_change(one))
-        for one in bearing
-    ]
+    rows = []
+    for claim in bearing:
+        status = claim.after if claim.before == claim.after else f"{claim.before} → {claim.after}"
+        status = status if claim.deleted is None else "deleted"
+        about = (short_id(claim.item_id), claim.claim_id, claim.verdict, claim.by)
+        rows.append((*about, f"{claim.support}:{claim.contra}", status))
     asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
     say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned{asked}")
     say(*(table(rows, head=("item", "claim", "verdict", "by", "for:against", "status")) if rows else ()))
@@ -217,23 +215,12 @@ def say_learned(result: LearnResult) -> None:
     say_undo(result.entry_id)
 
 
-def _status_change(one: Judged) -> str:
-    if one.deleted is not None:
-        return "deleted"
-    return one.after if one.before == one.after else f"{one.before} → {one.after}"
-
-
 def _state(run: RunRecord) -> str:
     if run.status == "archived":
         return "archived"
     if run.learned:
         return "learned"
     return "no feedback" if run.feedback is None else "feedback"
-
-
-def _label(run: RunRecord) -> str:
-    told = " ".join(f"{name}={value}" for name, value in run.output.items() if isinstance(value, str | int | float))
-    return on_one_line(told or run.raw)
 
 
 _WORDS: Final = {"recorded": "recorded", "known": "known already", "missing": "would be recorded"}
@@ -262,10 +249,19 @@ def batch(
     """
     from phronesis.batch import Batch, BatchSummary  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
-    if report is not None and _is_same(file, report):
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:  # bytes in memory
+        status = None
+    if status is not None and report is not None and report.exists() and os.path.samestat(status, report.stat()):
         raise click.UsageError("--report names FILE itself; its rows would be lost")
-    length, summary = _length(file), BatchSummary()
-    with store.open() as memory, Progress() as progress, _open_report(report) as lines:
+    length = status.st_size if status is not None and stat.S_ISREG(status.st_mode) else 0  # of a pipe nobody knows it
+    summary = BatchSummary()
+    with (
+        store.open() as memory,
+        Progress() as progress,
+        nullcontext() if report is None else report.open("w", encoding="utf-8", errors="backslashreplace") as lines,
+    ):
         working = Batch(memory, **scope, actor="user")
         if length:
             working.on_bytes = lambda done: progress("checking" if dry_run else "learning", done, length)
@@ -302,33 +298,3 @@ def _print_summary(summary: "BatchSummary", report: Path | None) -> None:
     if summary.failed > len(summary.errors):
         where = "--report FILE lists them" if report is None else f"{report} lists them"
         click.echo(f"and {summary.failed - len(summary.errors)} more; {where}", err=True)
-
-
-@contextmanager
-def _open_report(report: Path | None) -> Iterator[TextIO | None]:
-    if report is None:
-        yield None
-        return
-    with report.open("w", encoding="utf-8", errors="backslashreplace") as lines:
-        yield lines
-
-
-def _length(file: BinaryIO) -> int:
-    """Return how many bytes a file has; 0 for what is no file: nobody knows how much will come."""
-    number = _number(file)
-    if number is None:
-        return 0
-    status = os.fstat(number)
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
-
-
-def _is_same(file: BinaryIO, report: Path) -> bool:
-    number = _number(file)
-    return number is not None and report.exists() and os.path.samestat(os.fstat(number), report.stat())
-
-
-def _number(file: BinaryIO) -> int | None:
-    try:
-        return file.fileno()
-    except OSError:  # bytes in memory
-        return None

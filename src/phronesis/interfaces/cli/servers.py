@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -64,7 +64,11 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
         return
     deferred = DeferredMemory(store.open_memory)
     try:
-        _over_stdio(make_mcp(deferred, offered))
+        server = make_mcp(deferred, offered)
+        from phronesis.interfaces.mcp.server import run_stdio  # noqa: PLC0415 - the SDK: an extra
+
+        _collect_again()
+        run_stdio(server)
     finally:
         deferred.close_if_opened()
 
@@ -92,13 +96,6 @@ def _send_stdin(connection: Connection) -> None:
     while chunk := os.read(sys.stdin.fileno(), 1 << 16):  # a buffered read would abort Python if the daemon ends first
         connection.socket.sendall(chunk)
     connection.socket.shutdown(socket.SHUT_WR)
-
-
-def _over_stdio(server: Any) -> None:
-    from phronesis.interfaces.mcp.server import run_stdio  # noqa: PLC0415 - the SDK: an extra
-
-    _collect_again()
-    run_stdio(server)
 
 
 def _over_http(server: Any, host: str, port: int, *, as_json: bool) -> None:
@@ -139,8 +136,8 @@ def http(*, store: Store, **options: Any) -> None:
 
 
 def _serve(store: Store, given: dict[str, Any]) -> None:
-    from phronesis.interfaces.server_process import serve
-    from phronesis.wiring import read_settings
+    from phronesis.interfaces.server_process import serve  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.wiring import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
     policy = read_settings(store.url, tenant=store.tenant, policy=store.policy).policy
     serving = policy.server.overridden(given)
@@ -276,7 +273,8 @@ def create_key(*, role: str, label: str, actor: str, user_id: str | None, store:
     """
     with store.open() as memory:
         token, key = memory.admin.keys.create(role, label=label, actor=actor, user_id=user_id)
-    store.answer({"token": token, "key": key}, _say_created)
+    kept = f"    {role} key {short_id(key.id)} of tenant {key.tenant}; it is not kept: copy it now"
+    store.answer({"token": token, "key": key}, lambda _: say(token, kept))
 
 
 @click.command()
@@ -301,32 +299,13 @@ def revoke_key(key_id: str, *, store: Store) -> None:
     store.run(lambda memory, one: memory.admin.keys.revoke(one), lambda key: _say_keys([key]), key_id)
 
 
-def _say_created(made: Mapping[str, Any]) -> None:
-    key = made["key"]
-    say(
-        made["token"],
-        f"    {key.role.name.lower()} key {short_id(key.id)} of tenant {key.tenant}; it is not kept: copy it now",
-    )
-
-
 def _say_keys(keys: Sequence[ApiKey]) -> None:
     if not keys:
         say("there are no keys: the server takes anybody on this machine, and nobody else")
         return
-    rows = [
-        (
-            short_id(one.id),
-            one.role.name.lower(),
-            one.user_id or "",
-            one.actor,
-            f"{one.created_at:%Y-%m-%d}",
-            _state(one),
-            one.label,
-        )
-        for one in keys
-    ]
+    rows = []
+    for one in keys:
+        state = "active" if one.revoked_at is None else f"revoked {one.revoked_at:%Y-%m-%d}"
+        about = (short_id(one.id), one.role.name.lower(), one.user_id, one.actor, f"{one.created_at:%Y-%m-%d}")
+        rows.append((*about, state, one.label))
     say(*table(rows, head=("id", "role", "user", "actor", "made", "state", "label")))
-
-
-def _state(key: ApiKey) -> str:
-    return "active" if key.revoked_at is None else f"revoked {key.revoked_at:%Y-%m-%d}"

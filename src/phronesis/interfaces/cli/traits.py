@@ -83,10 +83,7 @@ def list_traits(
 
     Trends and candidates are guesses, and shown only when --min-stage asks for them.
     """
-    store.run(
-        lambda memory: memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of),
-        say_traits,
-    )
+    store.run(lambda memory: memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of), say_traits)
 
 
 @click.command()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -23,19 +23,13 @@ if TYPE_CHECKING:
     from phronesis.files.bundle import SyncReport
     from phronesis.importers import ImportRunner
 
-AND: Final = " && "
-"""Between commands that repair together."""
-
 TRANSCRIPTS: Final = ("claude-code", "codex", "cursor")
 """The formats whose files grow while an agent works; what its user says in them is the user's own."""
 
 OF_AGENTS: Final = (*TRANSCRIPTS, "claude-mem")
 """The formats of coding agents."""
 
-FORMATS: Final = (
-    *("phronesis", "chatgpt", "claude", "mem0", "langgraph", "letta", "markdown", "git"),
-    *OF_AGENTS,
-)
+FORMATS: Final = (*("phronesis", "chatgpt", "claude", "mem0", "langgraph", "letta", "markdown", "git"), *OF_AGENTS)
 """Phronesis' own and those of `phronesis.importers`, which is not imported for ``--help``; a test compares them."""
 
 WATCH_SECONDS: Final = 5.0
@@ -102,10 +96,9 @@ def sync(ctx: click.Context, *, folder: Path, allow_many_deletions: bool, scope:
 
 
 def _say_synced(report: "SyncReport") -> None:
-    counts = {"written": report.written, "removed": report.removed}
-    counts |= {"edited": [*report.edited], "added": [*report.added], "archived": [*report.archived]}
-    told = [f"{len(paths)} {name}" for name, paths in counts.items() if paths]
-    say(", ".join(told) or "Nothing changed.")
+    names = ("written", "removed", "edited", "added", "archived")
+    counts = [f"{len(paths)} {name}" for name in names if (paths := getattr(report, name))]
+    say(", ".join(counts) or "Nothing changed.")
     for name in ("edited", "added", "archived"):
         say(*(f"    {name}: {path}  entry {short_id(one)}" for path, one in getattr(report, name).items()))
     for path, reason in report.skipped.items():
@@ -317,8 +310,7 @@ def doctor(ctx: click.Context, *, fields: bool, store: Store) -> None:
 
     with show_waiting("examining the store"):
         report = examine(store.url, policy=store.policy, tenant=store.tenant)
-    checks = [*(_with_options(check, store) for check in report.checks), *_agent_checks()]
-    report = replace(report, checks=checks)
+    report = replace(report, checks=[*(_with_options(check, store) for check in report.checks), *_agent_checks()])
     store.answer(report, lambda found: render_reports.say_report(found, fields=fields))
     if not report.ok:
         ctx.exit(1)
@@ -339,6 +331,6 @@ def _with_options(check: "Check", store: Store) -> "Check":
     """Return a check whose command works on the store that was examined."""
     if check.command is None:
         return check
-    parts: Any = check.command.split(AND)
+    parts = check.command.split(" && ")  # commands that repair together
     named = [part + store.options() if part.startswith("phronesis ") else part for part in parts]
-    return replace(check, command=AND.join(named))
+    return replace(check, command=" && ".join(named))

@@ -23,8 +23,6 @@ from phronesis.interfaces.cli.options import (
 from phronesis.interfaces.cli.output import count_of, parse_objects, read_text, say, show_waiting
 
 if TYPE_CHECKING:
-    from phronesis.engine.erasure import Target
-    from phronesis.memory import Memory
     from phronesis.reasoning.laws import records as reasoning_records
 else:
     reasoning_records = lazy_module("phronesis.reasoning.laws.records")
@@ -74,19 +72,22 @@ def add(
     """
     if (text is None) == (messages is None):
         raise click.UsageError("give TEXT, or '-' to read it from standard input, or --messages FILE, and only one")
-    remedy = "; give a list of messages, or one message a line"
-    content: Any = _text(text or "")
     if messages is not None:
-        content = parse_objects(read_text(messages), field="messages", remedy=remedy)
-    given = {**scope, **stated}
+        remedy = "; give a list of messages, or one message a line"
+        content: Any = parse_objects(read_text(messages), field="messages", remedy=remedy)
+    else:
+        content = _text(text or "")
+    given = {**scope, **stated, "idempotency_key": idempotency_key}
     if given.get("kind") == reasoning_records.REASONING:
-        _add_reasoning(content, given, idempotency_key, store)
+        _add_reasoning(content, given, store)
         return
-
-    def verb(memory: "Memory", *replaced: str) -> Any:
-        return memory.add(content, **given, supersedes=list(replaced) or None, idempotency_key=idempotency_key)
-
-    store.run(verb, render.say_added, *supersedes, doing="remembering", flush=True)
+    store.run(
+        lambda memory, *replaced: memory.add(content, **given, supersedes=list(replaced) or None),
+        render.say_added,
+        *supersedes,
+        doing="remembering",
+        flush=True,
+    )
 
 
 @click.command()
@@ -104,13 +105,8 @@ def update(item_id: str, *, text: str | None, store: Store, **changes: Any) -> N
 
     Its history keeps what it was. TEXT is '-' when it comes from standard input.
     """
-    content = None if text is None else _text(text)
-    store.run(
-        lambda memory, one: memory.update(one, content=content, actor="user", **changes),
-        render.say_edited,
-        item_id,
-        flush=True,
-    )
+    changes["content"] = None if text is None else _text(text)
+    store.run(lambda memory, one: memory.update(one, actor="user", **changes), render.say_edited, item_id, flush=True)
 
 
 @click.command()
@@ -163,9 +159,14 @@ def _erase(item_id: str | None, scope: Options, store: Store, *, reason: str | N
     ctx = click.get_current_context()
     with store.open() as memory:
         one = None if item_id is None else complete_id(memory, item_id)
-        target = Target.of(item_id=one, **scope)
         if dry_run or not yes:
-            planned = _plan_erasure(memory, target)
+            plan = memory.admin.components.eraser.plan(memory.admin.tenant, Target.of(item_id=one, **scope))
+            planned = {
+                "dry_run": True,
+                "entries_touched": len(plan.cut),
+                "parts_erased": sum(map(len, plan.cut.values())),
+                "items": [memory.get(one) for one in sorted(plan.items)],
+            }
         if dry_run:
             store.answer(planned, _say_plan)
             return
@@ -176,16 +177,6 @@ def _erase(item_id: str | None, scope: Options, store: Store, *, reason: str | N
     store.answer(certificate, render_reports.say_erased)
     if not certificate.clean:
         ctx.exit(1)
-
-
-def _plan_erasure(memory: "Memory", target: "Target") -> dict[str, Any]:
-    plan = memory.admin.components.eraser.plan(memory.admin.tenant, target)
-    return {
-        "dry_run": True,
-        "entries_touched": len(plan.cut),
-        "parts_erased": sum(map(len, plan.cut.values())),
-        "items": [memory.get(one) for one in sorted(plan.items)],
-    }
 
 
 def _summary(planned: dict[str, Any]) -> str:
@@ -203,14 +194,14 @@ def _say_plan(planned: dict[str, Any]) -> None:
         say(f"and {len(items) - _LISTED} more")
 
 
-def _add_reasoning(content: Any, given: dict[str, Any], idempotency_key: str | None, store: Store) -> None:
-    others = sorted(given.keys() - {"kind", "user_id", "namespace"})
+def _add_reasoning(content: Any, given: dict[str, Any], store: Store) -> None:
+    del given["kind"]
+    others = sorted(given.keys() - {"user_id", "namespace", "idempotency_key"})
     if others:
         name = others[0].removesuffix("_id").replace("_", "-")
         raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
-    owner = {name: given[name] for name in ("user_id", "namespace") if name in given}
     store.run(
-        lambda memory: memory.reasoning.add(content, **owner, actor="user", idempotency_key=idempotency_key),
+        lambda memory: memory.reasoning.add(content, **given, actor="user"),
         lambda made: render.say_items([made.item]),
         flush=True,
     )

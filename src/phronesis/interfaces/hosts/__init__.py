@@ -9,6 +9,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePath
@@ -62,16 +63,13 @@ def is_our_hook(member: Any) -> bool:
     """Return whether a member of a host's list of hooks runs one of ours, in this or in an earlier version."""
     if isinstance(member, dict):
         command = member.get("command", "")
-        return is_our_hook(member.get("hooks")) or (isinstance(command, str) and _runs_hook(command))
+        try:
+            words = shlex.split(command) if isinstance(command, str) else []
+        except ValueError:
+            words = []
+        runs = "hook" in words and any(NAME in word for word in words[: words.index("hook")])
+        return runs or is_our_hook(member.get("hooks"))
     return isinstance(member, list) and any(map(is_our_hook, member))
-
-
-def _runs_hook(command: str) -> bool:
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    return "hook" in words and any(NAME in word for word in words[: words.index("hook")])
 
 
 def _server_entry(caller: Caller, **more: Any) -> dict[str, Any]:
@@ -145,7 +143,8 @@ def _cursor(caller: Caller) -> Sequence[ConfigFile]:
 def _vscode(caller: Caller) -> Sequence[ConfigFile]:
     hooks = _grouped(caller, "vscode", _CLAUDE_EVENTS)
     plain: Hooks = {place: [run for group in groups for run in group["hooks"]] for place, groups in hooks.items()}
-    if _has_claude_hooks(caller):  # VS Code runs these too
+    settings = caller.home / ".claude/settings.json"
+    if settings.exists() and f"{NAME} hook prompt".encode() in settings.read_bytes():  # VS Code runs these too
         plain = dict.fromkeys(plain, ())
     user = {"darwin": "Library/Application Support/Code/User", "win32": "AppData/Roaming/Code/User"}
     folder = caller.home / user.get(sys.platform, ".config/Code/User")
@@ -155,14 +154,11 @@ def _vscode(caller: Caller) -> Sequence[ConfigFile]:
     )
 
 
-def _has_claude_hooks(caller: Caller) -> bool:
-    settings = caller.home / ".claude/settings.json"
-    return settings.exists() and f"{NAME} hook prompt".encode() in settings.read_bytes()
-
-
 def _opencode(caller: Caller) -> Sequence[ConfigFile]:
     server = {"type": "local", "command": caller.server, "enabled": True}
-    plugin = _template("opencode.js", caller)
+    plugin = files("phronesis.interfaces.hosts").joinpath("templates", "opencode.js").read_text(encoding="utf-8")
+    for mark, words in (("__PROGRAM__", caller.program), ("__OPTIONS__", caller.options)):
+        plugin = plugin.replace(mark, json.dumps(list(words)))
     return (
         JsonFile(caller.home / ".config/opencode/opencode.json", {("mcp", NAME): server}),
         OwnFile(caller.home / ".config/opencode/plugins/phronesis.js", plugin),
@@ -194,8 +190,9 @@ def _openclaw(caller: Caller) -> Sequence[ConfigFile]:
     }
     folder = str(files("phronesis.interfaces.hosts").joinpath("templates", "openclaw"))
     listed: Hooks = {("plugins", "load", "paths"): [folder]}
-    if _allows_plugins(path):
-        listed[("plugins", "allow")] = [NAME]
+    with suppress(OSError, ValueError, LookupError, TypeError):  # it does not list the plugins that may be loaded
+        if parse(path.read_text(encoding="utf-8")).value["plugins"]["allow"]:
+            listed[("plugins", "allow")] = [NAME]
     return (JsonFile(path, entries, listed, _is_our_plugin),)
 
 
@@ -209,22 +206,6 @@ def _settings(caller: Caller, names: Mapping[str, str]) -> dict[str, str]:
 
 def _is_our_plugin(member: Any) -> bool:
     return member == NAME or (isinstance(member, str) and PurePath(member).match(f"{NAME}/interfaces/hosts/*/openclaw"))
-
-
-def _allows_plugins(path: Path) -> bool:
-    """Return whether a configuration of OpenClaw lists the plugins that may be loaded."""
-    try:
-        return bool(parse(path.read_text(encoding="utf-8")).value["plugins"]["allow"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
-
-
-def _template(name: str, caller: Caller) -> str:
-    """Return one of our files for a host, with the command that it runs."""
-    text = files("phronesis.interfaces.hosts").joinpath("templates", name).read_text(encoding="utf-8")
-    return text.replace("__PROGRAM__", json.dumps(list(caller.program))).replace(
-        "__OPTIONS__", json.dumps(list(caller.options))
-    )
 
 
 HOSTS: Final[Mapping[str, Host]] = {
@@ -249,8 +230,7 @@ HOSTS: Final[Mapping[str, Host]] = {
 
 def find_problem(name: str, home: Path) -> str | None:
     """Return why a host that Phronesis was installed in does not call it; None: it does, or it was never installed."""
-    ours = HOSTS[name].files(Caller(home, [NAME]))
-    found = [(file, _commands(file)) for file in ours if _calls(file)]
+    found = [(file, _commands(file)) for file in HOSTS[name].files(Caller(home, [NAME])) if _calls(file)]
     programs = {words[0] for _, commands in found for words in commands}
     if not programs:
         return None
@@ -277,17 +257,16 @@ def _commands(file: ConfigFile) -> list[list[str]]:
 
     Of a module that the host loads it is Python, and of a plugin that it finds by path the folder.
     """
-    path = file.path
     try:
-        text = path.read_text(encoding="utf-8")
+        text = file.path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
     if isinstance(file, OwnFile):
-        if path.suffix != ".js":
+        if file.path.suffix != ".js":
             return [[sys.executable]]
         return [json.loads(line.partition("=")[2]) for line in text.splitlines() if line.startswith("const PROGRAM")]
     try:
-        root = tomllib.loads(text) if path.suffix == ".toml" else parse(text).value
+        root = tomllib.loads(text) if file.path.suffix == ".toml" else parse(text).value
     except ValueError:
         return []
     return [words for words in _walk(root) if any(NAME in word for word in words)]

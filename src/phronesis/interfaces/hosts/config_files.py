@@ -71,7 +71,10 @@ class JsonFile:
             for place, value in self.entries.items():
                 out = json_text.put(out, place, value)
             for place, members in self.listed.items():
-                out = self._with_members(out, place, members)
+                held = json_text.parse(out).at(place)
+                if [one.value for one in (held.elements if held else ()) if self.is_ours(one.value)] != list(members):
+                    out = json_text.drop_elements(out, place, self.is_ours)
+                    out = json_text.extend(out, place, members) if members else _tidy(out, place, {})
         except ValueError as error:
             raise InputError(f"{self.path}: {error}", field="path") from error
         return out
@@ -94,11 +97,12 @@ class JsonFile:
 
     def former(self, text: str | None) -> Former:
         """Return the texts of slots and of empty objects and arrays, by their places."""
+        places = (*self._holders(), *self.entries, *((name,) for name in self.defaults))
         if not text or not text.strip():
-            return dict.fromkeys((*self._holders(), *self.entries, *self._default_places()), None) | {(): text}
+            return dict.fromkeys(places, None) | {(): text}
         root = self._read(text)
         out: Former = {} if root.value else {(): text}
-        for place in (*self._holders(), *self.entries, *self._default_places()):
+        for place in places:
             held = root.at(place)
             if held is None or held.value in ({}, []) or not isinstance(held.value, dict | list):
                 out[place] = json_text.raw(text, place)
@@ -125,16 +129,6 @@ class JsonFile:
         """Return the places of the objects and arrays around our members, the innermost first."""
         around = {place[:n] for place in (*self.entries, *self.listed) for n in range(1, len(place))}
         return sorted(around | set(self.listed), key=len, reverse=True)
-
-    def _default_places(self) -> list[Place]:
-        return [(name,) for name in self.defaults]
-
-    def _with_members(self, text: str, place: Place, members: Sequence[Any]) -> str:
-        held = json_text.parse(text).at(place)
-        if [node.value for node in (held.elements if held else ()) if self.is_ours(node.value)] == list(members):
-            return text
-        out = json_text.drop_elements(text, place, self.is_ours)
-        return json_text.extend(out, place, members) if members else _tidy(out, place, {})
 
     def _without_entry(self, text: str, place: Place, ours: Any, former: Former) -> str:
         held = json_text.parse(text).at(place) if text.strip() else None
@@ -242,11 +236,8 @@ class Change:
     def diff(self) -> str:
         """Return it as a unified diff."""
         old, new = ("" if text is None else text for text in (self.before, self.after))
-        names = (
-            "/dev/null" if self.before is None else str(self.path),
-            "/dev/null" if self.after is None else str(self.path),
-        )
-        lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), *names)
+        was, now = ("/dev/null" if text is None else str(self.path) for text in (self.before, self.after))
+        lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), was, now)
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def write(self) -> None:
@@ -319,7 +310,9 @@ class InstallRecord:
     def carry_out(self, made: Sequence[Change], *, install: bool) -> None:
         """Write changes, and the record itself; after a removal delete it, and the folders that are empty then."""
         if install:
-            self.folders += [one for change in made for one in self._missing(change.path)] + self._missing(self.path)
+            paths = [*(change.path for change in made), self.path]
+            missing = [one for path in paths for one in reversed(path.parents) if not one.exists()]
+            self.folders += [one for one in missing if one not in self.folders]
             self._save()  # first: what an error interrupts can be removed
         for change in made:
             change.write()
@@ -329,10 +322,6 @@ class InstallRecord:
         for folder in [self.path.parent, *reversed(self.folders)]:
             with suppress(OSError):  # it is missing, or holds something
                 folder.rmdir()
-
-    def _missing(self, path: Path) -> list[Path]:
-        found = [one for one in path.parents if not one.exists() and one not in self.folders]
-        return found[::-1]
 
     def _save(self) -> None:
         files = {str(path): [[list(place), text] for place, text in one.items()] for path, one in self.files.items()}
