@@ -79,10 +79,12 @@ def test_what_is_no_block_is_refused_with_its_place() -> None:
 
 
 RATIO = {"op": ">", "value": "2"}
+NOTHING: list[Any] = [None, [], {}]
 BROKEN: dict[str, list[dict[str, Any]]] = {
     "claim_status": [{"status": one} for one in ("Hypothesis", "verified", "", None, ["fact"], "deprecated", "事实")],
     "facts_missing": [
-        *({"facts": one} for one in (None, "r1", [], {})),
+        *({"facts": one} for one in NOTHING),
+        {"facts": "r1"},
         *({"facts": {"source_run_ids": one}} for one in ([], "r1", [1], [""])),
     ],
     "claim_fields": [
@@ -93,17 +95,18 @@ BROKEN: dict[str, list[dict[str, Any]]] = {
         *({"allow_positive": one} for one in ("true", 1)),
     ],
     "tallies": [
-        *({"support": one} for one in (1, [], {})),
+        *({"support": one} for one in (1, *NOTHING[1:])),
         *({"support": {"count": one}} for one in (-1, 1.0, True, "1")),
         *({"support": {"count": None, "run_ids": []}}, {"support": {"count": 0, "run_ids": ["r1"]}}),
         *({"support": {"count": 2, "run_ids": one}} for one in ("r1", ["r1", "r1"], [1])),
         {"contra": {"count": 1, "run_ids": ["r1", "r2"]}},
     ],
     "claim_test": [
-        *({"test": one} for one in ([], "x", {})),
+        *({"test": one} for one in ("x", *NOTHING[1:])),
         *({"test": {**TEST, "product": one}} for one in (" ", None)),
         *({"test": {**TEST, "value": one}} for one in ("0.6", True, None)),
-        *({"test": {**TEST, "value": None, "versus": one}} for one in ({}, "Ni")),
+        {"test": {**TEST, "value": None, "versus": {}}},
+        {"test": {**TEST, "value": None, "versus": "Ni"}},
         *({"test": {**TEST, "given": one}} for one in (["Cu"], {"M1": 1}, {"M3": "Cu"}, {"ratio": 2})),
         *({"test": {**TEST, "given": {"ratio": {**RATIO, **one}}}} for one in ({}, {"op": "=>", "value": 2})),
         *({"test": {**TEST, **one}} for one in ({"metric": "yield"}, {"op": "≥"}, {"versus": {"M1": "Ni"}})),
