@@ -7,7 +7,8 @@ A form is accepted only with the token given to the page (double submit cookie),
 import hmac
 import secrets
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,7 +19,8 @@ from fastapi import Depends, Form, Request, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import is_id
-from phronesis.errors import Forbidden, PhronesisError, Unauthenticated
+from phronesis.core.items import Item
+from phronesis.errors import Forbidden, NotFound, PhronesisError, Unauthenticated
 from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http.dependencies import address_of
 from phronesis.memory import Memory
@@ -164,6 +166,14 @@ class Visitor:
     def partial(self) -> bool:
         """Return whether htmx requests a fragment of a page."""
         return "hx-request" in self.request.headers
+
+    def items(self, ids: Iterable[str]) -> list[Item]:
+        """Return the items that exist still; others were erased meanwhile."""
+        found = []
+        for one in ids:
+            with suppress(NotFound):
+                found.append(self.memory.get(one))
+        return found
 
     def check(self, token: str, role: Role = Role.WRITE) -> None:
         """Raise Forbidden unless the form came from one of our pages and the key has the role."""
