@@ -77,6 +77,13 @@ def list_files(visitor: Visitor, kind: str, **query: str) -> dict[str, str]:
     return {name: address("/memories/export", format=name, **asked) for name in ("jsonl", "csv")}
 
 
+def list_kind(visitor: Visitor, path: str, kind: str, cursor: str) -> dict[str, Any]:
+    """Return what the page of a kind shows: items, newest first, the address of the next ones, and their files."""
+    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[kind], limit=PAGE, cursor=cursor or None)
+    further = address(path, cursor=listed.next_cursor, **visitor.looking.named)
+    return {"listed": listed, "further": further, "exports": list_files(visitor, kind)}
+
+
 @router.get("/memories")
 def memories(visitor: Visiting, wanted: Listed, cursor: str = "") -> Response:
     """List memories, or search them where words are given; those of now, or as they were known on a day."""
