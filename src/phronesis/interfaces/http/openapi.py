@@ -102,6 +102,11 @@ def gives(
     return {status: ResponseDoc(record, said, headers or {}), **problems(*also)}
 
 
+def creates(record: Any, *also: int) -> dict[str, Any]:
+    """Return the arguments of a route that creates a record."""
+    return {"status_code": HTTPStatus.CREATED, "responses": gives(record, 409, 415, *also, status=201)}
+
+
 # The document as a whole. FastAPI writes it when it is first asked for, and `describe` completes it.
 
 OPEN: Final[dict[str, Any]] = {"security": []}
