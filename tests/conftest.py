@@ -16,9 +16,9 @@ import pytest
 from coverage import Coverage
 
 from phronesis.models.reader.token_encoder import TokenEncoder
-from phronesis.store import migrate as migrations
+from phronesis.store import migrations
 from phronesis.store.database import Database, connect
-from phronesis.store.migrate import upgrade
+from phronesis.store.migrations import upgrade
 from postgres_databases import Databases
 from postgres_server import join
 

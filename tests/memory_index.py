@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from phronesis.index.external_index import OutsideDocument, Where
-from phronesis.store.columns import Vector
+from phronesis.index.projections import OutsideDocument, Where
+from phronesis.store.dialects import Vector
 
 
 @dataclass(slots=True)

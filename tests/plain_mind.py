@@ -4,7 +4,7 @@ from typing import Any
 
 from phronesis.config import SensitiveRules
 from phronesis.core.relations import Origin
-from phronesis.engine.sensitive_topics import Guard
+from phronesis.engine.content_guards import Guard
 from phronesis.models.embedders import Embedders
 from phronesis.traits.laws.records import NewBehavior, ProposedOperations, Reinforcement, TraitRevision
 from phronesis.traits.laws.strength import MIN_MEMORIES

@@ -7,7 +7,7 @@ from phronesis.conversation.extraction.extractor import LocalExtractor
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
 from phronesis.engine.handler import Prepare, PrepareContext
-from phronesis.log.reader import texts_of
+from phronesis.log.payloads import texts_of
 
 KINDS = {
     "home_city": "profile",

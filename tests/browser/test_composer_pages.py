@@ -6,8 +6,8 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from phronesis.core.scope import LaneName
-from phronesis.store.context_impressions import shown_since
+from phronesis.core.ids import LaneName
+from phronesis.store.impressions import shown_since
 
 ASKED = "What did we decide about the seal of pump 2?"
 

@@ -10,9 +10,9 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma
-from phronesis.index.external_index import OutsideIndex
+from phronesis.index.projections import OutsideIndex
 from phronesis.models.embedder import HashingEmbedder
-from phronesis.store.document_tables import search_documents
+from phronesis.store.side_tables import search_documents
 from phronesis.wiring import open_memory
 
 pytestmark = pytest.mark.parametrize("index", ["native", "chroma"], indirect=True)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from phronesis.errors import StorageError
 from phronesis.store import database as database_module
 from phronesis.store.database import Database, connect
-from phronesis.store.migrate import upgrade
+from phronesis.store.migrations import upgrade
 from phronesis.store.schema import items
 
 

@@ -11,7 +11,7 @@ import model_server as servers
 from model_server import Behaviour, ModelServer
 from phronesis import Memory
 from phronesis.core.serialization import decode
-from phronesis.engine import sensitive_topics
+from phronesis.engine import content_guards
 from phronesis.store.log import read_outcomes
 from scenarios.engines import Clock
 
@@ -139,7 +139,7 @@ def test_what_only_hints_at_a_topic_may_be_cleared(
 ) -> None:
     behaviour, chance, traits, calls = case
     monkeypatch.setattr(
-        sensitive_topics, "topic_chances", lambda text: {"physical_health": chance if "run" in text else 0.0}
+        content_guards, "topic_chances", lambda text: {"physical_health": chance if "run" in text else 0.0}
     )
     with opening(behaviour) as (server, memory):
         assert traits_of(memory) == traits

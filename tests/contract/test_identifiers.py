@@ -6,8 +6,8 @@ import pytest
 
 from phronesis import Memory
 from phronesis.index.tokens import pack_terms, tokenize
-from phronesis.recall.scoring.packed_features import WHOLE_TERMS
-from phronesis.store.document_tables import search_documents
+from phronesis.recall.scoring.lane_arrays import WHOLE_TERMS
+from phronesis.store.side_tables import search_documents
 
 TEXTS = (
     "The staging repo is called lumen-cloud-dev and mirrors prod every night.",

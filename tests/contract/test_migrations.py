@@ -17,10 +17,10 @@ from psycopg import conninfo
 
 from phronesis import Memory
 from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
-from phronesis.store import migrate, schema
+from phronesis.store import migrations, schema
 from phronesis.store.database import Database, connect
-from phronesis.store.document_tables import RESOURCE_TABLES
-from phronesis.store.migrate import HEAD, check, open_schema, read_version, upgrade
+from phronesis.store.migrations import HEAD, check, open_schema, read_version, upgrade
+from phronesis.store.side_tables import RESOURCE_TABLES
 from postgres_databases import Databases, _url
 
 TABLES = sorted(schema.metadata.tables)
@@ -33,7 +33,7 @@ OPENING = "import sys; from phronesis import Memory; Memory.open(sys.argv[1], po
 @pytest.fixture(autouse=True)
 def _by_alembic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take away what the other tests open new files by."""
-    monkeypatch.setattr(migrate, "_raise_to_head", migrate._raise_to_head.__wrapped__)  # type: ignore[attr-defined]
+    monkeypatch.setattr(migrations, "_raise_to_head", migrations._raise_to_head.__wrapped__)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_it
     bare_url: str, bound: Callable[[str], Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(migrate, "HEAD", "0001")
+        older.setattr(migrations, "HEAD", "0001")
         with Memory.open(bare_url, policy=NO_MODEL) as memory:
             memory.add("hello", user_id="ada")
     database = bound(bare_url)

@@ -8,14 +8,14 @@ import sqlalchemy as sa
 
 from custom_store import registered
 from phronesis import Memory
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, RESOURCES, documents, documents_at, sections_of
-from phronesis.store.document_tables import sections as section_rows
 from phronesis.store.lanes import Lane, find_lane
+from phronesis.store.side_tables import HOMES, RESOURCES, documents, documents_at, sections_of
+from phronesis.store.side_tables import sections as section_rows
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 

@@ -11,10 +11,10 @@ from custom_store import open_with
 from phronesis import Memory
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.results import Check
-from phronesis.core.scope import LaneName
-from phronesis.engine import erasure_effect, replay
+from phronesis.engine import erasure_plan, replay
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import Conflict, EntryFailed, NotFound
 from phronesis.store.lane_view import LaneView
@@ -69,7 +69,7 @@ def test_a_rederive_that_failed_is_called_again(memory: Memory) -> None:
 def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> None:
     item = memory.add(WORDS, user_id="alice", kind="fact").items[0]
     wanted: dict[str, Any] = {"id": item.id} if target == "item" else {"user_id": "alice"}
-    with broken(erasure_effect.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
+    with broken(erasure_plan.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
         memory.erase(**wanted)
     with pytest.raises(Conflict, match="call erase again"):
         memory.admin.retry(str(told.value.details["entry_id"]))
@@ -88,13 +88,13 @@ def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> 
 def test_what_could_not_be_prepared_again_is_outstanding_until_a_retry(memory: Memory) -> None:
     said = [{"role": "user", "content": text} for text in ("My name is Karla.", "I live in Oslo.")]
     made = memory.add(said, user_id="alice", session_id="s").items
-    with broken(erasure_effect.Preparation, "prepare"):
+    with broken(erasure_plan.Preparation, "prepare"):
         certificate = memory.erase(id=made[0].id)
     [failed] = [job.entry_id for job in memory.admin.jobs() if job.state == "failed"]
     assert not certificate.clean
     assert f"call admin.retry('{failed}')" in certificate.outstanding[0]
     assert not memory.get_all(user_id="alice", kinds=["profile"])
-    with broken(erasure_effect.Preparation, "prepare"), pytest.raises(EntryFailed) as told:
+    with broken(erasure_plan.Preparation, "prepare"), pytest.raises(EntryFailed) as told:
         memory.admin.retry(str(failed))
     assert memory.admin.jobs().failed == 1
     memory.admin.retry(str(told.value.details["entry_id"]))  # by either id
@@ -131,7 +131,7 @@ def _read_all(bench: PrepareContext, _entry: Entry) -> list[Outcome]:
 
 
 def test_a_lane_that_leans_on_it_is_outstanding_until_a_retry(database_url: str) -> None:
-    carry_out = erasure_effect.Erasure.carry_out
+    carry_out = erasure_plan.Erasure.carry_out
 
     def only_here(self: Any, unit: Any, lane: Any, entry: Entry, outcomes: Any) -> None:
         if lane.kind == "shared":
@@ -145,7 +145,7 @@ def test_a_lane_that_leans_on_it_is_outstanding_until_a_retry(database_url: str)
         memory.admin.components.writer.write(
             memory.admin.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
         )
-        with mock.patch.object(erasure_effect.Erasure, "carry_out", only_here):
+        with mock.patch.object(erasure_plan.Erasure, "carry_out", only_here):
             certificate = memory.erase(id=gone.id)
         assert not certificate.clean
         [failed] = [job.entry_id for job in memory.admin.jobs() if job.state == "failed"]

@@ -11,14 +11,14 @@ from psycopg import sql
 from claim_blocks import COPPER, block
 from custom_store import registered
 from memory_index import InMemoryIndex
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import StorageError
 from phronesis.store import schema
 from phronesis.store.activity_log import RequestRow
 from phronesis.store.database import Database, connect
-from phronesis.store.document_tables import RESOURCE_TABLES
+from phronesis.store.impressions import Use
 from phronesis.store.model_calls import Lookup, keep_lookup
-from phronesis.store.usage import Use
+from phronesis.store.side_tables import RESOURCE_TABLES
 from phronesis.wiring import open_memory
 from postgres_databases import Databases
 from shelved import HANDLERS, shelve

@@ -16,8 +16,8 @@ from phronesis.conversation.extraction.extractor import LocalExtractor
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
 from phronesis.engine.handler import PrepareContext
-from phronesis.log.reader import texts_of
-from phronesis.store.context_impressions import KEPT
+from phronesis.log.payloads import texts_of
+from phronesis.store.impressions import KEPT
 from phronesis.store.log import read_outcomes
 from phronesis.store.side_tables import shown_contexts
 

@@ -8,11 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import Memory
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import InputError
-from phronesis.store.context_impressions import shown_since
+from phronesis.store.impressions import shown_since
+from phronesis.store.retention import WRITTEN_AFTER
 from phronesis.store.side_tables import usage
-from phronesis.store.usage import WRITTEN_AFTER
 from set_clock import Clock
 
 START = datetime(2026, 4, 1, tzinfo=UTC)

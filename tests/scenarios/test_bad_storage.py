@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis.errors import InputError, PhronesisError, StorageError, StorageFull, StorageReadOnly
-from phronesis.log.reader import check_chain
+from phronesis.log.payloads import check_chain
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
 from scenarios.writers import POLICY, heard, start, try_to_write

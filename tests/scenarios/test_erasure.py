@@ -10,16 +10,15 @@ import pytest
 from phronesis import Memory
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.ids import item_id
+from phronesis.core.ids import LaneName, item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.scope import LaneName
-from phronesis.engine import erasure_effect
+from phronesis.engine import erasure_plan
 from phronesis.engine.erasure import Eraser
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import EntryFailed, Erased, InputError, NotFound
-from phronesis.log.reader import check_chain, load_entry
+from phronesis.log.payloads import check_chain, load_entry
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane, get_lane, list_lanes
 from phronesis.store.log import read_outcomes
@@ -335,7 +334,7 @@ def _find(bench: PrepareContext, _entry: Entry) -> list[Outcome]:
 @pytest.fixture
 def learning(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     handler = Handler(verb="learn_shared", apply=_principle_of, prepare=_find)
-    monkeypatch.setattr(erasure_effect, "HANDLERS", (*erasure_effect.HANDLERS, handler))
+    monkeypatch.setattr(erasure_plan, "HANDLERS", (*erasure_plan.HANDLERS, handler))
     with Memory.open(database_url, policy=POLICY) as opened:
         yield opened
 
@@ -398,7 +397,7 @@ def test_a_crash_before_it_is_carried_out_is_made_good(database_url: str, monkey
     memory = Memory.open(database_url, policy=POLICY)
     turn = memory.commit_turn("s", said(ENGLISH, KEPT), user_id="alice")
     memory._runtime._background.stop()  # nobody else completes it
-    monkeypatch.setattr(erasure_effect.Erasure, "carry_out", die)
+    monkeypatch.setattr(erasure_plan.Erasure, "carry_out", die)
     with pytest.raises(Killed):
         memory.erase(id=turn.stored[0].id)
     memory._runtime._components.database.engine.dispose()
@@ -422,7 +421,7 @@ def test_a_crash_between_removing_and_preparing_again_is_made_good(
     memory = Memory.open(database_url, policy=POLICY)
     turn = memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
     memory._runtime._background.stop()
-    monkeypatch.setattr(erasure_effect.Preparation, "carry_out", die)
+    monkeypatch.setattr(erasure_plan.Preparation, "carry_out", die)
     with pytest.raises(Killed):
         memory.erase(id=turn.stored[0].id)
     assert ENGLISH.encode() not in everything_in(memory)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.log.reader import check_chain
+from phronesis.log.payloads import check_chain
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
 from phronesis.store.log import read_entries

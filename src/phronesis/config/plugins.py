@@ -17,7 +17,7 @@ FACTS: Final = "phronesis.facts"
 """Fields of work: classes of the port `phronesis.reasoning.laws.facts.FactsBuilder`."""
 
 INDEXES: Final = "phronesis.indexes"
-"""Indexes of claims outside the database: what makes a `phronesis.index.external_index.OutsideIndex`."""
+"""Indexes of claims outside the database: what makes a `phronesis.index.projections.OutsideIndex`."""
 
 
 @cache

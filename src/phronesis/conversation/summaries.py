@@ -27,9 +27,8 @@ from phronesis.core.entries import (
     payload_of,
 )
 from phronesis.core.ids import item_id
-from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
-from phronesis.engine.model_outcomes import answer_outcomes
-from phronesis.log.reader import fit, load_listed, message_text
+from phronesis.engine.handler import Outcomes, Prepare, PrepareContext, answer_outcomes
+from phronesis.log.payloads import fit, load_listed, message_text
 from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
 

@@ -17,19 +17,18 @@ from phronesis.errors import PhronesisError
 from phronesis.store.database import Unit
 from phronesis.store.documents import count_without_vector
 from phronesis.store.lanes import Lane, active_model, get_lane, list_behind
-from phronesis.store.log import find_failure, read_entries
-from phronesis.store.overview import entries_with_outcome
+from phronesis.store.log import entries_with_outcome, find_failure, read_entries
 
 if TYPE_CHECKING:
     from concurrent import futures
 
     from phronesis.engine import rollback
-    from phronesis.log import reader
+    from phronesis.log import payloads
     from phronesis.models import embedders
 else:
     futures = lazy_module("concurrent.futures")
     embedders = lazy_module("phronesis.models.embedders")
-    reader = lazy_module("phronesis.log.reader")
+    payloads = lazy_module("phronesis.log.payloads")
     rollback = lazy_module("phronesis.engine.rollback")
 
 PAUSE_SECONDS: Final = 0.2
@@ -160,7 +159,7 @@ def each_lane(lanes: Sequence[Lane], task: Callable[[Lane], _T], *, at_once: Cal
 
 def failed_entries(unit: Unit) -> list[Entry]:
     """Return the entries that were set aside as failed and not made good since."""
-    found = [reader.load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
+    found = [payloads.load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
     return [
         entry
         for entry in found

@@ -25,20 +25,26 @@ from phronesis.errors import (
     SchemaTooNew,
     StorageError,
 )
-from phronesis.log.chain import Break
-from phronesis.log.reader import check_chain, iterate, load_entries, load_entry
-from phronesis.log.redaction import Redactor
+from phronesis.log.erasure import Redactor
+from phronesis.log.payloads import Break, check_chain, iterate, load_entries, load_entry
 from phronesis.models.embedder import missing_package
 from phronesis.models.embedders import Embedders
 from phronesis.models.model_registry import EffectiveRole, ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
-from phronesis.store import overview
-from phronesis.store.database import Database, Mode, Unit
+from phronesis.store.database import Database, Mode, Unit, free_bytes, may_write, sqlite_settings
 from phronesis.store.deltas import deltas_of_entry
-from phronesis.store.lanes import Lane, active_model, list_behind, list_lanes
-from phronesis.store.log import last_seq
-from phronesis.store.migrate import HEAD, read_version
-from phronesis.store.migrate import REMEDY as UPGRADE
+from phronesis.store.items import count_by_kind
+from phronesis.store.lanes import Lane, active_model, list_behind, list_lanes, try_writing
+from phronesis.store.log import entries_with_outcome, last_seq
+from phronesis.store.migrations import (
+    HEAD,
+    bind_role_sql,
+    bypassing_role,
+    force_policies_sql,
+    read_version,
+    unprotected_tables,
+)
+from phronesis.store.migrations import REMEDY as UPGRADE
 
 ENOUGH_BYTES: Final = 100_000_000
 """Free space in bytes below which a check warns."""
@@ -149,7 +155,7 @@ class Doctor:
         if self.database.dialect != "sqlite":
             return
         for mode, name, wanted, otherwise in _WANTED:
-            held = overview.sqlite_settings(self.database, tenant, mode)[name]
+            held = sqlite_settings(self.database, tenant, mode)[name]
             in_memory = self.database.path is None and name == "journal_mode"
             remedy = f"{otherwise}: put the file on a local disk, and let only Phronesis open it"
             yield Check(
@@ -165,20 +171,20 @@ class Doctor:
         """Check row-level security, which separates tenants on PostgreSQL."""
         if self.database.dialect != "postgresql":
             return
-        role = overview.bypassing_role(self.database, tenant)
+        role = bypassing_role(self.database, tenant)
         detail = f"the role {role} goes past row-level security" if role else "row-level security binds the role"
         remedy = "take that right away from the role; as a superuser of the server:"
-        command = _psql(overview.bind_role_sql(role or ""))
+        command = _psql(bind_role_sql(role or ""))
         yield Check("isolation.role", role is None, detail, remedy, code="isolation.role", command=command)
-        open_ones = overview.unprotected_tables(self.database, tenant)
+        open_ones = unprotected_tables(self.database, tenant)
         detail = f"row-level security does not hold for: {', '.join(open_ones) or 'nothing'}"
         remedy = "force it again; as the role that owns the database:"
-        command = _psql(overview.force_policies_sql(open_ones))
+        command = _psql(force_policies_sql(open_ones))
         yield Check("isolation", not open_ones, detail, remedy, code="isolation.tables", command=command)
 
     def _writable(self, tenant: str) -> Iterator[Check]:
         try:
-            overview.try_writing(self.database, tenant)
+            try_writing(self.database, tenant)
         except StorageError as error:
             remedy = "mend the cause; nothing is recorded until then"
             yield replace(check_of(error, "writable", remedy), command=self._making_writable())
@@ -186,7 +192,7 @@ class Doctor:
             yield Check("writable", ok=True, detail="a row was written and deleted")
 
     def _space(self, _tenant: str) -> Iterator[Check]:
-        free = overview.free_bytes(self.database)
+        free = free_bytes(self.database)
         if free is not None:
             yield Check(
                 "space",
@@ -200,7 +206,7 @@ class Doctor:
     def _making_writable(self) -> str | None:
         """Return the command that makes a SQLite file writable, if that is the problem."""
         path = self.database.path
-        return None if path is None or overview.may_write(path) else writable_again(path)
+        return None if path is None or may_write(path) else writable_again(path)
 
     def _clock(self, tenant: str) -> Iterator[Check]:
         """Check whether this machine's clock is behind the latest recorded entry."""
@@ -341,7 +347,7 @@ class Doctor:
     def _degraded(self, tenant: str) -> Iterator[Check]:
         """Report entries that rules interpreted because a model was unavailable."""
         with self.database.transaction(tenant, "read") as unit:
-            count = len(overview.entries_with_outcome(unit, DEGRADED_ROLE))
+            count = len(entries_with_outcome(unit, DEGRADED_ROLE))
         detail = f"{count} entries were interpreted by rules because their model was away"
         yield Check("degraded", ok=True, detail=f"{detail}; rederive asks again" if count else detail)
 
@@ -369,7 +375,7 @@ class Doctor:
         if self.clock is None or not spent.calls:
             return ""
         with self.database.transaction(tenant, "read") as unit:
-            messages = overview.count_by_kind(unit, since=to_micros(day_of(self.clock()))).get("message", 0)
+            messages = count_by_kind(unit, since=to_micros(day_of(self.clock()))).get("message", 0)
         return f"; {spent.tokens // max(1, messages):,} tokens for each of {messages:,} messages read"
 
     def _spending(self, tenant: str) -> Iterator[Check]:

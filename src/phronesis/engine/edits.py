@@ -6,15 +6,14 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, Delta, Fold, Patch
 from phronesis.core.entries import ArchiveAllPayload, EditPayload, Entry, is_erased, payload_of
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import isoformat, parse_moment, to_micros
 from phronesis.engine.entry_applier import name_taken, renamed_field
-from phronesis.engine.erasure_plan import ERASE
-from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.handler import ERASE, Handler, Outcomes
 from phronesis.engine.rollback import ROLLBACK, find_undo
 from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict

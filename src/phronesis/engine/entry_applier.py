@@ -18,7 +18,7 @@ from phronesis.engine.handler import DEGRADED_ROLE, FAILED_ROLE, Outcomes, Regis
 from phronesis.errors import Conflict
 from phronesis.index.projections import Projector
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.store.database import Unit
 from phronesis.store.lane_state import write_settled
 from phronesis.store.lane_view import LaneView

@@ -1,6 +1,6 @@
 """Erasure by item, session or user: record it, carry it out, search for remaining traces, and certify the result.
 
-`erasure_plan` decides what goes, `erasure_effect` carries it out where the entry is applied, `store/erasure_queries`
+`erasure_plan` decides what goes and carries it out where the entry is applied, `store/erasure_queries`
 holds its statements, and `store/trace_search` looks for what is left.
 """
 
@@ -9,46 +9,38 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from phronesis.core.ids import child_entry_id, parse_id
+from phronesis.core.ids import LaneName, child_entry_id, make_scope, parse_id
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.edits import Call, moved_on
 from phronesis.engine.erasure_plan import (
-    ERASE,
     Dependents,
     Plan,
     cut_but_not_through,
+    erase_payload,
     find_dependents,
-    payload_of,
     plan_item,
     plan_lane,
     plan_session,
 )
+from phronesis.engine.handler import ERASE
 from phronesis.engine.interpreter import Interpreter
 from phronesis.engine.replay import require_engines
 from phronesis.engine.rollback import has_failed
-from phronesis.errors import (
-    EntryFailed,
-    HandlerMissing,
-    InputError,
-    NotFound,
-    StorageBusy,
-    StorageError,
-)
+from phronesis.errors import EntryFailed, HandlerMissing, InputError, NotFound, StorageBusy, StorageError
 from phronesis.index.tokens import clear_caches
 from phronesis.log.erasure import left_of, words_of
 from phronesis.log.recorder import Recorder
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.store.activity_log import forget_activity
-from phronesis.store.context_impressions import forget_shown
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import Probes, count_items, is_named
+from phronesis.store.impressions import forget_shown, forget_used
 from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.store.log import EntryRow, find_entry
+from phronesis.store.retention import forget_usage
 from phronesis.store.trace_search import scan
-from phronesis.store.usage import forget_usage, forget_used
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +203,7 @@ class Eraser:
             require_engines(unit, lane_id, registry, without=plan.cut)
         rows = {
             lane_id: self._write(
-                unit, call, lane_id, payload_of(plan if lane_id == lane.lane_id else None, found[lane_id]), reason
+                unit, call, lane_id, erase_payload(plan if lane_id == lane.lane_id else None, found[lane_id]), reason
             )
             for lane_id in sorted(found, key=lambda lane_id: (lane_id != lane.lane_id, lane_id))
         }
@@ -233,7 +225,7 @@ class Eraser:
         order.anew.update(*(lean.anew for lean in late.values()))
         with self.database.transaction(call.tenant, "append") as unit:
             return {
-                lane_id: self._write(unit, call, lane_id, payload_of(None, late[lane_id]), None) for lane_id in late
+                lane_id: self._write(unit, call, lane_id, erase_payload(None, late[lane_id]), None) for lane_id in late
             }
 
     def _write(self, unit: Unit, call: Call, lane_id: int, payload: dict[str, object], reason: str | None) -> EntryRow:

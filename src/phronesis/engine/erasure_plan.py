@@ -1,22 +1,47 @@
-"""Plan an erasure: the log parts, items and dependent outcomes that a target covers."""
+"""Plan an erasure, and carry the plan out on the log and on derived state (law 9).
+
+A plan names the log parts, items and dependent outcomes that a target covers. The erase entry holds its ids, durable
+before anything is removed. Its effect runs in the transaction that applies it: the payload parts and outcomes are
+deleted, and the lane's derived state becomes that of a replay of the remaining log. A crash before that leaves the
+entry pending, and the next process that takes the lane completes it. Entries whose outcomes depended on the erased text
+are prepared again by a child entry. A replay runs no effect, because the log it reads no longer holds the text.
+"""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from phronesis.core.changes import Changes, ChildEntry
+from phronesis.core.entries import Entry, ErasePayload, Outcome, is_erased, payload_of
 from phronesis.core.items import Item
 from phronesis.core.serialization import decode
-from phronesis.engine.handler import Registry
-from phronesis.log.chain import ENVELOPE
-from phronesis.log.erasure import LoggedEntry, read_logged
-from phronesis.log.reader import body_of
+from phronesis.engine.edits import DECIDED_ROLE
+from phronesis.engine.handler import (
+    ERASE,
+    FAILED_ROLE,
+    PREPARE_AGAIN,
+    Effect,
+    Handler,
+    Outcomes,
+    PrepareContext,
+    Registry,
+)
+from phronesis.engine.interpreter import check_outcomes, outcome_row
+from phronesis.engine.replay import Replayer, replay_lane
+from phronesis.log.erasure import LoggedEntry, cut_out, read_logged
+from phronesis.log.payloads import ENVELOPE, body_of
 from phronesis.store.database import Unit
+from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.erasure_queries import (
     OutcomeRow,
     Probes,
     all_outcomes,
+    drop_outcome,
+    drop_outcomes,
+    entries_of_lane,
     items_of_entries,
     items_of_session,
     leaning_lanes,
@@ -25,13 +50,13 @@ from phronesis.store.erasure_queries import (
     taken_from,
 )
 from phronesis.store.items import read_items
-from phronesis.store.lanes import Lane
-from phronesis.store.log import find_entry, read_parts
+from phronesis.store.lane_state import clear_lane
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, get_lane, mark_documents, next_epoch
+from phronesis.store.log import find_entry, put_outcomes, read_parts
+from phronesis.store.model_calls import forget_lookups
 
-ERASE: Final = "erase"
-PREPARE_AGAIN: Final = "prepare_again"
-
-_KEPT: Final = frozenset({ERASE, PREPARE_AGAIN})
+_KEPT_VERBS: Final = frozenset({ERASE, PREPARE_AGAIN})
 """Verbs whose payloads hold only ids: they stay until their whole lane is erased."""
 
 _IDS: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -146,7 +171,7 @@ def _message_parts(
 
 def _is_about(entry: LoggedEntry, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
     """Return whether an entry is about a removed item (its text, its reason), or stands for a removed entry."""
-    if entry.verb in _KEPT:
+    if entry.verb in _KEPT_VERBS:
         return False
     named = {entry.envelope.get("item_id"), entry.envelope.get("target_id")}
     return bool(named & items) or entry.parent_id in whole or entry.envelope.get("entry_id") in whole
@@ -196,7 +221,7 @@ def cut_but_not_through(unit: Unit, lane: Lane, plan: Plan, registry: Registry) 
         going = plan.cut.get(entry.entry_id, frozenset())
         cut = bool(going) and bool(entry.left - going - {ENVELOPE})
         stands_for = entry.envelope.get("entry_id") in plan.cut and not going
-        if (cut or stands_for) and entry.verb not in _KEPT and registry[entry.verb].prepare is not None:
+        if (cut or stands_for) and entry.verb not in _KEPT_VERBS and registry[entry.verb].prepare is not None:
             out.add(entry.entry_id)
     return out
 
@@ -205,15 +230,13 @@ def _depends_on_plan(unit: Unit, row: OutcomeRow, plan: Plan, probes: Probes) ->
     if any(found.decode() in plan.items or found.decode() in plan.whole for found in _IDS.findall(row.body)):
         return True
     quoted = {piece for _, piece in probes.find(row.body)}
-    return bool(quoted) and not _holds(unit, row.entry_id, quoted)
+    if not quoted:
+        return False
+    own = b"\0".join(body_of(unit, part) for part in read_parts(unit, [row.entry_id])[row.entry_id])
+    return any(piece not in own for piece in quoted)
 
 
-def _holds(unit: Unit, entry_id: str, quoted: Collection[bytes]) -> bool:
-    own = b"\0".join(body_of(unit, part) for part in read_parts(unit, [entry_id])[entry_id])
-    return all(piece in own for piece in quoted)
-
-
-def payload_of(plan: Plan | None, lean: Dependents) -> dict[str, Any]:
+def erase_payload(plan: Plan | None, lean: Dependents) -> dict[str, Any]:
     """Return the payload of an erase entry: ids and part numbers, no text."""
     payload: dict[str, Any] = {
         "gone": sorted(lean.gone),
@@ -225,3 +248,151 @@ def payload_of(plan: Plan | None, lean: Dependents) -> dict[str, Any]:
     elif plan is not None:
         payload["parts"] = {entry_id: sorted(numbers) for entry_id, numbers in sorted(plan.cut.items())}
     return {name: value for name, value in payload.items() if value}
+
+
+MADE_BY: Final = "erasure/1"
+
+_KEPT_ROLES: Final = frozenset({FAILED_ROLE, DECIDED_ROLE})
+"""Outcome roles that record a decision and hold no text: they stay, since no preparation makes them again."""
+
+
+def apply_erase(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Drop the lane's evidence and edges from erased sources, and request a new preparation of dependent entries."""
+    payload = payload_of(entry, ErasePayload)
+    gone = payload.get("gone", ())
+    anew = payload.get("anew", ())
+    return Changes(
+        dropped_evidence=view.evidence_from(gone),
+        dropped_edges=view.edges_to(gone),
+        children=[ChildEntry(verb=PREPARE_AGAIN, payload={"entries": anew})] if anew else (),
+    )
+
+
+HANDLERS: Final = (
+    Handler(verb=ERASE, apply=apply_erase),
+    Handler(verb=PREPARE_AGAIN, apply=lambda _view, _entry, _outcomes: Changes()),  # it acts through its effect alone
+)
+
+
+def effects(replayer: Replayer) -> dict[str, Effect]:
+    """Return the effects on the log by verb, for the live interpreter."""
+    return {ERASE: Erasure(replayer), PREPARE_AGAIN: Preparation(replayer)}
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The effect of ``erase``."""
+
+    replayer: Replayer
+
+    def prepare(self, _bench: PrepareContext, _entry: Entry) -> Sequence[Outcome]:
+        """Prepare nothing: the entry contains everything."""
+        return ()
+
+    def carry_out(self, unit: Unit, lane: Lane, entry: Entry, _outcomes: Sequence[Outcome]) -> None:
+        """Remove the text from the log, and what was derived from it from the lane and from cached lookups."""
+        payload = payload_of(entry, ErasePayload)
+        forget_lookups(unit)  # nothing says which run a name was looked up for, and it can be asked again
+        if payload.get("everything"):
+            self._forget(unit, lane, entry)
+            return
+        cut = {entry_id: frozenset(numbers) for entry_id, numbers in payload.get("parts", {}).items()}
+        anew, apart = payload.get("anew", ()), payload.get("apart", ())
+        _keep_decisions(unit, lane)
+        cut_out(unit, cut)
+        drop_outcomes(unit, [*cut, *anew], keep=_KEPT_ROLES)
+        for entry_id, role, n in apart:
+            drop_outcome(unit, entry_id, role, n)
+        if cut or anew or apart:
+            self.replayer.replace(unit, lane)
+        else:
+            next_epoch(unit, lane.lane_id)
+
+    def _forget(self, unit: Unit, lane: Lane, entry: Entry) -> None:
+        """Empty the lane and detach its name; the same name then starts another lane."""
+        entry_ids = entries_of_lane(unit, lane.lane_id, before=entry.seq)
+        parts = read_parts(unit, entry_ids)
+        cut_out(unit, {entry_id: {part.n for part in parts[entry_id]} for entry_id in entry_ids})
+        drop_outcomes(unit, entry_ids, keep=_KEPT_ROLES)
+        clear_lane(unit, lane.lane_id)
+        mark_documents(unit, lane.lane_id, seq=lane.applied_seq)
+        next_epoch(unit, lane.lane_id, forget_name=True)
+
+
+def _keep_decisions(unit: Unit, lane: Lane) -> None:
+    """Record which edits met the expected version before versions are counted anew.
+
+    Edits after the erasure are not decided yet: they compare with the versions that it leaves.
+    """
+    for entry in read_logged(unit, lane, until=lane.applied_seq):
+        if entry.envelope.get("expected_version") is not None:
+            body = {"met": bool(deltas_of_entry(unit, lane.lane_id, entry.entry_id))}
+            put_outcomes(unit, lane.lane_id, entry.entry_id, [outcome_row(Outcome(DECIDED_ROLE, MADE_BY, body))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place(PrepareContext):
+    """A prepare context at an earlier entry: it shows the lane as it was there, without what was erased."""
+
+    scratch: Unit
+    log: Unit
+
+    @contextmanager
+    def view(self) -> Iterator[LaneView]:
+        """View the lane in the replay."""
+        yield LaneView(self.scratch, get_lane(self.scratch, self.lane_id), self.log)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The effect of ``prepare_again``: new outcomes replace those that an erasure removed."""
+
+    replayer: Replayer
+
+    def prepare(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
+        """Prepare each entry again at its place in the log, from a snapshot and without a lock."""
+        wanted = frozenset(payload_of(entry, ErasePayload)["entries"])
+        found: list[Outcome] = []
+        stepper = self.replayer.stepper
+        with bench.view() as view:
+
+            def instead(scratch: Unit, older: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
+                prepare = stepper.registry[older.verb].prepare if older.id in wanted else None
+                failed = any(outcome.role == FAILED_ROLE for outcome in outcomes)
+                if prepare is None or failed or is_erased(older.payload):
+                    return older, outcomes
+                place = _Place(bench.database, bench.tenant, bench.lane_id, scratch=scratch, log=view.unit)
+                fresh = check_outcomes(prepare(place, older))
+                found.extend([_enclose_outcome(older.id, made, len(found) + n) for n, made in enumerate(fresh)])
+                return older, [*fresh, *(outcome for outcome in outcomes if outcome.role in _KEPT_ROLES)]
+
+            with replay_lane(view.unit, view.lane, stepper, until=entry.seq - 1, instead=instead):
+                return found
+
+    def carry_out(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome]) -> None:
+        """Store the outcomes with their entries, and rebuild the lane from its log."""
+        by_entry: dict[str, list[dict[str, Any]]] = {}
+        for outcome in outcomes:
+            if outcome.role == PREPARE_AGAIN:
+                entry_id, made = _open_outcome(outcome)
+                by_entry.setdefault(entry_id, []).append(outcome_row(made))
+        drop_outcomes(unit, payload_of(entry, ErasePayload)["entries"], keep=_KEPT_ROLES)
+        for entry_id, rows in by_entry.items():
+            put_outcomes(unit, lane.lane_id, entry_id, rows)
+        self.replayer.replace(unit, lane)
+
+
+def _enclose_outcome(entry_id: str, outcome: Outcome, n: int) -> Outcome:
+    body = {
+        "entry_id": entry_id,
+        "role": outcome.role,
+        "n": outcome.n,
+        "made_by": outcome.made_by,
+        "body": outcome.body,
+    }
+    return Outcome(role=PREPARE_AGAIN, made_by=MADE_BY, n=n, body=body)
+
+
+def _open_outcome(outcome: Outcome) -> tuple[str, Outcome]:
+    body = outcome.body
+    return body["entry_id"], Outcome(role=body["role"], n=body["n"], made_by=body["made_by"], body=body["body"])

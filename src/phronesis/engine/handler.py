@@ -4,18 +4,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from phronesis.core.changes import Changes, Fold, as_of
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.errors import HandlerMissing, PhronesisError
-from phronesis.log.reader import load_entries
+from phronesis.errors import HandlerMissing, ModelError, PhronesisError
+from phronesis.log.payloads import fit, load_entries
+from phronesis.models.decision import ROLE, VERSION, Decider, Decision, Question
+from phronesis.models.structured_client import Answer
 from phronesis.store.database import Database, Unit
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.log import read_outcomes, seqs_of_entries
+
+if TYPE_CHECKING:
+    from phronesis.engine.plugin import Platform
 
 FAILED_ROLE: Final = "failed"
 """The role of the outcome of an entry that could not be interpreted. A replay skips such entries, as the live lane did.
@@ -23,6 +28,11 @@ FAILED_ROLE: Final = "failed"
 
 DEGRADED_ROLE: Final = "degraded"
 """The role of the outcome that records a model's replacement by rules: ``{role, reason, by, instead_of}``."""
+
+
+ERASE: Final = "erase"
+PREPARE_AGAIN: Final = "prepare_again"
+"""Verbs that have an effect on the log. Their payloads hold only ids."""
 
 
 class TooEarly(Exception):
@@ -217,3 +227,96 @@ def evidence_before(view: LaneView, item_ids: Iterable[str], entry: Entry) -> di
         return held
     seqs = seqs_of_entries(view.unit, {row.entry_id for rows in held.values() for row in rows})
     return {item_id: [row for row in rows if seqs[row.entry_id] < entry.seq] for item_id, rows in held.items()}
+
+
+ANSWERS: Final = "answer"
+"""The usual role of outcomes that hold a model's answers."""
+
+
+def answer_outcomes(
+    role: str,
+    answer: Answer[Any],
+    *,
+    model: str,
+    by: str | None = None,
+    kept_as: str = ANSWERS,
+    after: Sequence[Outcome] = (),
+) -> list[Outcome]:
+    """Return the attempts of an answer, and the outcome ``degraded`` where it has no value and ``by`` took its place.
+
+    Numbers go on from those of ``after``.
+    """
+    first = _count(after, kept_as)
+    outcomes = [
+        Outcome(
+            role=kept_as,
+            n=first + n,
+            made_by=model,
+            body={
+                "role": role,
+                "constraint": attempt.constraint,
+                "text": fit(attempt.text),
+                "finish_reason": attempt.finish_reason,
+                "problem": attempt.problem,
+            },
+        )
+        for n, attempt in enumerate(answer.attempts)
+    ]
+    if answer.value is None and by is not None:
+        outcomes.append(degraded_outcome(role, answer.reason, model=model, by=by, after=after))
+    return outcomes
+
+
+def degraded_outcome(role: str, reason: str, *, model: str, by: str, after: Sequence[Outcome] = ()) -> Outcome:
+    """Return the outcome that says that ``by`` took the model's place, and why."""
+    body = {"role": role, "reason": reason, "by": by, "instead_of": model}
+    return Outcome(role=DEGRADED_ROLE, n=_count(after, DEGRADED_ROLE), made_by=model, body=body)
+
+
+def _count(outcomes: Sequence[Outcome], role: str) -> int:
+    return sum(one.role == role for one in outcomes)
+
+
+DECISION_ROLE: Final = "decision"
+"""The role of the outcome that records a decision: ``{question, option, probability}`` and what it is about."""
+MAX_ASKED: Final = 40
+"""Maximum decisions of one entry."""
+
+
+@dataclass(slots=True)
+class Decisions:
+    """Asks for the decisions of one entry, and gathers their ``outcomes``. No transaction may be open meanwhile.
+
+    A model that gives nothing is not asked again for this entry: an outcome ``degraded`` says so, and ``by`` stands in.
+    """
+
+    decider: Decider
+    tenant: str
+    by: str
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def can_ask(self) -> bool:
+        """Return whether another question would be asked."""
+        degraded = any(one.role == DEGRADED_ROLE for one in self.outcomes)
+        return not degraded and len(self.outcomes) < MAX_ASKED
+
+    def ask(self, question: Question, **about: str) -> Decision | None:
+        """Return the decision; None if there is none. ``about`` is recorded with it."""
+        if not self.can_ask:
+            return None
+        try:
+            decision = self.decider.decide(self.tenant, question)
+        except ModelError as error:
+            self.outcomes.append(degraded_outcome(ROLE, error.code, model=self.decider.name, by=self.by))
+            return None
+        likely = None if decision.probability is None else round(decision.probability, 4)
+        told = {"question": question.kind, "option": decision.option, "probability": likely, **about}
+        made_by = f"{self.decider.name} {VERSION}"
+        self.outcomes.append(Outcome(role=DECISION_ROLE, made_by=made_by, body=told, n=len(self.outcomes)))
+        return decision
+
+
+def decider_of(platform: "Platform") -> Decider | None:
+    """Return the model of the role ``decide``; a policy without gateways has none."""
+    return platform.models.decider() if platform.policy.gateways else None

@@ -19,8 +19,7 @@ from phronesis.engine.entry_applier import AppliedEntry, EntryApplier, degraded_
 from phronesis.engine.handler import FAILED_ROLE, Effect, Prepare, PrepareContext, by_role
 from phronesis.engine.rollback import remedy_of
 from phronesis.errors import EntryFailed, HandlerMissing, PhronesisError, StorageError, StorageRefused
-from phronesis.log.chain import split
-from phronesis.log.reader import fit, load_entries, load_entry
+from phronesis.log.payloads import fit, load_entries, load_entry, split
 from phronesis.log.recorder import Draft, Recorder
 from phronesis.store.database import Database, Unit
 from phronesis.store.lane_view import LaneView

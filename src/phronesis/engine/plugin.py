@@ -20,25 +20,24 @@ if TYPE_CHECKING:
     from phronesis.core.changes import Changes, Fold
     from phronesis.core.items import Item
     from phronesis.core.results import Check
-    from phronesis.engine import edits, entry_applier, erasure_effect, handler, replay, rollback
+    from phronesis.engine import edits, entry_applier, erasure_plan, handler, replay, rollback
     from phronesis.engine.edits import Form
     from phronesis.engine.handler import Consequence, Handler, Registry
     from phronesis.index import projections
-    from phronesis.index.external_index import OutsideIndex
-    from phronesis.index.projections import Projection, Projector
+    from phronesis.index.projections import OutsideIndex, Projection, Projector
     from phronesis.index.vectorizer import Vectorizer
-    from phronesis.log.redaction import Redactor
+    from phronesis.log.erasure import Redactor
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
+    from phronesis.recall.query import Search
     from phronesis.recall.scope_index import ScopeIndexes
-    from phronesis.recall.search_options import Search
     from phronesis.store.database import Database
-    from phronesis.store.usage import Usage
+    from phronesis.store.retention import Usage
 else:
     edits = lazy_module("phronesis.engine.edits")
     policy = lazy_module("phronesis.config.policy")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
-    erasure_effect = lazy_module("phronesis.engine.erasure_effect")
+    erasure_plan = lazy_module("phronesis.engine.erasure_plan")
     handler = lazy_module("phronesis.engine.handler")
     projections = lazy_module("phronesis.index.projections")
     replay = lazy_module("phronesis.engine.replay")
@@ -78,7 +77,7 @@ class OpenEngine:
     """What an engine brings to one open store.
 
     ``decorations`` replace handlers of the spine and of other engines, by verb. ``components`` are what `Memory`
-    delegates to: by the names of `phronesis.memory.components.Components`, others under ``extensions``.
+    delegates to: by the names of `phronesis.memory.runtime.Components`, others under ``extensions``.
     """
 
     handlers: "Sequence[Handler]" = ()
@@ -239,7 +238,7 @@ class EngineSet:
 
     def handlers(self, opened: Iterable[OpenPart]) -> "Mapping[str, Handler]":
         """Return the handlers of all verbs, except those that are made of others."""
-        own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_effect.HANDLERS)
+        own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_plan.HANDLERS)
         parts = list(opened)
         found = merge_parts(
             [

@@ -8,20 +8,129 @@ The words are data, in ``instructions.toml``. A rule holds where a word of each 
 sentence. ``folds`` are characters treated as others; a mark of a chat format counts as it stands.
 """
 
+import base64
 import bisect
+import codecs
+import html
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
+from urllib.parse import unquote
 
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.serialization import split_words
 from phronesis.core.text import clean, label, latin_letter, name_of
-from phronesis.engine.text_decoding import apart, decode_parts, letter_variants
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 from phronesis.models.text_features import simplified_characters
+
+MAX_DECODED: Final = 100_000
+"""Characters from the beginning of a text in which encodings are decoded."""
+
+_LEAST: Final = 8
+"""Minimum length of an encoded run, in characters."""
+
+_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{4}(?:\r?\n)?+){4,}+[A-Za-z0-9+/_-]{0,3}={0,2}")
+_BASE32: Final = re.compile(r"(?<![A-Z2-7])[A-Z2-7]{24,}+=*+")
+_HEX: Final = re.compile(r"(?:(?:0x|\\x|=|%)?[0-9A-Fa-f]{2}[ \t:,]?+){10,}+")
+_BINARY: Final = re.compile(r"(?:[01]{8}[ \t,]?+){8,}+")
+_CODES: Final = re.compile(r"(?:\d{2,3}[ \t]?,?[ \t]?+){10,}+")
+_ESCAPES: Final = re.compile(r"\\u\{?([0-9A-Fa-f]{4,6})\}?")
+_PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})")
+_ENTITY: Final = re.compile(r"&#(?:\d{2,6}|[xX][0-9A-Fa-f]{2,6});?")
+_APART: Final = re.compile(r"(?<![^\W\d_])[^\W\d_](?:(?:[^\w\n]|_){1,4}+[^\W\d_](?![^\W\d_])){7,}+")
+_BETWEEN: Final = re.compile(r"([\W_]+)")
+_LEET: Final = str.maketrans("013457@$!|", "oieastasil")
+_DIGIT_IN_WORD: Final = re.compile(r"[A-Za-z][013457@$!|]+[A-Za-z]")
+
+
+def decode_parts(text: str) -> Iterator[str]:
+    """Return the decoded parts of a text, joined; most texts have none."""
+    shown = text[:MAX_DECODED]
+    for pattern, decode in _RUNS:
+        for run in pattern.finditer(shown):
+            if len(said := decode(run[0]) or "") >= _LEAST:
+                yield said
+    for pattern, read in _WHOLE:
+        if len(pattern.findall(shown[:_SAMPLE])) >= _OFTEN:
+            yield read(shown)
+
+
+def letter_variants(text: str) -> Iterator[str]:
+    """Return a text with its letters exchanged: digits as letters, rot13, reversed."""
+    shown = text[:MAX_DECODED]
+    if _DIGIT_IN_WORD.search(shown) is not None:
+        yield shown.translate(_LEET)
+    if shown.isascii():
+        yield codecs.encode(shown, "rot13")
+    yield shown[::-1]
+
+
+def apart(text: str) -> Iterator[str]:
+    """Return the runs of spaced-out letters (``i g n o r e  a l l``), joined.
+
+    Word boundaries are kept where wider gaps show them. The string between most letters is taken as the separator;
+    anything longer ends a word.
+    """
+    for run in _APART.finditer(text[:MAX_DECODED]):
+        parts = _BETWEEN.split(run[0])  # letters, and what stands between them, in turn
+        usual = Counter(parts[1::2]).most_common(1)[0][0]
+        gaps = ["" if gap == usual else " " for gap in parts[1::2]]
+        yield "".join(map("".join, zip(parts[::2], [*gaps, ""], strict=True)))
+
+
+def _text_of(raw: bytes) -> str | None:
+    """Return bytes as text; None if they are not text."""
+    for encoding in ("utf-8", "utf-16-le"):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if text and sum(char.isprintable() or char.isspace() for char in text) == len(text):
+            return text
+    return None
+
+
+def _of_base64(run: str) -> str | None:
+    body = "".join(run.split()).rstrip("=").replace("-", "+").replace("_", "/")
+    body = body[: len(body) - (len(body) % 4 == 1)]
+    with suppress(ValueError):
+        return _text_of(base64.b64decode(body + "=" * (-len(body) % 4), validate=True))
+    return None
+
+
+def _of_base32(run: str) -> str | None:
+    body = run.rstrip("=")
+    with suppress(ValueError):
+        return _text_of(base64.b32decode(body + "=" * (-len(body) % 8)))
+    return None
+
+
+def _of_codes(run: str) -> str | None:
+    codes = [int(one) for one in re.findall(r"\d+", run)]
+    return _text_of(bytes(codes)) if max(codes) < 256 else None  # noqa: PLR2004 - a byte
+
+
+_RUNS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str | None]], ...]] = (
+    (_BASE64, _of_base64),
+    (_BASE32, _of_base32),
+    (_HEX, lambda run: _text_of(bytes.fromhex("".join(re.findall(r"[0-9A-Fa-f]{2}", re.sub(r"0x|\\x", "", run)))))),
+    (_BINARY, lambda run: _text_of(bytes(int(one, 2) for one in re.findall("[01]{8}", run)))),
+    (_CODES, _of_codes),
+)
+_WHOLE: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
+    (_ESCAPES, lambda text: _ESCAPES.sub(lambda found: chr(min(int(found[1], 16), 0x10FFFF)), text)),
+    (_PERCENT, unquote),
+    (_ENTITY, html.unescape),
+)
+_SAMPLE: Final = 20_000
+_OFTEN: Final = 4
+"""Occurrences that an escape must have in the beginning of a text before the text is decoded with it."""
+
 
 MAX_SCANNED: Final = 1_000_000
 """Characters of a text that are scanned, in some 0.1 s. Anything after them is not detected."""
@@ -92,13 +201,7 @@ class Rule:
 
     def may_hold(self, text: str) -> bool:
         """Return whether a text holds a word of each group, in any order: most texts hold none."""
-        for group in self.groups:
-            for word in group:
-                if word in text:
-                    break
-            else:
-                return False
-        return True
+        return all(any(word in text for word in group) for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +304,8 @@ def load_rules() -> Rules:
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
-    marks = [_mark(name, split_words(given)) for name, given in table["marks"].items()]
-    rules = (*marks, *map(_rule, table["rule"]))
+    marks = [(name, split_words(given)) for name, given in table["marks"].items()]
+    rules = (*(_mark(name, words) for name, words in marks), *map(_rule, table["rule"]))
     return Rules(
         version=table["version"],
         folding=_Folding(pairs),
@@ -223,8 +326,8 @@ def _rule(row: Mapping[str, Any]) -> Rule:
     return Rule(row["name"], groups, pattern, None if unless is None else re.compile(_any_of(split_words(unless))))
 
 
-def _mark(name: str, marks: Sequence[str]) -> Rule:
-    return Rule(name, [marks], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, marks))})"), None)
+def _mark(name: str, words: Sequence[str]) -> Rule:
+    return Rule(name, [words], re.compile(rf"(?<![`\"'])(?:{'|'.join(map(re.escape, words))})"), None)
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -258,7 +361,7 @@ def _fold_text(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[i
     """Return the folded text, and for each removed part its position there and the total length removed so far."""
     if text.isascii():
         same_length = text.lower()
-        if "*" not in text and text.isprintable():  # as most are: nothing of it is left out
+        if "*" not in text and text.isprintable():
             return same_length, []
     else:
         same_length = text.translate(folding)

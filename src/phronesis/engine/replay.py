@@ -21,7 +21,7 @@ from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, PrepareContext, Registry
 from phronesis.engine.interpreter import check_outcomes
 from phronesis.engine.rollback import REDERIVE
-from phronesis.log.reader import load_entries, load_entry
+from phronesis.log.payloads import load_entries, load_entry
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.documents import delete_stray_vectors

@@ -14,11 +14,19 @@ from phronesis.core.changes import Changes, Delta, Fold, Patch, Undo, plan_undo,
 from phronesis.core.entries import Entry, Outcome, RollbackPayload, is_erased, payload_of
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
-from phronesis.engine.handler import FAILED_ROLE, Apply, Handler, Outcomes, PrepareContext, Registry
+from phronesis.engine.handler import (
+    ERASE,
+    FAILED_ROLE,
+    PREPARE_AGAIN,
+    Apply,
+    Handler,
+    Outcomes,
+    PrepareContext,
+    Registry,
+)
 from phronesis.errors import Conflict, Erased
 from phronesis.log.erasure import left_of
-from phronesis.log.reader import fit, load_entry
+from phronesis.log.payloads import fit, load_entry
 from phronesis.store.database import Unit
 from phronesis.store.erasure_queries import is_named
 from phronesis.store.lane_view import LaneView

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.ids import LaneName
 from phronesis.core.proposals import Gated
-from phronesis.core.scope import LaneName
 from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.interpreter import Interpreter, NotAtOnce
 from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
 from phronesis.index.vectorizer import WrittenLanes
+from phronesis.log.erasure import Redactor
 from phronesis.log.recorder import ForecastEntry, NewEntry, RecordedEntry, Recorder
-from phronesis.log.redaction import Redactor
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
 

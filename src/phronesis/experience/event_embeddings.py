@@ -4,7 +4,7 @@ The parts of a lesson (attempt, result, reflection) are compared separately and 
 (docs/decisions/13-experience-patterns.md). Encoders place texts of one domain close together, whatever lesson they
 hold: a linear map takes the vectors of an event's whole and of its lesson's parts, by one encoder or two, to 128
 numbers in which events with one lesson are close. It was trained on labelled events by supervised contrastive learning
-(Khosla et al. 2020; docs/decisions/14-lesson-encoders.md) and is valid only for its encoders; ``phronesis bench
+(Khosla et al. 2020; docs/decisions/13-experience-patterns.md) and is valid only for its encoders; ``phronesis bench
 lesson-map`` fits it.
 """
 
@@ -27,7 +27,7 @@ from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import Floats, SideBySide
 from phronesis.index.projections import ALIKE, ASIDE, CHUNK_CHARACTERS, Part, in_words
 from phronesis.models.embedder import Embedder
-from phronesis.store.columns import Halves
+from phronesis.store.dialects import Halves
 from phronesis.store.documents import document_texts
 from phronesis.store.experience import ComparedDocument, changed_parts, read_halves
 from phronesis.store.lane_view import LaneView
@@ -207,7 +207,7 @@ LEARNED: Final = "lesson"
 """The name of the metric that compares positions in the lesson map."""
 LEARNED_SPREAD: Final = 0.2
 """Standard deviation of the cosines of positions in the lesson map, on readable labelled sets that taught it nothing
-(docs/decisions/14-lesson-encoders.md)."""
+(docs/decisions/13-experience-patterns.md)."""
 
 
 @dataclass(slots=True)

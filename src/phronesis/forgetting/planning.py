@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, EvidenceRow, ItemUse, uses_of
 from phronesis.core.timestamps import from_micros, parse_moment, to_micros
 from phronesis.experience.aggregation import MIN_MEMBERS
-from phronesis.experience.laws.evidence_fold import sides
-from phronesis.experience.laws.feedback_weights import heard, usefulness
+from phronesis.experience.laws.evidence_fold import heard, sides, usefulness
 from phronesis.experience.laws.records import PATTERN, PRINCIPLE
 from phronesis.forgetting.laws import (
     EXPERIENCE,
@@ -40,7 +38,7 @@ from phronesis.forgetting.laws import (
 from phronesis.store.compiled_statements import batches
 from phronesis.store.lane_view import LaneView
 from phronesis.store.relations import nodes_reached
-from phronesis.store.retention_queries import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
+from phronesis.store.retention import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
 
 
 class ForgetPayload(TypedDict, total=False):

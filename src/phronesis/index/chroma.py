@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from phronesis.errors import IndexUnavailable, MissingExtra
-from phronesis.index.external_index import OutsideDocument, Where
-from phronesis.store.columns import Vector
+from phronesis.index.projections import OutsideDocument, Where
+from phronesis.store.dialects import Vector
 
 BATCH: Final = 500
 """Documents in one call: a few megabytes with their vectors. Chroma's own limit is 5,461 (its ``max_batch_size``)."""

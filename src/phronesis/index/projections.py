@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from phronesis.core.changes import Delta, ResolvedChanges, as_of
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
-from phronesis.index.packed_features import lifted_by, marks_of
-from phronesis.index.tokens import pack_terms, search_terms, tokenize
-from phronesis.recall.scoring.packed_features import WHOLE_TERMS, Marks
+from phronesis.index.tokens import lifted_by, marks_of, pack_terms, search_terms, tokenize
+from phronesis.recall.scoring.lane_arrays import WHOLE_TERMS, Marks
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
-from phronesis.store.document_tables import home_of
+from phronesis.store.dialects import Vector
 from phronesis.store.documents import (
     DocumentRow,
     delete_documents,
@@ -25,6 +24,7 @@ from phronesis.store.documents import (
 from phronesis.store.items import each_item, ids_of_kind
 from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.store.log import seqs_of_entries
+from phronesis.store.side_tables import home_of
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
@@ -324,3 +324,75 @@ def _item_before(item: Item, later: Sequence[Delta], at: datetime) -> Item:
     """Return an item as it was before some of its changes, last changed ``at``."""
     before = as_of(item, list(later)[::-1])
     return before if before.updated_at == at else replace(before, updated_at=at)
+
+
+Facts = Mapping[str, str | int]
+"""A document's attributes besides its text."""
+
+Where = Mapping[str, Sequence[str]]
+"""A filter: each named attribute has one of these values."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideDocument:
+    """A document as stored in the index; ``vector`` is None where it was not requested."""
+
+    id: str
+    text: str
+    facts: Facts
+    vector: Vector | None = None
+
+
+class Space(Protocol):
+    """Documents with vectors of one encoder. Every call raises IndexUnavailable when the index cannot be reached."""
+
+    @property
+    def id(self) -> str:
+        """A unique id: a space that is created again has another."""
+        ...
+
+    def put(self, documents: Sequence[OutsideDocument]) -> None:
+        """Store documents with their vectors, replacing those of the same ids."""
+        ...
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Delete documents, ignoring missing ones."""
+        ...
+
+    def clear(self, where: Where) -> None:
+        """Delete all matching documents."""
+        ...
+
+    def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
+        """Return all matching documents."""
+        ...
+
+    def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
+        """Return the ids of the nearest matching documents by cosine, nearest first; may be approximate."""
+        ...
+
+
+class OutsideIndex(Protocol):
+    """A store of spaces. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The name of the index in results and in ``doctor``."""
+        ...
+
+    @property
+    def beyond(self) -> Sequence[str]:
+        """Places outside its interface where erased text may remain, for certificates."""
+        ...
+
+    def space(self, model: str, dimension: int) -> Space:
+        """Return the space of a model's vectors, creating it if needed; IndexUnavailable when that fails."""
+        ...
+
+    def spaces(self) -> Sequence[Space]:
+        """Return every space of this store, of all models."""
+        ...
+
+    def close(self) -> None:
+        """Release files and connections."""
+        ...

@@ -18,7 +18,6 @@ from phronesis.index.projections import is_compared
 from phronesis.models.embedder import Embedder, Floats, embed_queries, may_be_the_text
 from phronesis.models.embedders import Embedders
 from phronesis.store.database import Database, Unit
-from phronesis.store.document_tables import HOMES, MEMORY, Home, home_of
 from phronesis.store.documents import PendingDocument, documents_without_vector, existing_documents, put_vectors
 from phronesis.store.lanes import (
     DocumentState,
@@ -29,6 +28,7 @@ from phronesis.store.lanes import (
     lock_lane,
     put_model,
 )
+from phronesis.store.side_tables import HOMES, MEMORY, Home, home_of
 from phronesis.traits.laws.strength import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.

@@ -1,29 +1,32 @@
-"""Erasure from the log: what an entry still holds, its text, and the removal of parts with their salts.
+"""What is taken out of payloads: parts that are erased, and secrets and personal numbers before they are recorded.
 
 Entries and commitments stay, so that the chain verifies before and after an erasure without revealing the content.
+``engine.writer`` redacts every write of text; quotations and positions refer to the redacted text.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final, Literal
 
-from phronesis.core.entries import ERASED
+from phronesis.core.entries import ERASED, ReadDocument, Section
 from phronesis.core.ids import item_id
+from phronesis.core.proposals import Gated
+from phronesis.core.redaction import find_private, marker, redact_value
+from phronesis.core.secret_formats import NUMBERS, Span
 from phronesis.core.serialization import decode
-from phronesis.errors import IntegrityError
-from phronesis.log.chain import ENVELOPE, MEMBERS, METADATA
-from phronesis.log.reader import body_of
+from phronesis.errors import InputError
+from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.log.payloads import ENVELOPE, MEMBERS, METADATA, each_row, remaining_body
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
-from phronesis.store.log import EntryRow, PartRow, delete_parts, read_blob, read_entries, read_parts
+from phronesis.store.log import PartRow, delete_parts, read_blob, read_parts
 
 Cut = Mapping[str, Collection[int]]
 """Parts to erase, by entry."""
-
-PAGE: Final = 200
-"""Entries read at a time."""
 
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _MOMENT: Final = r"\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d\d:\d\d)"
@@ -76,25 +79,11 @@ class LoggedEntry:
 
 def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[LoggedEntry]:
     """Return every entry of a lane, in order, or those up to a seq."""
-    after, end = 0, lane.head_seq if until is None else until
-    while page := read_entries(unit, lane.lane_id, after=after, until=end, limit=PAGE):
-        parts = read_parts(unit, [row.entry_id for row in page])
-        yield from (_logged_entry(unit, row, parts[row.entry_id]) for row in page)
-        after = page[-1].seq
-
-
-def _logged_entry(unit: Unit, row: EntryRow, parts: list[PartRow]) -> LoggedEntry:
-    body = next((_body_of(unit, part) for part in parts if part.n == ENVELOPE), None)
-    envelope = decode(body) if body is not None else ERASED
-    return LoggedEntry(row.entry_id, row.verb, row.parent_id, tuple(row.paths), frozenset(p.n for p in parts), envelope)
-
-
-def _body_of(unit: Unit, part: PartRow) -> bytes | None:
-    """Return a part's body; None when it is damaged, which does not keep it from being erased."""
-    try:
-        return body_of(unit, part)
-    except IntegrityError:
-        return None
+    for row, parts in each_row(unit, lane, until=lane.head_seq if until is None else until):
+        body = next((remaining_body(unit, part) for part in parts if part.n == ENVELOPE), None)
+        envelope = decode(body) if body is not None else ERASED
+        left = frozenset(part.n for part in parts)
+        yield LoggedEntry(row.entry_id, row.verb, row.parent_id, tuple(row.paths), left, envelope)
 
 
 def words_of(unit: Unit, cut: Cut) -> tuple[list[str], list[bytes]]:
@@ -104,15 +93,11 @@ def words_of(unit: Unit, cut: Cut) -> tuple[list[str], list[bytes]]:
     """
     texts: dict[str, None] = {}
     compressed: list[bytes] = []
-    for batch in batches(cut):
-        for entry_id, parts in read_parts(unit, batch).items():
-            for part in parts:
-                if part.n not in cut[entry_id]:
-                    continue
-                body = _body_of(unit, part)
-                texts.update(dict.fromkeys(_texts(decode(body), depth=0) if body is not None else ()))
-                blob = read_blob(unit, part.blob_id) if part.blob_id is not None else None
-                compressed += [blob] if blob is not None else []
+    for part in _remaining_parts(unit, cut):
+        body = remaining_body(unit, part)  # a damaged part is erased all the same
+        texts.update(dict.fromkeys(_texts(decode(body), depth=0) if body is not None else ()))
+        blob = read_blob(unit, part.blob_id) if part.blob_id is not None else None
+        compressed += [blob] if blob is not None else []
     return [text for text in texts if not _TELLS_NOTHING.fullmatch(text)], compressed
 
 
@@ -131,24 +116,144 @@ def _texts(value: Any, *, depth: int) -> Iterator[str]:
             yield from _texts(inner, depth=depth)
 
 
-def cut_out(unit: Unit, cut: Cut) -> int:
-    """Delete parts with their salts, and blobs without references; return how many parts were left."""
-    gone = 0
-    for batch in batches(cut):
-        for entry_id, parts in read_parts(unit, batch).items():
-            numbers = [part.n for part in parts if part.n in cut[entry_id]]
-            if numbers:
-                delete_parts(unit, entry_id, numbers)
-                gone += len(numbers)
-    return gone
+def cut_out(unit: Unit, cut: Cut) -> None:
+    """Delete parts with their salts, and blobs without references."""
+    left = list(_remaining_parts(unit, cut))
+    for entry_id, parts in groupby(left, key=attrgetter("entry_id")):
+        delete_parts(unit, entry_id, [part.n for part in parts])
 
 
 def left_of(unit: Unit, cut: Cut) -> list[str]:
     """Name the parts that should be gone and are not."""
+    return [f"payload_parts/{part.entry_id}/{part.n}" for part in _remaining_parts(unit, cut)]
+
+
+def _remaining_parts(unit: Unit, cut: Cut) -> Iterator[PartRow]:
+    for batch in batches(cut):
+        for entry_id, parts in read_parts(unit, batch).items():
+            yield from (part for part in parts if part.n in cut[entry_id])
+
+
+Action = Literal["redact", "keep", "refuse"]
+
+SECRET: Final = "secret"  # noqa: S105 - the name of a rule
+PERSONAL_NUMBER: Final = "personal_number"
+"""The rules under which a result reports redactions of personal numbers."""
+
+MAX_TOLD: Final = 100
+"""Maximum number of places that a result names; all are redacted."""
+
+_AS_GIVEN: Final = frozenset(
+    {"session_id", "agent_id", "run_id", "context_id", "outcomes", "memory_ids", "external_id", "data"}
+)
+"""Payload members that are not redacted: identifiers, and a document's bytes, whose sections are checked when parsed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Redacts payloads by the policy. ``actions`` are those of kinds that are not redacted."""
+
+    actions: Mapping[str, Action] = field(default_factory=dict)
+
+    def __call__(self, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Gated, ...]]:
+        """Return a payload as it is recorded, and what was redacted: the kind and the place, never the value.
+
+        InputError names the field and the kind where the policy refuses it.
+        """
+        found: dict[tuple[str, str], None] = {}
+
+        def note(kind: str, place: str) -> None:
+            if self.actions.get(kind) == "refuse":
+                raise InputError(
+                    f"{place} holds what the policy refuses ({_section(kind)}: refuse): {kind.replace('_', ' ')};"
+                    " leave it out, or have it redacted",
+                    field=place,
+                )
+            found[kind, place] = None
+
+        changed = {}
+        for name, value in payload.items():
+            if name in _AS_GIVEN:
+                continue
+            under = str(payload.get("key") or name) if name == "value" else name
+            looked_at = _without_external_ids(value) if name == "messages" else value
+            made = redact_value(looked_at, self._is_kept, note, name=under, place=name)
+            made = value if made is looked_at else _with_external_ids(made, value)
+            if made is not value:
+                changed[name] = made
+        if not found:
+            return payload, ()
+        return {**payload, **changed}, tuple(_gated_report(kind, place) for kind, place in list(found)[:MAX_TOLD])
+
+    def places(self, payload: Mapping[str, Any]) -> tuple[Gated, ...]:
+        """Return the parts of a recorded payload that the present policy would not record, including refused kinds."""
+        return Redactor({kind: action for kind, action in self.actions.items() if action == "keep"})(payload)[1]
+
+    def cleaned(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a redacted payload."""
+        return self(payload)[0]
+
+    def document(self, found: ReadDocument) -> ReadDocument:
+        """Return a parsed document with markers in its text, and its sections at their new positions."""
+        spans = [span for span in find_private(found.text) if not self._is_kept(span.kind)]
+        if not spans:
+            return found
+        places = [place for one in found.sections for place in (one.start, one.end)]
+        text, moved = _replace_spans(found.text, spans, places)
+        ends = zip(found.sections, moved[::2], moved[1::2], strict=True)
+        sections = tuple(Section(path=one.path, start=start, end=end) for one, start, end in ends)
+        return replace(found, text=text, sections=sections)
+
+    def _is_kept(self, kind: str) -> bool:
+        return self.actions.get(kind) == "keep"
+
+
+def _without_external_ids(messages: Any) -> Any:
+    """Return messages without the external ids of their items, which are looked up verbatim."""
+    if not any(EXTERNAL_ID in one for one in messages):
+        return messages
+    return [{name: value for name, value in one.items() if name != EXTERNAL_ID} for one in messages]
+
+
+def _with_external_ids(redacted: Any, given: Any) -> Any:
+    if not isinstance(given, list):
+        return redacted
     return [
-        f"payload_parts/{entry_id}/{part.n}"
-        for batch in batches(cut)
-        for entry_id, parts in read_parts(unit, batch).items()
-        for part in parts
-        if part.n in cut[entry_id]
+        one if EXTERNAL_ID not in given[n] else {**one, EXTERNAL_ID: given[n][EXTERNAL_ID]}
+        for n, one in enumerate(redacted)
     ]
+
+
+def _section(kind: str) -> str:
+    return f"privacy.{'personal_numbers' if kind in NUMBERS else 'secrets'}"
+
+
+def _gated_report(kind: str, place: str) -> Gated:
+    rule = PERSONAL_NUMBER if kind in NUMBERS else SECRET
+    reason = (
+        f"{kind.replace('_', ' ')} in {place}: replaced by this marker before it was stored; {_section(kind)}: keep"
+        " in the policy stores it"
+    )
+    return Gated(marker(kind), rule, reason, place)
+
+
+def _replace_spans(text: str, spans: Sequence[Span], places: Sequence[int]) -> tuple[str, list[int]]:
+    """Return a text with redaction markers, and the new positions of given places.
+
+    A place inside a redacted part moves behind its marker.
+    """
+    out: list[str] = []
+    length, at, moved = 0, 0, dict[int, int]()
+    waiting = sorted(set(places), reverse=True)
+    for span in [*spans, Span(len(text), len(text), "")]:
+        while waiting and waiting[-1] <= span.start:
+            place = waiting.pop()
+            moved[place] = length + place - at
+        shown = marker(span.kind) + "\n" * text.count("\n", span.start, span.end) if span.kind else ""
+        out += [text[at : span.start], shown]
+        length += span.start - at + len(shown)
+        at = span.end
+        while waiting and waiting[-1] < at:
+            moved[waiting.pop()] = length
+    return "".join(out), [moved[place] for place in places]

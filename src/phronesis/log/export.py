@@ -7,20 +7,18 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar, get_args
 
 from phronesis.core.entries import NOTHING
-from phronesis.core.ids import is_id
+from phronesis.core.ids import LaneKind, LaneName, is_id
 from phronesis.core.results import ExportResult
-from phronesis.core.scope import LaneKind, LaneName
 from phronesis.core.serialization import encode
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, IntegrityError, SchemaTooNew, StorageFull
-from phronesis.log.chain import problems
-from phronesis.log.reader import body_of
+from phronesis.log.payloads import body_of, problems
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import GENESIS, Lane, list_lanes
 from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret
@@ -96,17 +94,7 @@ def _records(unit: Unit) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "tenant", {"secret": base64.b64encode(secret).decode()}
     for lane in list_lanes(unit):
         if lane.head_seq:  # a lane without entries is one whose import was never finished
-            yield (
-                "lane",
-                {
-                    "lane_id": lane.lane_id,
-                    "kind": lane.kind,
-                    "name": lane.name,
-                    "head_seq": lane.head_seq,
-                    "head_hash": lane.head_hash,
-                    "last_recorded_at": lane.last_recorded_at,
-                },
-            )
+            yield "lane", {name: getattr(lane, name) for name in LaneRecord.__dataclass_fields__}
             yield from (("entry", entry) for entry in _entries(unit, lane))
 
 
@@ -129,7 +117,7 @@ def _entries(unit: Unit, lane: Lane) -> Iterator[dict[str, Any]]:
                     {"n": part.n, "salt": base64.b64encode(part.salt).decode(), "body": body.decode()}
                     for part, body in bodies
                 ],
-                "outcomes": [_outcome(found) for found in outcomes[row.entry_id] or _empty_outcomes(row, lane)],
+                "outcomes": [_outcome(found) for found in outcomes[row.entry_id] or _no_outcomes(row, lane)],
                 "failure": failed.get(row.entry_id),
             }
             after, previous = row.seq, row.hash
@@ -137,10 +125,9 @@ def _entries(unit: Unit, lane: Lane) -> Iterator[dict[str, Any]]:
             raise _broken(lane, None, f"seq {after + 1} is missing")
 
 
-def _empty_outcomes(row: EntryRow, lane: Lane) -> list[dict[str, Any]]:
-    if row.seq > lane.applied_seq:
-        return []
-    return [{"role": NOTHING.role, "n": NOTHING.n, "made_by": NOTHING.made_by, "body": encode(NOTHING.body)}]
+def _no_outcomes(row: EntryRow, lane: Lane) -> list[dict[str, Any]]:
+    """Return what stands for no outcomes: the mark of an entry that was applied without any."""
+    return [] if row.seq > lane.applied_seq else [{**asdict(NOTHING), "body": encode(NOTHING.body)}]
 
 
 def _outcome(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,22 +261,10 @@ def _parse_line(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:
 
 
 def _lane(body: Mapping[str, Any], number: int) -> LaneRecord:
-    kind: LaneKind
-    match body.get("kind"):
-        case "user":
-            kind = "user"
-        case "shared":
-            kind = "shared"
-        case _:
-            raise _damage_error(number, "kind is neither user nor shared")
-    return LaneRecord(
-        lane_id=_field(body, "lane_id", int, number),
-        kind=kind,
-        name=_optional(body, "name", str, number),
-        head_seq=_field(body, "head_seq", int, number),
-        head_hash=_field(body, "head_hash", str, number),
-        last_recorded_at=_field(body, "last_recorded_at", int, number),
-    )
+    if body.get("kind") not in get_args(LaneKind):
+        raise _damage_error(number, "kind is neither user nor shared")
+    types = {"lane_id": int, "head_seq": int, "head_hash": str, "last_recorded_at": int}
+    return LaneRecord(kind=body["kind"], name=_optional(body, "name", str, number), **_fields(body, types, number))
 
 
 def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> EntryRecord:
@@ -308,20 +283,17 @@ def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> Ent
         text = _field(part, "body", str, number).encode()
         n, salt = _field(part, "n", int, number), _bytes(part, "salt", number)
         parts.append((PartRow(entry_id=row.entry_id, n=n, salt=salt, body=text, blob_id=None), text))
-    outcomes = [
-        {
-            "role": _field(o, "role", str, number),
-            "n": _field(o, "n", int, number),
-            "made_by": _field(o, "made_by", str, number),
-            "body": _field(o, "body", str, number).encode(),
-        }
-        for o in _mappings(body, "outcomes", number)
-    ]
+    types = {"role": str, "n": int, "made_by": str, "body": str}
+    outcomes = [_fields(outcome, types, number) for outcome in _mappings(body, "outcomes", number)]
+    outcomes = [{**outcome, "body": outcome["body"].encode()} for outcome in outcomes]
     failure = _optional(body, "failure", dict, number)
     if failure is not None:
-        types = {"attempts": int, "code": str, "message": str, "at": int}
-        failure = {name: _field(failure, name, kind, number) for name, kind in types.items()}
+        failure = _fields(failure, {"attempts": int, "code": str, "message": str, "at": int}, number)
     return EntryRecord(row, parts, outcomes, failure)
+
+
+def _fields(body: Mapping[str, Any], types: Mapping[str, type], number: int) -> dict[str, Any]:
+    return {name: _field(body, name, kind, number) for name, kind in types.items()}
 
 
 def _field(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T:

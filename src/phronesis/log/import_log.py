@@ -7,9 +7,8 @@ called again with the same file.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -57,7 +56,11 @@ class Importer:
 
     def run(self, path: str | os.PathLike[str]) -> ImportResult:
         """Import a file; see ``Memory.import_``. The lanes are not interpreted yet."""
-        with _open_file(path) as file:
+        try:
+            file = Path(path).open("rb")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise InputError(f"path: {path} cannot be read ({error.strerror})", field="path") from error
+        with file:
             self._check(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
             file.seek(0)
             return self._read_records(file)
@@ -159,10 +162,8 @@ class Importer:
 
     def _store(self, unit: Unit, record: EntryRecord) -> None:
         row = record.row
-        key = self._key_of(unit, row)
-        values = {name: getattr(row, name) for name in EntryRow.__dataclass_fields__}
         parts = [part_row(unit, self._secret, part) for part, _ in record.parts]
-        insert_entry(unit, EntryRow(**{**values, "idempotency": key}), parts)
+        insert_entry(unit, replace(row, idempotency=self._key_of(unit, row)), parts)
         put_outcomes(unit, row.lane_id, row.entry_id, record.outcomes)
         if record.failure is not None:
             insert_failure(unit, row.lane_id, row.entry_id, record.failure)
@@ -197,15 +198,6 @@ class Importer:
                 head_hash=lane.head_hash,
                 last_recorded_at=lane.last_recorded_at,
             )
-
-
-@contextmanager
-def _open_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    try:
-        with Path(path).open("rb") as file:
-            yield file
-    except OSError as error:
-        raise InputError(f"path: {path} cannot be read ({error.strerror})", field="path") from error
 
 
 def _stored_lane(unit: Unit, lane: LaneRecord) -> tuple[Lane | None, int]:

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.core.entries import REF_TYPES, ROLES, is_erased
-from phronesis.core.items import KINDS
-from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.items import KINDS, PROSPECTIVE
 from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import isoformat, local_isoformat, parse_local, parse_moment, parse_past, parse_zone
@@ -51,11 +50,7 @@ def metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
 
 def importance(value: object) -> int | None:
     """Return an integer 1–10, or None."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10:  # noqa: PLR2004 - the scale
-        raise InputError(f"importance must be an integer from 1 to 10, not {value!r:.40}", field="importance")
-    return value
+    return None if value is None else limit(value, most=10, field="importance")
 
 
 def stated_kind(value: object) -> str:
@@ -209,10 +204,11 @@ def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
         call = _check_mapping(member, field=where)
         row = plain(_without_time(call), field=where)
         row["name"] = check_id(call.get("name"), field=f"{where}.name")
-        if call.get("id") is not None:
-            row["id"] = check_id(call["id"], field=f"{where}.id")
-        if call.get("status") is not None:
-            row["status"] = check_id(call["status"], field=f"{where}.status")
+        row |= {
+            name: check_id(call[name], field=f"{where}.{name}")
+            for name in ("id", "status")
+            if call.get(name) is not None
+        }
         if call.get("created_at") is not None:
             row["created_at"] = past(call["created_at"], field=f"{where}.created_at", now=now)
         out.append(row)
@@ -250,8 +246,9 @@ def turn(events: object, *, now: datetime) -> dict[str, Any]:
             " it takes messages, tool_calls, refs, session_metadata, metadata",
             field="turn_events",
         )
+    said = given.get("messages")
     payload = {
-        "messages": _turn_messages(given.get("messages"), now=now),
+        "messages": [] if said is None else messages(said, now=now, field="messages", may_be_none=True),
         "tool_calls": tool_calls(given.get("tool_calls"), now=now),
         "refs": refs(given.get("refs")),
         "session_metadata": metadata(given.get("session_metadata"), field="session_metadata"),
@@ -264,10 +261,6 @@ def turn(events: object, *, now: datetime) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if value}
 
 
-def _turn_messages(value: object, *, now: datetime) -> list[dict[str, Any]]:
-    return [] if value is None else messages(value, now=now, field="messages", may_be_none=True)
-
-
 def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
     message = _check_mapping(member, field=field)
     role = message.get("role", "user")
@@ -276,9 +269,8 @@ def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
     row: dict[str, Any] = plain(_without_time(message), field=field)
     row["role"] = role
     row["content"] = _content(message.get("content"), field=f"{field}.content", may_be_empty=role in _MAY_BE_EMPTY)
-    for name in ("id", "name", "model", EXTERNAL_ID):
-        if message.get(name) is not None:
-            row[name] = check_id(message[name], field=f"{field}.{name}")
+    names = (name for name in ("id", "name", "model", EXTERNAL_ID) if message.get(name) is not None)
+    row |= {name: check_id(message[name], field=f"{field}.{name}") for name in names}
     if message.get("created_at") is not None:
         row["created_at"] = past(message["created_at"], field=f"{field}.created_at", now=now)
     if message.get("metadata") is not None:

@@ -5,14 +5,25 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Erased, IdempotencyConflict, InputError
-from phronesis.log.chain import SALT_BYTES, Part, as_read, commitment, facts_of, keyed_hash, link, split
-from phronesis.log.reader import body_of
+from phronesis.log.payloads import (
+    SALT_BYTES,
+    Part,
+    as_read,
+    body_of,
+    commitment,
+    facts_of,
+    keyed_hash,
+    link,
+    make_entry,
+    split,
+)
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import (
     Lane,
@@ -34,6 +45,7 @@ MAX_PAYLOAD_BYTES: Final = 64 << 20
 """Maximum bytes of one call's canonical JSON: twice the largest single text in Chinese."""
 
 _LANE_NUMBERS: Final = 1 << 62
+_position: Final = attrgetter("lane_id", "head_hash", "applied_seq", "epoch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +80,7 @@ class ForecastEntry:
 
     def holds(self, lane: Lane) -> bool:
         """Return whether the lane has not moved since."""
-        return (lane.lane_id, lane.head_hash, lane.applied_seq, lane.epoch) == (
-            self.lane.lane_id,
-            self.lane.head_hash,
-            self.lane.applied_seq,
-            self.lane.epoch,
-        )
+        return _position(lane) == _position(self.lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +155,22 @@ class Recorder:
         payload, parts = _check_payload(new.payload)
         with self.database.transaction(tenant, "append") as unit:
             secret = self.tenant_secret(unit)
-            locked = (
-                lock_lane_named(unit, lane, new_id=_new_lane_number)
-                if isinstance(lane, LaneName)
-                else lock_lane(unit, lane)
-            )
+            if isinstance(lane, LaneName):
+                locked = lock_lane_named(unit, lane, new_id=lambda: secrets.randbelow(_LANE_NUMBERS) + 1)
+            else:
+                locked = lock_lane(unit, lane)
             keyed_key = None
             if new.idempotency_key is not None:
                 keyed_key = _commitment_of(secret, new.idempotency_key)
                 known = find_idempotent(unit, keyed_key)
                 if known is not None:
                     _check_same(unit, known, locked, verb=new.verb, parts=parts)
-                    return RecordedEntry(_entry(known, locked, payload), locked, repeated=True)
+                    return RecordedEntry(make_entry(known, locked, payload), locked, repeated=True)
             draft = Draft(new_id(), new.verb, new.version, parts, new.actor, idempotency=keyed_key)
             if foreseen is not None and foreseen.holds(locked):
                 at = to_micros(foreseen.entry.recorded_at)
                 draft = replace(draft, entry_id=foreseen.entry.id, recorded_at=at)
-            entry = _entry(self.write(unit, locked, draft), locked, payload)
+            entry = make_entry(self.write(unit, locked, draft), locked, payload)
             if then is not None:
                 then(unit, locked, entry)
         self._secrets[tenant] = secret  # only now is a new tenant's secret committed
@@ -193,8 +199,7 @@ class Recorder:
     def write(self, unit: Unit, lane: Lane, draft: Draft) -> EntryRow:
         """Write an entry after the head of a locked lane, within the caller's transaction."""
         parts = draft.parts
-        salt = secrets.token_bytes(SALT_BYTES * len(parts))
-        salts = [salt[start : start + SALT_BYTES] for start in range(0, len(salt), SALT_BYTES)]
+        salts = [secrets.token_bytes(SALT_BYTES) for _ in parts]
         commitments = b"".join(commitment(part, salt) for part, salt in zip(parts, salts, strict=True))
         unlinked = EntryRow(
             lane_id=lane.lane_id,
@@ -212,11 +217,11 @@ class Recorder:
         )
         row = replace(unlinked, hash=link(lane.head_hash, facts_of(unlinked), commitments))
         secret = self.tenant_secret(unit)
-        stored = [
-            part_row(unit, secret, PartRow(entry_id=row.entry_id, n=n, salt=salts[n], body=part.body, blob_id=None))
+        whole = (
+            PartRow(entry_id=row.entry_id, n=n, salt=salts[n], body=part.body, blob_id=None)
             for n, part in enumerate(parts)
-        ]
-        insert_entry(unit, row, stored)
+        )
+        insert_entry(unit, row, [part_row(unit, secret, one) for one in whole])
         advance_head(unit, lane.lane_id, seq=row.seq, entry_hash=row.hash, recorded_at=row.recorded_at)
         return row
 
@@ -251,38 +256,16 @@ def _commitment_of(secret: bytes, idempotency_key: str) -> str:
     return keyed_hash(secret, "idempotency", idempotency_key.encode("utf-8", "surrogatepass"))
 
 
-def _new_lane_number() -> int:
-    return secrets.randbelow(_LANE_NUMBERS) + 1
-
-
 def _check_same(unit: Unit, known: EntryRow, lane: Lane, *, verb: str, parts: list[Part]) -> None:
     kept = {row.n: row for row in read_parts(unit, [known.entry_id])[known.entry_id]}
     if len(kept) != len(known.paths):
         raise Erased(
             "what this idempotency_key recorded has been erased; it is not recorded again", field="idempotency_key"
         )
-    same = (
-        (known.verb, known.lane_id, list(known.paths)) == (verb, lane.lane_id, [part.path for part in parts])
-    ) and all(body_of(unit, kept[n]) == part.body for n, part in enumerate(parts))
-    if not same:
+    same = (known.verb, known.lane_id, list(known.paths)) == (verb, lane.lane_id, [part.path for part in parts])
+    if not same or any(body_of(unit, kept[n]) != part.body for n, part in enumerate(parts)):
         raise IdempotencyConflict(
             "this idempotency_key was used for another call; use a new key for a new payload",
             field="idempotency_key",
             details={"entry_id": known.entry_id},
         )
-
-
-def _entry(row: EntryRow, lane: Lane, payload: Mapping[str, Any]) -> Entry:
-    return Entry(
-        id=row.entry_id,
-        lane_id=row.lane_id,
-        seq=row.seq,
-        verb=row.verb,
-        handler_version=row.handler_version,
-        actor=row.actor,
-        recorded_at=from_micros(row.recorded_at),
-        payload=payload,
-        parent_id=row.parent_id,
-        user_id=lane.user_id,
-        namespace=lane.namespace,
-    )

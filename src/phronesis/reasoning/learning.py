@@ -16,8 +16,15 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
-from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
-from phronesis.engine.model_outcomes import Decisions
+from phronesis.engine.handler import (
+    Decisions,
+    Handler,
+    Outcomes,
+    Prepare,
+    PrepareContext,
+    evidence_before,
+    items_before,
+)
 from phronesis.errors import InputError, Violation
 from phronesis.models.decision import Decider
 from phronesis.models.structured_client import StructuredClient

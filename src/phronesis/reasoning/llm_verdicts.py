@@ -11,10 +11,10 @@ from typing import Any, Final, Literal
 
 from phronesis.core.confidence import DEMOTION_CONTRA
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.model_outcomes import Decisions, answer_outcomes, degraded_outcome
+from phronesis.engine.handler import Decisions, answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import ModelUnavailable
-from phronesis.log.reader import fit
+from phronesis.log.payloads import fit
 from phronesis.models.decision import CONTRA, SUPPORT, ask_claim
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, ClaimJudge, test_of
@@ -27,14 +27,16 @@ from phronesis.reasoning.learn_prompt import (
     Lesson,
     ProposedItem,
     RewriteAnswer,
+    block_of_proposal,
     build_prompt,
     claim_text,
     facts_text,
+    rewritten_block,
     shown_to_rewrite,
     stands_in,
     words_of,
 )
-from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE, block_of_proposal, rewritten_block
+from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE
 
 ROLE: Final = "learn"
 ASKED: Final = "asked"

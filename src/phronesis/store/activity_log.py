@@ -1,6 +1,6 @@
 """The log of contexts composed and requests answered: ids, numbers and times, never text, bounded by limits.
 
-A row names its user and its session by numbers made of their names (``context_impressions``); a reader resolves them
+A row names its user and its session by numbers made of their names (``impressions``); a reader resolves them
 against the lanes and sessions that are there. It is written in the background, so that no read waits for it.
 """
 
@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.activity import ActivityLimits, TimedRequest
-from phronesis.core.scope import LaneName
+from phronesis.core.context import ActivityLimits, TimedRequest
+from phronesis.core.ids import LaneName
 from phronesis.store.compiled_statements import batches, insert_ignore
-from phronesis.store.context_impressions import WriteBehind, owner_of, session_of
 from phronesis.store.database import Database, Unit
+from phronesis.store.impressions import WriteBehind, owner_of, session_of
 from phronesis.store.lanes import list_lanes
 from phronesis.store.schema import items, sessions
 from phronesis.store.side_tables import answered_requests, composed_contexts

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import sqlalchemy as sa
 
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.store.columns import SELDOM
 from phronesis.store.database import Unit
+from phronesis.store.dialects import SELDOM
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
@@ -238,6 +238,16 @@ def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> No
         run_many(unit, _insert_statement(table), rows)
 
 
+def bound_lane(table: Any) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that rows are of the tenant and lane bound as ``t`` and ``l``."""
+    return (table.c.tenant_id == sa.bindparam("t"), table.c.lane_id == sa.bindparam("l"))
+
+
+def own_lane(unit: Unit, table: Any, lane_id: int) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that rows are of the transaction's tenant and of a lane."""
+    return (table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id)
+
+
 def in_list(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
     """Return the condition "column in list" with the list bound as one value, so that the statement text is constant.
 
@@ -273,6 +283,12 @@ def looked_up(column: sa.Column[str], dialect: str) -> sa.ColumnElement[bool]:
     given = sa.func.json_each(sa.bindparam("ids", type_=sa.Text))
     pairs: sa.Select[Any, Any] = sa.select(sa.bindparam("t", type_=sa.Text), sa.column("value")).select_from(given)
     return sa.tuple_(tenant, column).in_(pairs)
+
+
+def each_of(unit: Unit, statement: Any, values: Iterable[str], **bound: Any) -> Iterator[Sequence[Any]]:
+    """Run a select for each batch of distinct values, bound as ``ids`` beside the tenant, and yield its rows."""
+    for batch in batches(dict.fromkeys(values)):
+        yield from each(unit, statement, {"t": unit.tenant, **bound, "ids": list_value(unit.dialect, batch)})
 
 
 def list_value(dialect: str, values: Sequence[str]) -> Any:

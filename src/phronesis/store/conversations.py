@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from phronesis.core.entries import ConversationRows, MessageRow, SessionRow, SummaryLine, SummaryRow, TurnRow
 from phronesis.core.timestamps import from_micros, optional_micros, optional_moment, to_micros
-from phronesis.store.compiled_statements import fetch, in_list, insert, list_value, upsert
+from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, upsert
 from phronesis.store.database import Unit
 from phronesis.store.schema import items, refs, repeated_messages, sessions, summaries, tool_calls, turns
 
@@ -20,11 +20,7 @@ _SESSION: Final = sa.select(
     sessions.c.message_count,
     sessions.c.metadata,
 )
-_ONE_SESSION: Final = _SESSION.where(
-    sessions.c.tenant_id == sa.bindparam("t"),
-    sessions.c.lane_id == sa.bindparam("l"),
-    sessions.c.session_id == sa.bindparam("s"),
-)
+_ONE_SESSION: Final = _SESSION.where(*bound_lane(sessions), sessions.c.session_id == sa.bindparam("s"))
 
 
 def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None:
@@ -36,10 +32,7 @@ def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None
 @cache
 def _session_and_messages(dialect: str) -> sa.Select[Any]:
     held = sa.exists().where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
-        items.c.session_id == sa.bindparam("s"),
-        in_list(items.c.message_id, dialect),
+        *bound_lane(items), items.c.session_id == sa.bindparam("s"), in_list(items.c.message_id, dialect)
     )
     return _ONE_SESSION.add_columns(held)
 
@@ -84,9 +77,7 @@ def list_turns(
 @cache
 def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
     query = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at).where(
-        turns.c.tenant_id == sa.bindparam("t"),
-        turns.c.lane_id == sa.bindparam("l"),
-        turns.c.session_id == sa.bindparam("s"),
+        *bound_lane(turns), turns.c.session_id == sa.bindparam("s")
     )
     if before:
         query = query.where(turns.c.number < sa.bindparam("before"))
@@ -110,11 +101,7 @@ def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]
 
 _SUMMARY: Final = sa.select(
     summaries.c.entry_id, summaries.c.turn, summaries.c.position, summaries.c.recorded_at, summaries.c.lines
-).where(
-    summaries.c.tenant_id == sa.bindparam("t"),
-    summaries.c.lane_id == sa.bindparam("l"),
-    summaries.c.session_id == sa.bindparam("s"),
-)
+).where(*bound_lane(summaries), summaries.c.session_id == sa.bindparam("s"))
 
 
 def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None:

@@ -1,5 +1,7 @@
 """The database: connections, transactions with the required durability, and translation of driver errors."""
 
+import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -7,15 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
 from phronesis.core.serialization import dumps
 from phronesis.errors import InputError, MissingExtra, StorageBusy
-from phronesis.store.columns import loads
-from phronesis.store.driver_errors import translate_error
-from phronesis.store.expressions import LOWER
+from phronesis.store.dialects import LOWER, loads, translate_error
 
 BUSY_TIMEOUT_MS: Final = 60_000
 """Milliseconds that a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erasure,
@@ -74,7 +75,7 @@ class Unit:
     driver: Any
     """The driver's own connection."""
     forms: dict[Any, Any]
-    """Statements as this database's driver takes them (``store.statements``)."""
+    """Statements as this database's driver takes them (`compiled_statements`)."""
 
     def run(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
         """Execute a statement; ``rows`` a mapping or a list of mappings of bound values."""
@@ -114,7 +115,7 @@ class Database:
                     raise
                 _transaction_end(connection, driver).commit()
         except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
-            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared); a text that is
+            # A driver's own error comes from statements that go past SQLAlchemy (`compiled_statements`); a text that is
             # no text in UTF-8 is an error of Python's before it is one of the driver's.
             raise translate_error(error, is_live=is_live) from error
 
@@ -367,3 +368,22 @@ def _postgres(url: sa.URL) -> Database:
             driver.execute("BEGIN")
 
     return Database(engine)
+
+
+def sqlite_settings(database: Database, tenant: str, mode: Mode) -> dict[str, str]:
+    """Return the pragmas that durability and erasure depend on, in a transaction of that mode."""
+    names = ("journal_mode", "synchronous", "secure_delete")
+    with database.transaction(tenant, mode) as unit:
+        return {name: str(unit.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()).lower() for name in names}
+
+
+def free_bytes(database: Database) -> int | None:
+    """Return the free bytes on a SQLite file's disk; None for a server or a database in memory."""
+    if database.path is None:
+        return None
+    return shutil.disk_usage(Path(database.path).absolute().parent).free
+
+
+def may_write(path: str) -> bool:
+    """Return whether this process may write to a SQLite file."""
+    return os.access(path, os.W_OK)

@@ -14,11 +14,19 @@ import sqlalchemy as sa
 
 from phronesis.core.changes import RECORDED, Delta
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store.compiled_statements import batches, fetch, in_list, insert, insert_ignore, list_value
+from phronesis.store.compiled_statements import (
+    batches,
+    bound_lane,
+    fetch,
+    in_list,
+    insert,
+    insert_ignore,
+    list_value,
+    own_lane,
+)
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import home_of
 from phronesis.store.schema import creations, deltas, index_marks, items
-from phronesis.store.side_tables import entries
+from phronesis.store.side_tables import entries, home_of
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]
@@ -129,9 +137,7 @@ def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.S
 def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
     """Return what an entry of a lane changed, in order."""
     made = [delta for _, delta in _creations(unit, creations.c.lane_id == lane_id, creations.c.entry_id == entry_id)]
-    query = sa.select(*_COLUMNS).where(
-        deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.entry_id == entry_id
-    )
+    query = sa.select(*_COLUMNS).where(*own_lane(unit, deltas, lane_id), deltas.c.entry_id == entry_id)
     return sorted(made + [_delta(row) for row in unit.run(query).mappings()], key=lambda delta: delta.n)
 
 
@@ -144,16 +150,9 @@ def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tupl
 @cache
 def _changed_since_query(most: int) -> sa.Select[Any]:
     # Deltas are found by their entries, of which there are few: no index holds their places in the log.
-    later = sa.select(entries.c.entry_id).where(
-        entries.c.tenant_id == sa.bindparam("t"),
-        entries.c.lane_id == sa.bindparam("l"),
-        entries.c.seq > sa.bindparam("s"),
-    )
+    later = sa.select(entries.c.entry_id).where(*bound_lane(entries), entries.c.seq > sa.bindparam("s"))
     changed = sa.select(deltas.c.item_id, deltas.c.patch).where(
-        deltas.c.tenant_id == sa.bindparam("t"),
-        deltas.c.lane_id == sa.bindparam("l"),
-        deltas.c.op == sa.bindparam("op"),
-        deltas.c.entry_id.in_(later),
+        *bound_lane(deltas), deltas.c.op == sa.bindparam("op"), deltas.c.entry_id.in_(later)
     )
     return changed.order_by(*_ORDER).limit(most)
 
@@ -269,10 +268,7 @@ def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str
     """Return the ids of the lane's items of a kind that changed, or whose documents did, after entry ``after``."""
     documents = home_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
-        documents.c.tenant_id == unit.tenant,
-        documents.c.lane_id == lane_id,
-        documents.c.kind == kind,
-        documents.c.changed_seq > after,
+        *own_lane(unit, documents, lane_id), documents.c.kind == kind, documents.c.changed_seq > after
     )
     edited = (
         sa.select(deltas.c.item_id)

@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.store.columns import Vector, half_bytes
-from phronesis.store.compiled_statements import batches, fetch, in_list, insert, list_value, run_one, upsert
+from phronesis.store.compiled_statements import (
+    batches,
+    bound_lane,
+    fetch,
+    in_list,
+    insert,
+    list_value,
+    own_lane,
+    run_one,
+    upsert,
+)
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES, MEMORY, Home, by_home, home_of
+from phronesis.store.dialects import Vector, halves, sent_bytes
 from phronesis.store.schema import items
+from phronesis.store.side_tables import HOMES, MEMORY, Home, by_home, home_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +39,7 @@ class DocumentRow(NamedTuple):
     """A search document: one part of one version of an item, while it was current.
 
     ``text`` is None for the whole item, whose text is the item's own. ``speaker`` is who said it, or whom or what it
-    is about; ``marks`` are packed ``recall.scoring.packed_features``. A tuple, because a rebuild creates and compares
+    is about; ``marks`` are packed ``recall.scoring.lane_arrays``. A tuple, because a rebuild creates and compares
     all documents, and a frozen dataclass takes five times as long to create.
     """
 
@@ -114,14 +124,9 @@ def _finds_nothing(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
 def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
     """Return the lane's documents of a kind whose item it does not hold."""
     documents = home_of(kind).documents
-    held = sa.select(items.c.id).where(
-        items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
-    )
+    held = sa.select(items.c.id).where(*own_lane(unit, items, lane_id), items.c.id == documents.c.item_id)
     query = sa.select(*_columns(documents)).where(
-        documents.c.tenant_id == unit.tenant,
-        documents.c.lane_id == lane_id,
-        documents.c.kind == kind,
-        _finds_nothing(held),
+        *own_lane(unit, documents, lane_id), documents.c.kind == kind, _finds_nothing(held)
     )
     return [DocumentRow._make(row) for row in unit.run(query)]
 
@@ -134,8 +139,7 @@ def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> N
             named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
             unit.run(
                 sa.delete(documents).where(
-                    documents.c.tenant_id == unit.tenant,
-                    documents.c.lane_id == lane_id,
+                    *own_lane(unit, documents, lane_id),
                     named.in_([(row.item_id, row.part, row.version) for row in batch]),
                 )
             )
@@ -171,8 +175,7 @@ def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMO
 def _changed_query(home: Home) -> sa.Select[Any]:
     documents = home.documents
     query = sa.select(*[documents.c[name] for name in IndexedDocument._fields]).where(
-        documents.c.tenant_id == sa.bindparam("t"),
-        documents.c.lane_id == sa.bindparam("l"),
+        *bound_lane(documents),
         documents.c.changed_seq > sa.bindparam("after"),
         sa.func.substr(documents.c.part, sa.literal_column("1"), sa.literal_column("1")) != sa.bindparam("aside"),
     )
@@ -231,17 +234,13 @@ def documents_without_vector(
 def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
-        vectors.c.tenant_id == sa.bindparam("t"),
-        vectors.c.lane_id == sa.bindparam("l"),
-        vectors.c.model_id == sa.bindparam("m"),
-        vectors.c.document_id == documents.c.id,
+        *bound_lane(vectors), vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id
     )
     columns = (documents.c.id, documents.c.item_id, documents.c.text, documents.c.changed_seq, documents.c.part)
     first = (
         sa.select(*columns)
         .where(
-            documents.c.tenant_id == sa.bindparam("t"),
-            documents.c.lane_id == sa.bindparam("l"),
+            *bound_lane(documents),
             documents.c.changed_seq >= sa.bindparam("begin"),
             documents.c.changed_seq < sa.bindparam("end"),
             documents.c.current_to.is_(None),
@@ -290,20 +289,8 @@ def put_vectors(
     unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
 ) -> None:
     """Store vectors, replacing existing ones."""
-    upsert(
-        unit,
-        home.vectors,
-        [
-            {
-                "tenant_id": unit.tenant,
-                "lane_id": lane_id,
-                "model_id": model_id,
-                "document_id": document_id,
-                "embedding": vector,
-            }
-            for document_id, vector in rows
-        ],
-    )
+    known = {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id}
+    upsert(unit, home.vectors, [{**known, "document_id": one, "embedding": vector} for one, vector in rows])
 
 
 class StoredVector(NamedTuple):
@@ -319,21 +306,20 @@ def read_vectors(
     """Return the vectors of a lane, or of some of its documents."""
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
     if document_ids is None:
-        return [StoredVector(*row) for row in fetch(unit, _all_vectors(home), bound)]
-    out: list[StoredVector] = []
-    for batch in batches(document_ids):
-        named = {**bound, "ids": list_value(unit.dialect, batch)}
-        out += [StoredVector(*row) for row in fetch(unit, _named_vectors(home, unit.dialect), named)]
-    return out
+        rows = fetch(unit, _all_vectors(home), bound)
+    else:
+        query = _named_vectors(home, unit.dialect)
+        lists = (list_value(unit.dialect, batch) for batch in batches(document_ids))
+        rows = [row for ids in lists for row in fetch(unit, query, {**bound, "ids": ids})]
+    embeddings = halves([sent for _, sent in rows], unit.dialect).astype(np.float32)
+    return [StoredVector(row[0], embedding) for row, embedding in zip(rows, embeddings, strict=True)]
 
 
 @cache
 def _all_vectors(home: Home) -> sa.Select[Any]:
     vectors = home.vectors
-    return sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
-        vectors.c.tenant_id == sa.bindparam("t"),
-        vectors.c.lane_id == sa.bindparam("l"),
-        vectors.c.model_id == sa.bindparam("m"),
+    return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
+        *bound_lane(vectors), vectors.c.model_id == sa.bindparam("m")
     )
 
 
@@ -346,23 +332,15 @@ def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, hom
     """Delete the vectors of some documents, so that they are embedded again."""
     vectors = home.vectors
     for batch in batches(document_ids):
-        unit.run(
-            sa.delete(vectors).where(
-                vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.in_(batch)
-            )
-        )
+        unit.run(sa.delete(vectors).where(*own_lane(unit, vectors, lane_id), vectors.c.document_id.in_(batch)))
 
 
 def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
     """Delete vectors whose document no longer exists."""
     for home in HOMES:
         documents, vectors = home.documents, home.vectors
-        live = sa.select(documents.c.id).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id)
-        unit.run(
-            sa.delete(vectors).where(
-                vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.not_in(live)
-            )
-        )
+        live = sa.select(documents.c.id).where(*own_lane(unit, documents, lane_id))
+        unit.run(sa.delete(vectors).where(*own_lane(unit, vectors, lane_id), vectors.c.document_id.not_in(live)))
 
 
 def count_without_vector(unit: Unit, model_id: str) -> int:

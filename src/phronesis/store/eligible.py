@@ -7,14 +7,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.items import Item
-from phronesis.core.prospective import DUE
+from phronesis.core.items import DUE, Item
 from phronesis.core.statements import LASTING
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.errors import InputError
-from phronesis.store.compiled_statements import batches, fetch
+from phronesis.store.compiled_statements import batches, bound_lane, fetch, own_lane
 from phronesis.store.database import Unit
-from phronesis.store.expressions import key, member_text
+from phronesis.store.dialects import json_key, member_text
 from phronesis.store.filters import compile_filters, mentions_ended
 from phronesis.store.items import COLUMNS, as_item, of_kinds, read_where
 from phronesis.store.lanes import Lane
@@ -149,9 +148,7 @@ def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
 
 def eligible_ids(unit: Unit, lane: Lane, wanted: ReadConditions) -> set[str]:
     """Return the ids of the lane's visible items."""
-    query = sa.select(items.c.id).where(
-        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
-    )
+    query = sa.select(items.c.id).where(*own_lane(unit, items, lane.lane_id), *wanted.conditions())
     return set(unit.run(query).scalars().all())  # row by row it takes three times as long
 
 
@@ -220,9 +217,7 @@ def _newest(shape: _Shape) -> sa.Select[Any]:
     now: Any = sa.bindparam("now", type_=sa.BigInteger) if shape.now else None
     wanted = ReadConditions(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled, now=now)
     due = [_due_before(sa.bindparam("due", type_=sa.Text))] if shape.due else []
-    query = sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *wanted.conditions(), *due
-    )
+    query = sa.select(*COLUMNS).where(*bound_lane(items), *wanted.conditions(), *due)
     query = query.order_by(*_order(weightiest=shape.weightiest))
     return query.limit(sa.bindparam("limit", type_=sa.Integer)) if shape.limited else query
 
@@ -232,7 +227,7 @@ def _order(*, weightiest: bool) -> Sequence[Any]:
 
 
 def _due_before(bound: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-    return member_text(items.c.data, key(DUE)) < bound
+    return member_text(items.c.data, json_key(DUE)) < bound
 
 
 def _bound(due_by: int) -> str | None:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import storable
-from phronesis.store.compiled_statements import batches
+from phronesis.store.compiled_statements import batches, own_lane
 from phronesis.store.database import Unit
 from phronesis.store.schema import creations, deltas, edges, evidence, items, repeated_messages
 from phronesis.store.side_tables import entries, failures, lanes, outcomes
@@ -164,14 +164,11 @@ def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[
     created: set[str] = set()
     for batch in batches(entry_ids):
         query = sa.select(deltas.c.item_id).where(
-            deltas.c.tenant_id == unit.tenant,
-            deltas.c.lane_id == lane_id,
-            deltas.c.entry_id.in_(batch),
-            deltas.c.op == "create",
+            *own_lane(unit, deltas, lane_id), deltas.c.entry_id.in_(batch), deltas.c.op == "create"
         )
         created |= set(unit.run(query).scalars())
         plain = sa.select(creations.c.item_ids).where(
-            creations.c.tenant_id == unit.tenant, creations.c.lane_id == lane_id, creations.c.entry_id.in_(batch)
+            *own_lane(unit, creations, lane_id), creations.c.entry_id.in_(batch)
         )
         created |= {item_id for made in unit.run(plain).scalars() for item_id in made if item_id is not None}
     return created
@@ -186,7 +183,7 @@ def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None)
     """Return how many items a lane holds, or how many of ``item_ids``."""
     if item_ids is not None:
         return len(_ids(unit, items, lane_id, items.c.id, item_ids))
-    query = sa.select(sa.func.count()).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id)
+    query = sa.select(sa.func.count()).where(*own_lane(unit, items, lane_id))
     return int(unit.run(query).scalar_one())
 
 
@@ -204,10 +201,7 @@ def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
 def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
     """Return (item id, entry id) of the sources of an item: its evidence of polarity ``source``."""
     query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
-        evidence.c.tenant_id == unit.tenant,
-        evidence.c.lane_id == lane_id,
-        evidence.c.item_id == item_id,
-        evidence.c.polarity == "source",
+        *own_lane(unit, evidence, lane_id), evidence.c.item_id == item_id, evidence.c.polarity == "source"
     )
     return [(row.source_item_id, row.source_entry_id) for row in unit.run(query)]
 
@@ -217,10 +211,7 @@ def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
     wanted: set[str] = set()
     for batch in batches(item_ids):
         query = sa.select(evidence.c.item_id).where(
-            evidence.c.tenant_id == unit.tenant,
-            evidence.c.lane_id == lane_id,
-            evidence.c.polarity == "source",
-            evidence.c.source_item_id.in_(batch),
+            *own_lane(unit, evidence, lane_id), evidence.c.polarity == "source", evidence.c.source_item_id.in_(batch)
         )
         wanted |= set(unit.run(query).scalars())
     gone = set(item_ids)
@@ -234,9 +225,7 @@ def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[Evide
     """
     found: dict[Any, EvidenceRow] = {}
     for batch in batches(sorted(gone)):
-        query = sa.select(*_EVIDENCE).where(
-            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, _comes_from(batch)
-        )
+        query = sa.select(*_EVIDENCE).where(*own_lane(unit, evidence, lane_id), _comes_from(batch))
         for row in unit.run(query).mappings():
             found_row = EvidenceRow.from_row(dict(row))
             found[found_row.identity] = found_row
@@ -308,15 +297,13 @@ def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]
 
 def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
     """Return the ids of a lane's entries below a ``seq``, in order."""
-    query = sa.select(entries.c.entry_id).where(
-        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq < before
-    )
+    query = sa.select(entries.c.entry_id).where(*own_lane(unit, entries, lane_id), entries.c.seq < before)
     return list(unit.run(query.order_by(entries.c.seq)).scalars())
 
 
 def is_named(unit: Unit, lane_id: int) -> bool:
     """Return whether a lane still has its name."""
-    query = sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
+    query = sa.select(lanes.c.name).where(*own_lane(unit, lanes, lane_id))
     return unit.run(query).scalar_one_or_none() is not None
 
 
@@ -331,8 +318,6 @@ def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:
 def _ids(unit: Unit, table: sa.Table, lane_id: int, column: sa.Column[Any], values: Iterable[str]) -> set[str]:
     out: set[str] = set()
     for batch in batches(values):
-        query = sa.select(table.c.id).where(
-            table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id, column.in_(batch)
-        )
+        query = sa.select(table.c.id).where(*own_lane(unit, table, lane_id), column.in_(batch))
         out |= set(unit.run(query).scalars())
     return out

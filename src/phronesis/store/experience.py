@@ -7,12 +7,12 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.experience.laws.records import L1
-from phronesis.store.columns import Halves, halves, sent_bytes
-from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
+from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_list, list_value, own_lane
 from phronesis.store.database import Unit
-from phronesis.store.document_tables import Home, home_of
+from phronesis.store.dialects import Halves, halves, sent_bytes
 from phronesis.store.documents import ASIDE
 from phronesis.store.schema import edges, items
+from phronesis.store.side_tables import Home, home_of
 
 # Documents of one part as they changed, and the items with a label.
 
@@ -48,8 +48,7 @@ def _changed_parts(home: Home) -> sa.Select[Any]:
         )
         .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
         .where(
-            documents.c.tenant_id == sa.bindparam("t"),
-            documents.c.lane_id == sa.bindparam("l"),
+            *bound_lane(documents),
             documents.c.kind == sa.bindparam("k"),
             documents.c.part == sa.bindparam("part"),
             documents.c.changed_seq > sa.bindparam("after"),
@@ -80,10 +79,7 @@ def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids
 def _halves(home: Home, dialect: str) -> sa.Select[Any]:
     vectors = home.vectors
     return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
-        vectors.c.tenant_id == sa.bindparam("t"),
-        vectors.c.lane_id == sa.bindparam("l"),
-        vectors.c.model_id == sa.bindparam("m"),
-        in_list(vectors.c.document_id, dialect),
+        *bound_lane(vectors), vectors.c.model_id == sa.bindparam("m"), in_list(vectors.c.document_id, dialect)
     )
 
 
@@ -93,10 +89,7 @@ def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
 
 
 _LABELLED: Final = sa.select(items.c.id).where(
-    items.c.tenant_id == sa.bindparam("t"),
-    items.c.lane_id == sa.bindparam("l"),
-    items.c.label == sa.bindparam("label"),
-    items.c.kind == sa.bindparam("k"),
+    *bound_lane(items), items.c.label == sa.bindparam("label"), items.c.kind == sa.bindparam("k")
 )
 
 
@@ -221,8 +214,7 @@ def _views(dialect: str) -> sa.Select[Any]:
 def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
     """Return the item ids and texts of the views of a kind since entry ``after``, including past ones."""
     query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
-        _DOCUMENTS.c.tenant_id == unit.tenant,
-        _DOCUMENTS.c.lane_id == lane_id,
+        *own_lane(unit, _DOCUMENTS, lane_id),
         _DOCUMENTS.c.changed_seq > after,
         _DOCUMENTS.c.kind == kind,
         _DOCUMENTS.c.part.in_(parts),
@@ -239,12 +231,7 @@ def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) 
 
 _OF_EPISODE: Final = (
     sa.select(items.c.id)
-    .where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
-        items.c.run_id == sa.bindparam("r"),
-        items.c.kind == sa.bindparam("k"),
-    )
+    .where(*bound_lane(items), items.c.run_id == sa.bindparam("r"), items.c.kind == sa.bindparam("k"))
     .order_by(items.c.recorded_at.desc(), items.c.id.desc())
     .limit(sa.bindparam("n", type_=sa.Integer))
 )

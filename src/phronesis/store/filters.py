@@ -21,7 +21,7 @@ from phronesis.core.items import TIME_FIELDS, Trust
 from phronesis.core.text import storable
 from phronesis.core.timestamps import parse_moment, to_micros
 from phronesis.errors import InputError
-from phronesis.store.expressions import contains, has_member, key, lowered, member_boolean, member_number, member_text
+from phronesis.store.dialects import contains, has_member, json_key, lowered, member_boolean, member_number, member_text
 from phronesis.store.schema import items
 
 FILTERABLE: Final = frozenset(
@@ -234,7 +234,7 @@ def _key(name: str, *, field: str) -> Any:
         raise InputError(
             f"{field} must name a metadata key, without quotation marks, backslashes or control characters", field=field
         )
-    return key(path)
+    return json_key(path)
 
 
 def _text(value: Any, *, field: str) -> str:

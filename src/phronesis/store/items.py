@@ -1,6 +1,6 @@
 """Statements on items: read by id, lane or key; write versions."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple, cast
@@ -11,17 +11,19 @@ from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.core.timestamps import to_micros
 from phronesis.store.compiled_statements import (
     batches,
+    bound_lane,
     each,
     fetch,
     fetch_together,
     in_list,
     insert,
     list_value,
+    own_lane,
     run_each,
 )
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import items
+from phronesis.store.schema import VISIBLE, items
 
 COLUMNS: Final = [items.c[name] for name in ROW_FIELDS]
 _OBJECTS: Final = (ROW_FIELDS.index("metadata"), ROW_FIELDS.index("data"))
@@ -32,23 +34,16 @@ _UPDATE: Final = (
 )
 _NAMED: Final = (
     sa.select(*COLUMNS)
-    .where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
-        items.c.external_id == sa.bindparam("x"),
-    )
+    .where(*bound_lane(items), items.c.external_id == sa.bindparam("x"))
     .order_by(items.c.updated_at, items.c.id)
 )
 _VERSIONS: Final = (
     sa.select(items.c.id, items.c.version)
     .where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
+        *bound_lane(items),
         items.c.kind == sa.bindparam("k"),
         items.c.kind != sa.literal_column("'message'"),
-        items.c.status == sa.bindparam("a"),
-        items.c.ended.is_(None),
-        items.c.quarantine.is_(None),
+        *VISIBLE,
         sa.or_(
             items.c.recorded_at < sa.bindparam("at"),
             sa.and_(items.c.recorded_at == sa.bindparam("at"), items.c.id < sa.bindparam("id")),
@@ -133,14 +128,7 @@ def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tu
 
     Those recorded ``before`` an item. Raw rows, because ``learn`` reads as many as the lane has runs.
     """
-    bound = {
-        "t": unit.tenant,
-        "l": lane.lane_id,
-        "k": kind,
-        "a": "active",
-        "at": to_micros(before.recorded_at),
-        "id": before.id,
-    }
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "at": to_micros(before.recorded_at), "id": before.id}
     return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
 
 
@@ -156,29 +144,23 @@ def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
 @cache
 def _changes(dialect: str) -> sa.Select[Any]:
     return sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0)).where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
-        items.c.kind != sa.literal_column("'message'"),
-        in_list(items.c.kind, dialect),
+        *bound_lane(items), items.c.kind != sa.literal_column("'message'"), in_list(items.c.kind, dialect)
     )
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
     """Return a lane's visible items of a kind at any of some stages."""
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "ids": list_value(unit.dialect, stages)}
     return [as_item(row, lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
 
 
 @cache
 def _by_stage(dialect: str) -> sa.Select[Any]:
     return sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
+        *bound_lane(items),
         items.c.kind == sa.bindparam("k"),
         items.c.kind != sa.literal_column("'message'"),
-        items.c.status == sa.bindparam("a"),
-        items.c.ended.is_(None),
-        items.c.quarantine.is_(None),
+        *VISIBLE,
         in_list(items.c.stage, dialect),
     )
 
@@ -194,7 +176,7 @@ class SessionItems:
 
 def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[SessionItems]) -> list[list[Item]]:
     """Return a session's visible items for each selection in ``wanted``, newest first."""
-    known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active"}
+    known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id}
     asked = [
         (
             _of_session(unit.dialect, one.limit, one.role is not None),
@@ -208,13 +190,7 @@ def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[Se
 @cache
 def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
     found = sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
-        items.c.session_id == sa.bindparam("s"),
-        in_list(items.c.kind, dialect),
-        items.c.status == sa.bindparam("a"),
-        items.c.ended.is_(None),
-        items.c.quarantine.is_(None),
+        *bound_lane(items), items.c.session_id == sa.bindparam("s"), in_list(items.c.kind, dialect), *VISIBLE
     )
     found = found.where(items.c.role == sa.bindparam("r")) if by_role else found
     newest = (items.c.position.desc(), items.c.recorded_at.desc(), items.c.id)
@@ -242,7 +218,7 @@ def read_where(
     unit: Unit, lane: Lane, *conditions: sa.ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None
 ) -> list[Item]:
     """Return the lane's items that meet ``conditions``, oldest first unless ordered otherwise."""
-    query = sa.select(*COLUMNS).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *conditions)
+    query = sa.select(*COLUMNS).where(*own_lane(unit, items, lane.lane_id), *conditions)
     query = query.order_by(*(order or (items.c.recorded_at, items.c.id)))
     if limit is not None:
         query = query.limit(limit)
@@ -252,13 +228,7 @@ def read_where(
 def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
     """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and sum their importance."""
     query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
-        items.c.tenant_id == unit.tenant,
-        items.c.lane_id == lane.lane_id,
-        *of_kinds(kinds),
-        items.c.status == "active",
-        items.c.ended.is_(None),
-        items.c.quarantine.is_(None),
-        items.c.recorded_at > since,
+        *own_lane(unit, items, lane.lane_id), *of_kinds(kinds), *VISIBLE, items.c.recorded_at > since
     )
     ((count, importance),) = map(tuple, unit.run(query))
     return int(count), int(importance)
@@ -278,10 +248,7 @@ def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) ->
 @cache
 def _of_kind(limit: int) -> sa.Select[Any]:
     found = sa.select(items.c.id, items.c.entry_id).where(
-        items.c.tenant_id == sa.bindparam("t"),
-        items.c.lane_id == sa.bindparam("l"),
-        items.c.kind == sa.bindparam("k"),
-        items.c.id > sa.bindparam("after"),
+        *bound_lane(items), items.c.kind == sa.bindparam("k"), items.c.id > sa.bindparam("after")
     )
     return found.order_by(items.c.id).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
@@ -320,3 +287,54 @@ def _row(item: Item) -> dict[str, Any]:
     row["metadata"] = dict(row["metadata"]) or None
     row["data"] = dict(row["data"]) or None
     return row
+
+
+_COUNTS: Final = (
+    sa.select(items.c.lane_id, items.c.kind, sa.func.count())
+    .where(items.c.tenant_id == sa.bindparam("t"), *VISIBLE)
+    .group_by(items.c.lane_id, items.c.kind)
+    .order_by(items.c.lane_id, items.c.kind)
+)
+
+
+_COUNTS_IN_LANE: Final = _COUNTS.where(items.c.lane_id == sa.bindparam("l"))
+
+
+_HELD: Final = sa.select(sa.func.count()).where(
+    items.c.tenant_id == sa.bindparam("t"),
+    items.c.quarantine.is_not(None),
+    items.c.status == "active",
+    items.c.ended.is_(None),
+)
+
+
+_HELD_IN_LANE: Final = _HELD.where(items.c.lane_id == sa.bindparam("l"))
+
+
+def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[str, int]]:
+    """Return the number of live items of each kind for each lane of the tenant, or one lane alone."""
+    bound = {"t": unit.tenant}
+    query = _COUNTS if lane_id is None else _COUNTS_IN_LANE
+    out: dict[int, dict[str, int]] = {}
+    rows = unit.run(query, bound if lane_id is None else {**bound, "l": lane_id})
+    for number, kind, count in map(tuple, rows):
+        out.setdefault(number, {})[kind] = count
+    return dict(out)
+
+
+def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
+    """Return the number of quarantined items of the tenant, or of one lane."""
+    bound = {"t": unit.tenant}
+    if lane_id is None:
+        return int(unit.run(_HELD, bound).scalar_one())
+    return int(unit.run(_HELD_IN_LANE, {**bound, "l": lane_id}).scalar_one())
+
+
+def count_by_kind(unit: Unit, *, since: int = 0) -> dict[str, int]:
+    """Return the number of a tenant's items of each kind recorded since a moment, ended ones included."""
+    query = (
+        sa.select(items.c.kind, sa.func.count().label("number"))
+        .where(items.c.tenant_id == unit.tenant, items.c.recorded_at >= since)
+        .group_by(items.c.kind)
+    )
+    return {str(row.kind): int(row.number) for row in unit.run(query)}

@@ -15,17 +15,16 @@ from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
 from phronesis.core.serialization import encode, round_stored
 from phronesis.store import documents as document_store
-from phronesis.store.compiled_statements import batches, insert
+from phronesis.store.compiled_statements import batches, insert, own_lane
 from phronesis.store.conversations import write_conversation
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
-from phronesis.store.document_tables import HOMES, by_home, write_resources
 from phronesis.store.documents import DocumentRow, delete_vectors
 from phronesis.store.items import insert_items, update_items
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import drop_entities, write_edges, write_entities, write_evidence
 from phronesis.store.schema import DERIVED, metadata
-from phronesis.store.side_tables import lanes
+from phronesis.store.side_tables import HOMES, by_home, lanes, write_resources
 
 # Write the changes of one entry, and discard a lane's derived state.
 
@@ -70,7 +69,7 @@ def write_settled(
 def clear_lane(unit: Unit, lane_id: int) -> None:
     """Delete a lane's derived rows and vectors."""
     for table in (*DERIVED, *(home.vectors for home in HOMES)):
-        unit.run(sa.delete(table).where(table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id))
+        unit.run(sa.delete(table).where(*own_lane(unit, table, lane_id)))
 
 
 RowKey = tuple[str, ...]
@@ -104,7 +103,7 @@ def snapshot(unit: Unit, lane_id: int) -> Snapshot:
 
 def _rows(unit: Unit, table: sa.Table, lane_id: int) -> Iterator[tuple[RowKey, bytes]]:
     keys = [column.name for column in table.primary_key.columns if column.name not in _SKIPPED]
-    query = sa.select(table).where(table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id)
+    query = sa.select(table).where(*own_lane(unit, table, lane_id))
     for row in unit.run(query).mappings():
         values = {name: _plain(value) for name, value in row.items() if name not in _SKIPPED}
         yield tuple(str(row[key]) for key in keys), encode(values)

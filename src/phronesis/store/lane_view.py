@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from phronesis.core.changes import Delta
-from phronesis.core.documents import DocumentRow, SectionRow
-from phronesis.core.entries import SessionRow, SummaryRow, TurnRow
+from phronesis.core.entries import DocumentRow, SectionRow, SessionRow, SummaryRow, TurnRow
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import Edge, Entity, EvidenceRow
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store import conversations, deltas, document_tables, relations
+from phronesis.store import conversations, deltas, relations, side_tables
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
 from phronesis.store.lanes import Lane
 from phronesis.store.log import entries_of_verb, find_entry, read_outcomes
-from phronesis.store.schema import items
+from phronesis.store.schema import VISIBLE, items
 
 if TYPE_CHECKING:
     from phronesis.store import erasure_queries
@@ -97,12 +96,12 @@ class LaneView:
             if value is not None:
                 wanted.append(column == value)
         if live:
-            wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+            wanted += [*VISIBLE]
         return read_where(self.unit, self.lane, *wanted, limit=limit)
 
     def newest(self, kinds: Sequence[str], *, limit: int, session_id: str | None = None) -> list[Item]:
         """Return the newest live items of ``kinds``, of a session if one is named, oldest first."""
-        wanted = [*of_kinds(kinds), items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+        wanted = [*of_kinds(kinds), *VISIBLE]
         if session_id is not None:
             wanted.append(items.c.session_id == session_id)
         order = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id.desc())
@@ -114,8 +113,7 @@ class LaneView:
         lower |= {"".join(one.lower() if one.isascii() else one for one in text) for text in texts}
         out: list[Item] = []
         for batch in batches(sorted(lower)):
-            live = (items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None))
-            out += read_where(self.unit, self.lane, sa.func.lower(items.c.content).in_(batch), *live)
+            out += read_where(self.unit, self.lane, sa.func.lower(items.c.content).in_(batch), *VISIBLE)
         return out
 
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
@@ -206,7 +204,7 @@ class LaneView:
 
     def document(self, uri: str) -> Item | None:
         """Return the document at a uri, the live one or else the newest; None where there is none."""
-        ids = dict.fromkeys(row.document_id for row in document_tables.documents_at(self.unit, self.lane_id, uri))
+        ids = dict.fromkeys(row.document_id for row in side_tables.documents_at(self.unit, self.lane_id, uri))
         found = [*self.items(ids).values()]
         return next((item for item in reversed(found) if item.live), found[-1] if found else None)
 
@@ -215,11 +213,11 @@ class LaneView:
 
         A new version takes the next number.
         """
-        return document_tables.versions_of(self.unit, self.lane_id, document_id)
+        return side_tables.versions_of(self.unit, self.lane_id, document_id)
 
     def sections(self, document_id: str, number: int) -> list[SectionRow]:
         """Return the sections of a version of a document, in reading order."""
-        return document_tables.sections_of(self.unit, self.lane_id, document_id, number)
+        return side_tables.sections_of(self.unit, self.lane_id, document_id, number)
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
         """Return the session's message items of these given ids."""

@@ -6,13 +6,20 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from phronesis.core.scope import LaneKind, LaneName
+from phronesis.core.ids import LaneKind, LaneName
 from phronesis.errors import NotFound
-from phronesis.store.compiled_statements import fetch, fetch_together, insert_ignore, run_one, upsert
-from phronesis.store.database import Unit
-from phronesis.store.document_tables import HOMES
+from phronesis.store.compiled_statements import (
+    bound_lane,
+    fetch,
+    fetch_together,
+    insert_ignore,
+    own_lane,
+    run_one,
+    upsert,
+)
+from phronesis.store.database import Database, Unit
 from phronesis.store.schema import embedding_models
-from phronesis.store.side_tables import lanes, tenants
+from phronesis.store.side_tables import HOMES, lanes, tenants
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""
@@ -65,7 +72,7 @@ _COLUMNS: Final[list[sa.Column[Any]]] = [lanes.c[name] for name in Lane.__datacl
 _BY_NAME: Final = sa.select(*_COLUMNS).where(
     lanes.c.tenant_id == sa.bindparam("t"), lanes.c.kind == sa.bindparam("k"), lanes.c.name == sa.bindparam("n")
 )
-_BY_ID: Final = sa.select(*_COLUMNS).where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.lane_id == sa.bindparam("l"))
+_BY_ID: Final = sa.select(*_COLUMNS).where(*bound_lane(lanes))
 _NAMED: Final = sa.or_(
     *(sa.and_(lanes.c.kind == sa.bindparam(f"k{n}"), lanes.c.name == sa.bindparam(f"n{n}")) for n in (1, 2))
 )
@@ -218,7 +225,7 @@ def list_behind(unit: Unit) -> list[Lane]:
     return [_lane(row) for row in unit.run(query.order_by(lanes.c.lane_id))]
 
 
-_UPDATE: Final = sa.update(lanes).where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.lane_id == sa.bindparam("l"))
+_UPDATE: Final = sa.update(lanes).where(*bound_lane(lanes))
 _HEAD: Final = _UPDATE.values(
     head_seq=sa.bindparam("seq"), head_hash=sa.bindparam("hash"), last_recorded_at=sa.bindparam("at")
 )
@@ -239,9 +246,7 @@ def advance_applied(unit: Unit, lane_id: int, *, seq: int, documents_changed: bo
 
 def mark_documents(unit: Unit, lane_id: int, *, seq: int) -> None:
     """Record that entry ``seq`` changed a locked lane's search documents."""
-    unit.run(
-        sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(documents_seq=seq)
-    )
+    unit.run(sa.update(lanes).where(*own_lane(unit, lanes, lane_id)).values(documents_seq=seq))
 
 
 def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
@@ -249,7 +254,7 @@ def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
     values: dict[str, Any] = {"epoch": lanes.c.epoch + 1}
     if forget_name:
         values["name"] = None
-    unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(**values))
+    unit.run(sa.update(lanes).where(*own_lane(unit, lanes, lane_id)).values(**values))
 
 
 # A tenant's embedding models: which one's vectors are compared, and which are being built.
@@ -298,3 +303,12 @@ def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
             embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id.not_in(kept)
         )
     )
+
+
+def try_writing(database: Database, tenant: str) -> None:
+    """Write a row and delete it in the same transaction; StorageError when the database cannot be written."""
+    numbers = dict.fromkeys(("lane_id", "head_seq", "applied_seq", "documents_seq", "epoch", "last_recorded_at"), 0)
+    row = {"tenant_id": tenant, "kind": "shared", "name": None, **numbers, "head_hash": ""}
+    with database.transaction(tenant, "append") as unit:
+        unit.run(sa.insert(lanes), row)
+        unit.run(sa.delete(lanes).where(lanes.c.tenant_id == tenant, lanes.c.lane_id == 0))

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from phronesis.store.compiled_statements import (
     batches,
+    bound_lane,
     fetch,
     fetch_together,
     in_list,
@@ -16,6 +17,7 @@ from phronesis.store.compiled_statements import (
     insert_ignore,
     list_value,
     looked_up,
+    own_lane,
     upsert,
 )
 from phronesis.store.database import Unit
@@ -56,12 +58,7 @@ _ENTRY_COLUMNS: Final = [entries.c[name] for name in EntryRow.__dataclass_fields
 _PART_COLUMNS: Final = [payload_parts.c[name] for name in PartRow.__dataclass_fields__]
 _BY_SEQ: Final = (
     sa.select(*_ENTRY_COLUMNS)
-    .where(
-        entries.c.tenant_id == sa.bindparam("t"),
-        entries.c.lane_id == sa.bindparam("l"),
-        entries.c.seq > sa.bindparam("after"),
-        entries.c.seq <= sa.bindparam("until"),
-    )
+    .where(*bound_lane(entries), entries.c.seq > sa.bindparam("after"), entries.c.seq <= sa.bindparam("until"))
     .order_by(entries.c.seq)
     .limit(sa.bindparam("limit"))
 )
@@ -132,7 +129,7 @@ def entries_of_verb(
 ) -> list[EntryRow]:
     """Return a lane's entries of one verb with ``after`` < seq (< ``before``), in order."""
     query = sa.select(*_ENTRY_COLUMNS).where(
-        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq > after, entries.c.verb == verb
+        *own_lane(unit, entries, lane_id), entries.c.seq > after, entries.c.verb == verb
     )
     if before is not None:
         query = query.where(entries.c.seq < before)
@@ -167,7 +164,7 @@ def entries_back(
 
 def verbs_of_lane(unit: Unit, lane_id: int) -> list[str]:
     """Return the verbs of a lane's entries, each once, sorted."""
-    query = sa.select(entries.c.verb).where(entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id)
+    query = sa.select(entries.c.verb).where(*own_lane(unit, entries, lane_id))
     return list(unit.run(query.distinct().order_by(entries.c.verb)).scalars())
 
 
@@ -336,16 +333,14 @@ def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
 
 def last_seq(unit: Unit, lane_id: int) -> int:
     """Return the seq of the last entry that is stored for a lane, staged ones included; 0 for none."""
-    query = sa.select(sa.func.max(entries.c.seq)).where(
-        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id
-    )
+    query = sa.select(sa.func.max(entries.c.seq)).where(*own_lane(unit, entries, lane_id))
     return unit.run(query).scalar_one() or 0
 
 
 def find_numbered(unit: Unit, lane_id: int) -> Lane | None:
     """Return the lane of a number, or None."""
     columns = [lanes.c[name] for name in Lane.__dataclass_fields__]
-    query = sa.select(*columns).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
+    query = sa.select(*columns).where(*own_lane(unit, lanes, lane_id))
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else Lane(**row)
 
@@ -355,4 +350,15 @@ def publish_lane(
 ) -> None:
     """Publish the staged entries of a locked lane."""
     values = {"name": name, "head_seq": head_seq, "head_hash": head_hash, "last_recorded_at": last_recorded_at}
-    unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(values))
+    unit.run(sa.update(lanes).where(*own_lane(unit, lanes, lane_id)).values(values))
+
+
+def entries_with_outcome(unit: Unit, role: str) -> list[str]:
+    """Return the ids of entries that have an outcome of this role, by lane and in order."""
+    query = (
+        sa.select(entries.c.entry_id)
+        .join(outcomes, sa.and_(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entries.c.entry_id))
+        .where(entries.c.tenant_id == unit.tenant, outcomes.c.role == role)
+        .order_by(entries.c.lane_id, entries.c.seq)
+    )
+    return list(unit.run(query).scalars())

@@ -3,7 +3,7 @@
 Calls are buffered in the process and written by a background thread a moment later, by ``flush``, or at the close. A
 process that is killed loses its buffer, about a second of calls. Past days are reduced to one row for each role and
 model. Look-ups are answers of public sources, cached by a hash of the address and the question, never by text; an
-erasure clears a tenant's (``engine/erasure_effect``), since they may repeat what was erased.
+erasure clears a tenant's (``engine/erasure_plan``), since they may repeat what was erased.
 """
 
 import threading

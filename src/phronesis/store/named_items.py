@@ -6,11 +6,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
-from phronesis.store.compiled_statements import batches, fetch, in_list, list_value
+from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_list, list_value
 from phronesis.store.database import Unit
-from phronesis.store.expressions import bound_key, contains, has_member, member_number, member_text, parsed
+from phronesis.store.dialects import bound_json_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import items
+from phronesis.store.schema import deltas, entities, items
+from phronesis.store.side_tables import api_keys, entries
 
 Order = Literal["eq", "lt", "gt"]
 
@@ -18,7 +19,7 @@ HEADS: Final = 500
 """Maximum number of heads looked up one by one; beyond that, reading every name is cheaper."""
 
 _LIVE: Final = (items.c.status == sa.literal_column("'active'"), items.c.ended.is_(None), items.c.quarantine.is_(None))
-_IN_LANE: Final = (items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *_LIVE)
+_IN_LANE: Final = (*bound_lane(items), *_LIVE)
 _BETWEEN: Final = (items.c.external_id >= sa.bindparam("low"), items.c.external_id < sa.bindparam("high"))
 _SHOWN: Final = (*_IN_LANE, *_BETWEEN)
 _NEWEST: Final = (items.c.updated_at.desc(), items.c.id.desc())
@@ -149,9 +150,9 @@ def _ids(dialect: str, kinds: tuple[tuple[Order, bool], ...], ends: bool) -> sa.
 
 def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
     """Yield the conditions. SQLite orders texts after all numbers, and true is 1."""
-    text = sa.func.json_extract(items.c.metadata, bound_key("key"))
+    text = sa.func.json_extract(items.c.metadata, bound_json_key("key"))
     for n, (order, words) in enumerate(kinds):
-        member = sa.func.json_extract(text, bound_key(f"member{n}"))
+        member = sa.func.json_extract(text, bound_json_key(f"member{n}"))
         value = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
         if order == "lt":
             yield sa.not_(sa.between(member, value, sa.literal_column("9e999")))
@@ -161,10 +162,10 @@ def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
 
 def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
     # It may look at a row's JSON before its name, and fails on a text that is none.
-    text = sa.case((sa.and_(*_BETWEEN), member_text(items.c.metadata, bound_key("key"))))
+    text = sa.case((sa.and_(*_BETWEEN), member_text(items.c.metadata, bound_json_key("key"))))
     found: list[Any] = []
     for n, (order, words) in enumerate(kinds):
-        json, name = parsed(text), bound_key(f"member{n}")
+        json, name = parsed(text), bound_json_key(f"member{n}")
         value: Any = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
         member: Any = member_text(json, name) if words else member_number(json, name)
         holds = member == value if order == "eq" else member < value if order == "lt" else member > value
@@ -203,3 +204,37 @@ def _name_prefix(name: Any, until: Any, dialect: str) -> Any:
 
 def _bound(unit: Unit, lane: Lane, low: str, high: str) -> dict[str, Any]:
     return {"t": unit.tenant, "l": lane.lane_id, "low": low, "high": high}
+
+
+_IDS: Final = (
+    (items, items.c.id, items.c.kind, items.c.content),
+    (entries, entries.c.entry_id, sa.literal("entry"), entries.c.verb),
+    (deltas, deltas.c.id, sa.literal("change"), deltas.c.reason),
+    (entities, entities.c.id, sa.literal("entity"), entities.c.name),
+    (api_keys, api_keys.c.key_id, sa.literal("key"), api_keys.c.label),
+)
+"""Of each table: the id, what it is the id of, and words by which a person knows it."""
+
+
+class FoundId(NamedTuple):
+    """An id, what it is the id of, and words by which a person knows it."""
+
+    id: str
+    kind: str
+    words: str
+
+
+def find_ids(unit: Unit, *, beginning: str, end: str, limit: int) -> list[FoundId]:
+    """Return at most ``limit`` ids of the tenant that have this beginning or this end.
+
+    No index helps to find an end: the ids of each table are scanned, in an index that holds nothing else.
+    """
+    found: dict[str, FoundId] = {}
+    for table, identity, kind, words in _IDS:
+        mine = table.c.tenant_id == unit.tenant
+        like = sa.or_(identity.like(f"{beginning}%"), identity.like(f"%{end}"))
+        ids = sa.select(identity).where(mine, like).order_by(identity).limit(limit)
+        query = sa.select(identity.label("id"), kind.label("kind"), words.label("words")).where(mine, identity.in_(ids))
+        for row in unit.run(query.order_by(identity)):
+            found.setdefault(row.id, FoundId(row.id, row.kind, row.words))
+    return list(found.values())[:limit]

@@ -9,16 +9,18 @@ import sqlalchemy as sa
 from phronesis.core.relations import NAME, PERSON, Edge, Entity, EvidenceRow, Mention
 from phronesis.store.compiled_statements import (
     batches,
+    bound_lane,
     fetch,
     in_list,
     in_subquery,
     insert_ignore,
     list_value,
     looked_up,
+    own_lane,
     upsert,
 )
 from phronesis.store.database import Unit
-from phronesis.store.schema import edges, entities, evidence, items, mentions
+from phronesis.store.schema import VISIBLE, edges, entities, evidence, items, mentions
 
 _EDGE_NAMES: Final = tuple(Edge.__dataclass_fields__)
 _EDGE_COLUMNS: Final = [edges.c[name] for name in _EDGE_NAMES]
@@ -51,11 +53,7 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
     # SQLite takes a lane for a few edges, and would walk all of it by the table's key. Of columns that an index holds
     # it takes the index by node, and the empty text keeps it from choosing by type.
     near = edges if dialect == "postgresql" else edges.alias("near")
-    wanted = [
-        near.c.tenant_id == sa.bindparam("t"),
-        near.c.lane_id == sa.bindparam("l"),
-        in_list(near.c.to_id if incoming else near.c.from_id, dialect),
-    ]
+    wanted = [*bound_lane(near), in_list(near.c.to_id if incoming else near.c.from_id, dialect)]
     if by_type:
         wanted.append(in_list(near.c.type.concat(sa.literal_column("''")), dialect, "types"))
     if near is not edges:
@@ -68,9 +66,7 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
 
 def nodes_reached(unit: Unit, lane_id: int, type_: str, *, grade: str | None = None) -> set[str]:
     """Return the ids of the nodes that the lane's edges of a type, and of a grade if one is given, reach."""
-    query = sa.select(edges.c.to_id).where(
-        edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id, edges.c.type == type_
-    )
+    query = sa.select(edges.c.to_id).where(*own_lane(unit, edges, lane_id), edges.c.type == type_)
     if grade is not None:
         query = query.where(edges.c.grade == grade)
     return set(unit.run(query.distinct()).scalars())
@@ -85,8 +81,7 @@ class Contradiction(NamedTuple):
 
 
 _CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_id).where(
-    edges.c.tenant_id == sa.bindparam("t"),
-    edges.c.lane_id == sa.bindparam("l"),
+    *bound_lane(edges),
     edges.c.type == sa.bindparam("e"),
     edges.c.from_kind == sa.bindparam("k"),
     edges.c.to_kind == sa.bindparam("k"),
@@ -147,8 +142,7 @@ def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequen
         type_, from_kind, from_id, to_kind, to_id = edge.identity
         unit.run(
             sa.delete(edges).where(
-                edges.c.tenant_id == unit.tenant,
-                edges.c.lane_id == lane_id,
+                *own_lane(unit, edges, lane_id),
                 edges.c.type == type_,
                 edges.c.from_kind == from_kind,
                 edges.c.from_id == from_id,
@@ -216,11 +210,7 @@ def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
 
 def _ids_named(dialect: str) -> sa.Select[Any]:
     named = entities.alias("named")
-    return sa.select(named.c.id).where(
-        named.c.tenant_id == sa.bindparam("t"),
-        named.c.lane_id == sa.bindparam("l"),
-        in_list(named.c.normal, dialect),
-    )
+    return sa.select(named.c.id).where(*bound_lane(named), in_list(named.c.normal, dialect))
 
 
 def _ids_of_families(dialect: str) -> sa.CompoundSelect[Any]:
@@ -237,9 +227,7 @@ def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[M
     """Return the mentions of entities."""
     out: list[Mention] = []
     for batch in batches(dict.fromkeys(entity_ids)):
-        query = sa.select(*_MENTION_COLUMNS).where(
-            mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id, mentions.c.entity_id.in_(batch)
-        )
+        query = sa.select(*_MENTION_COLUMNS).where(*own_lane(unit, mentions, lane_id), mentions.c.entity_id.in_(batch))
         out += [Mention(**row) for row in unit.run(query.order_by(mentions.c.item_id, mentions.c.start)).mappings()]
     return out
 
@@ -261,16 +249,11 @@ def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Seq
 def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Sequence[Mention]) -> None:
     """Delete entities and mentions."""
     for batch in batches(entity_ids):
-        unit.run(
-            sa.delete(entities).where(
-                entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id, entities.c.id.in_(batch)
-            )
-        )
+        unit.run(sa.delete(entities).where(*own_lane(unit, entities, lane_id), entities.c.id.in_(batch)))
     for mention in where:
         unit.run(
             sa.delete(mentions).where(
-                mentions.c.tenant_id == unit.tenant,
-                mentions.c.lane_id == lane_id,
+                *own_lane(unit, mentions, lane_id),
                 mentions.c.item_id == mention.item_id,
                 mentions.c.entity_id == mention.entity_id,
                 mentions.c.start == mention.start,
@@ -280,25 +263,25 @@ def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Se
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
     """Return all of a lane's edges."""
-    query = sa.select(*_EDGE_COLUMNS).where(edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id)
+    query = sa.select(*_EDGE_COLUMNS).where(*own_lane(unit, edges, lane_id))
     return [_edge(dict(row)) for row in unit.run(query).mappings()]
 
 
 def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
     """Return all of a lane's evidence."""
-    query = sa.select(*_EVIDENCE_COLUMNS).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id)
+    query = sa.select(*_EVIDENCE_COLUMNS).where(*own_lane(unit, evidence, lane_id))
     return [EvidenceRow.from_row(dict(row)) for row in unit.run(query).mappings()]
 
 
 def lane_entities(unit: Unit, lane_id: int) -> list[Entity]:
     """Return all of a lane's entities."""
-    query = sa.select(*_ENTITY_COLUMNS).where(entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id)
+    query = sa.select(*_ENTITY_COLUMNS).where(*own_lane(unit, entities, lane_id))
     return [Entity(**row) for row in unit.run(query).mappings()]
 
 
 def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
     """Return all of a lane's mentions."""
-    query = sa.select(*_MENTION_COLUMNS).where(mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id)
+    query = sa.select(*_MENTION_COLUMNS).where(*own_lane(unit, mentions, lane_id))
     return [Mention(**row) for row in unit.run(query).mappings()]
 
 
@@ -330,13 +313,13 @@ _SHOWN: Final = (items.c.status == "active", items.c.quarantine.is_(None))
 _NAMED: Final = (
     sa.select(mentions.c.entity_id, *_SUM)
     .join_from(mentions, items, sa.and_(items.c.tenant_id == mentions.c.tenant_id, items.c.id == mentions.c.item_id))
-    .where(mentions.c.tenant_id == sa.bindparam("t"), mentions.c.lane_id == sa.bindparam("l"), *_SHOWN)
+    .where(*bound_lane(mentions), *_SHOWN)
     .where(items.c.subject.is_(None))  # a statement counts under the subject that it has now
     .group_by(mentions.c.entity_id)
 )
 _ABOUT: Final = (
     sa.select(items.c.subject, *_SUM)
-    .where(items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *_SHOWN)
+    .where(*bound_lane(items), *_SHOWN)
     .where(items.c.subject.is_not(None))
     .group_by(items.c.subject)
 )
@@ -364,13 +347,7 @@ class StatedValue(NamedTuple):
 def stated_values(unit: Unit, lane_id: int) -> list[StatedValue]:
     """Return a lane's live statements, oldest first."""
     query = sa.select(items.c.subject, items.c.key, items.c.value, items.c.data).where(
-        items.c.tenant_id == unit.tenant,
-        items.c.lane_id == lane_id,
-        items.c.subject.is_not(None),
-        items.c.key.is_not(None),
-        items.c.status == "active",
-        items.c.ended.is_(None),
-        items.c.quarantine.is_(None),
+        *own_lane(unit, items, lane_id), items.c.subject.is_not(None), items.c.key.is_not(None), *VISIBLE
     )
     rows = map(tuple, unit.run(query.order_by(items.c.recorded_at, items.c.id)))
     return [StatedValue(subject, key, value, (data or {}).get(PERSON)) for subject, key, value, data in rows]

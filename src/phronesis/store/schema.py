@@ -15,9 +15,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.store.columns import big, json_text, key, number, table, text
-from phronesis.store.document_tables import chunks, documents, search_documents, sections
-from phronesis.store.side_tables import SIDE, TRUTH
+from phronesis.store.dialects import big, json_text, key, number, table, text
+from phronesis.store.side_tables import SIDE, TRUTH, chunks, documents, search_documents, sections
 
 metadata: Final = (*TRUTH, *SIDE)[0].metadata
 """All tables, including source and side tables."""
@@ -69,23 +68,9 @@ items = table(
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
     sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     # Most items are messages, and those are looked for by their session.
-    sa.Index(
-        "ix_items_kind",
-        "tenant_id",
-        "lane_id",
-        "kind",
-        "recorded_at",
-        sqlite_where=sa.text("kind <> 'message'"),
-    ),
+    sa.Index("ix_items_kind", "tenant_id", "lane_id", "kind", "recorded_at", sqlite_where=sa.text("kind <> 'message'")),
     # Messages have no subject.
-    sa.Index(
-        "ix_items_subject",
-        "tenant_id",
-        "lane_id",
-        "subject",
-        "key",
-        sqlite_where=sa.text("subject IS NOT NULL"),
-    ),
+    sa.Index("ix_items_subject", "tenant_id", "lane_id", "subject", "key", sqlite_where=sa.text("subject IS NOT NULL")),
     # What a browser shows, in its order (`eligible.NEWEST`); the words of ``LIVE`` must stand in a statement for it.
     sa.Index(
         "ix_items_newest",
@@ -97,28 +82,12 @@ items = table(
         sqlite_where=sa.text(LIVE),
     ),
     # Few items are of a run.
-    sa.Index(
-        "ix_items_run",
-        "tenant_id",
-        "lane_id",
-        "run_id",
-        sqlite_where=sa.text("run_id IS NOT NULL"),
-    ),
+    sa.Index("ix_items_run", "tenant_id", "lane_id", "run_id", sqlite_where=sa.text("run_id IS NOT NULL")),
     # Few items are pinned, and every composed context asks for them.
-    sa.Index(
-        "ix_items_pinned",
-        "tenant_id",
-        "lane_id",
-        "recorded_at",
-        sqlite_where=sa.text("pinned = 1"),
-    ),
+    sa.Index("ix_items_pinned", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("pinned = 1")),
     # Fewer still are in quarantine, and every composed context asks for them too.
     sa.Index(
-        "ix_items_quarantine",
-        "tenant_id",
-        "lane_id",
-        "recorded_at",
-        sqlite_where=sa.text("quarantine IS NOT NULL"),
+        "ix_items_quarantine", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("quarantine IS NOT NULL")
     ),
     # What a search for a label needs to know of an item, so that the rows, which may be long, are not read.
     sa.Index(
@@ -147,6 +116,8 @@ items = table(
         sqlite_where=sa.text("external_id IS NOT NULL"),
     ),
 )
+VISIBLE: Final = (items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None))
+"""The conditions of items that ordinary reads show."""
 
 edges = table(
     "edges",
@@ -237,12 +208,7 @@ entities = table(
     text("entry_id", required=True),
     text("canonical_id"),
     sa.Index(None, "tenant_id", "lane_id", "normal"),
-    sa.Index(
-        "ix_entities_canonical",
-        "tenant_id",
-        "canonical_id",
-        sqlite_where=sa.text("canonical_id IS NOT NULL"),
-    ),
+    sa.Index("ix_entities_canonical", "tenant_id", "canonical_id", sqlite_where=sa.text("canonical_id IS NOT NULL")),
     small=True,
 )
 

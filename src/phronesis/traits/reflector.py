@@ -9,21 +9,20 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import decode
-from phronesis.engine.handler import PrepareContext
-from phronesis.engine.model_outcomes import decider_of
+from phronesis.engine.content_guards import Guard
+from phronesis.engine.handler import PrepareContext, decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
-from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.writer import Writer
-from phronesis.log.reader import load_entry
-from phronesis.recall.search_options import Query
-from phronesis.store.context_impressions import shown_since
+from phronesis.log.payloads import load_entry
+from phronesis.recall.query import Query
 from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions
+from phronesis.store.impressions import shown_since
 from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane, list_lanes

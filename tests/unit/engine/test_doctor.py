@@ -20,7 +20,7 @@ from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import EntryFailed, MissingExtra, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
-from phronesis.store import database, overview, schema, side_tables
+from phronesis.store import database, schema, side_tables
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import stage_lane
 
@@ -190,7 +190,7 @@ def test_a_role_that_goes_past_row_level_security(postgres_dsn: str, monkeypatch
     with Memory.open(postgres_dsn, policy={"embedder": "none"}) as memory:
         assert check(memory, "isolation.role").ok
         # Roles are the whole server's, which other tests are using: the right is not really given.
-        monkeypatch.setattr(overview, "bypassing_role", lambda _database, _tenant: database.APPLICATION_ROLE)
+        monkeypatch.setattr("phronesis.engine.doctor.bypassing_role", lambda *_: database.APPLICATION_ROLE)
         found = check(memory, "isolation.role")
         assert (found.level, found.code) == ("error", "isolation.role")
         assert _psql(found) == f'ALTER ROLE "{database.APPLICATION_ROLE}" NOSUPERUSER NOBYPASSRLS'

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labelled_texts import LABELLED_TEXTS
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
-from phronesis.engine.sensitive_topics import Chances, Guard
+from phronesis.engine.content_guards import Chances, Guard
 
 LABELLED = LABELLED_TEXTS / "sensitive"
 PLAIN = "Runs five kilometres every morning."

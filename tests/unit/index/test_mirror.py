@@ -14,10 +14,10 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable
-from phronesis.index.external_index import OutsideDocument, Where
+from phronesis.index.projections import OutsideDocument, Where
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.reasoning.external_search import MirroredSearch
-from phronesis.store.columns import Vector
+from phronesis.store.dialects import Vector
 from phronesis.wiring import open_memory
 
 AWAY = Degraded("index", "index.unavailable", "native", "memory")

@@ -11,7 +11,7 @@ import pytest
 from memory_index import InMemoryIndex
 from phronesis.errors import IndexUnavailable, MissingExtra
 from phronesis.index.chroma import Chroma
-from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space
+from phronesis.index.projections import OutsideDocument, OutsideIndex, Space
 
 Opened = Callable[[], OutsideIndex]
 AXES = np.eye(4, dtype=np.float32)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.log.chain import as_read, commitment, facts_of, join, link, split, verify
+from phronesis.log.payloads import as_read, commitment, facts_of, join, link, split, verify
 from phronesis.store.lanes import GENESIS, Lane
 from phronesis.store.log import EntryRow, PartRow
 

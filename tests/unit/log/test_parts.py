@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.entries import ERASED
 from phronesis.errors import InputError
-from phronesis.log.chain import SPLIT, as_read, join, split
+from phronesis.log.payloads import SPLIT, as_read, join, split
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 99) | st.text(max_size=5),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.serialization import dumps
-from phronesis.store.columns import loads
+from phronesis.store.dialects import loads
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None))
 VALUES = st.recursive(SCALARS, lambda one: st.lists(one) | st.dictionaries(st.text(st.characters(codec=None)), one))

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from phronesis import __version__
-from phronesis.core.activity import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
+from phronesis.core.context import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
 from phronesis.core.items import Item
 from phronesis.core.reports import Jobs, Overview, Page, UserInfo
 from phronesis.core.results import EditResult
@@ -21,8 +21,8 @@ from phronesis.interfaces.http.dependencies import Administering, Reading, Writt
 from phronesis.interfaces.http.middleware import Metrics
 from phronesis.interfaces.http.openapi import OPEN, answer, gives, page_response, problems
 from phronesis.memory import Memory
+from phronesis.store.items import count_by_kind
 from phronesis.store.lanes import list_behind
-from phronesis.store.overview import count_by_kind
 
 # Liveness, readiness and metrics.
 

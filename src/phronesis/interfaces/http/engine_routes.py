@@ -35,7 +35,7 @@ from phronesis.interfaces.http.openapi import answer, creates, gives, page_respo
 from phronesis.interfaces.uploads import stored_name
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.documents import IngestedResource, Resource
 
 experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
 

@@ -10,8 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from phronesis.core.api_keys import Role
 from phronesis.core.context import ContextPackage
 from phronesis.core.items import Item
-from phronesis.core.previews import Preview
-from phronesis.core.reports import EntityRecord, Page
+from phronesis.core.reports import EntityRecord, Page, Preview
 from phronesis.core.results import (
     AddResult,
     CommitResult,

@@ -47,14 +47,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, request_response
 from starlette.types import ASGIApp
 
-from phronesis.config.oauth import MCP_PATH, READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
+from phronesis.config.server import MCP_PATH, READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.text import check_id
 from phronesis.errors import InputError, Unauthenticated
 from phronesis.interfaces.authentication import Authenticator, RateLimit
 from phronesis.interfaces.http.dependencies import address_of
 from phronesis.memory import Memory
-from phronesis.memory.oauth_grants import HeldToken, IssuedTokens, OAuthGrants
+from phronesis.memory.keys import HeldToken, IssuedTokens, OAuthGrants
 
 SCOPES: Final = (READ_SCOPE, WRITE_SCOPE)
 MAX_REDIRECTS: Final = 10

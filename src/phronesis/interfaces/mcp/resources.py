@@ -67,7 +67,7 @@ class Document:
 
         A cut list ends with ``{"left_out", "next"}``; a cut record gets the members ``left_out`` and ``more``.
         """
-        from phronesis.log.reader import fit  # noqa: PLC0415 - SQLAlchemy: imported only when needed
+        from phronesis.log.payloads import fit  # noqa: PLC0415 - SQLAlchemy: imported only when needed
 
         # Recorded text may hold a lone surrogate, which no message of the protocol can.
         plain = fit(as_json(self.value))

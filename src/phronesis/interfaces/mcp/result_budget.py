@@ -193,7 +193,7 @@ def _dump_json(value: Any) -> str:
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
-    from phronesis.memory.components import Components
+    from phronesis.memory.runtime import Components
 
 # A context: its text, id and citations within the requested budget.
 

@@ -361,7 +361,7 @@ def _run_recorded(verb: Verb, reception: RequestTracker, **arguments: Any) -> Ca
 def _record_search(
     caller: Caller, given: dict[str, Any], found: Any, text: str, *, budget: int, milliseconds: float
 ) -> None:
-    from phronesis.core.scope import make_scope  # noqa: PLC0415 - as above
+    from phronesis.core.ids import make_scope  # noqa: PLC0415 - as above
     from phronesis.memory.activity import context_row  # noqa: PLC0415 - as above
 
     components = caller.memory.admin.components

@@ -26,7 +26,7 @@ from phronesis.interfaces.web.pages import (
 )
 from phronesis.interfaces.web.rendering import error_page, make_router, page
 from phronesis.interfaces.web.session import Visiting
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 ROUTERS = tuple(
     module.router

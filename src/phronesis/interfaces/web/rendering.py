@@ -37,7 +37,7 @@ from phronesis.interfaces.web.session import (
 )
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 NAVIGATION: Final = tuple(
     (name, "/" if name == "home" else f"/{name}")

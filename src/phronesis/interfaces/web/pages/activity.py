@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Query, Response
 from pydantic import BaseModel
 
-from phronesis.core.activity import UnlearnedText
 from phronesis.core.api_keys import Role
+from phronesis.core.context import UnlearnedText
 from phronesis.core.items import Item
 from phronesis.core.timestamps import parse_moment
 from phronesis.interfaces.web.rendering import back_with_notice, make_router, page

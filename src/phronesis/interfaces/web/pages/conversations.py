@@ -13,7 +13,7 @@ from phronesis.core.api_keys import Role
 from phronesis.core.context import SLOTS, Block, ContextPackage
 from phronesis.core.ids import CITATION_PREFIX
 from phronesis.core.items import KINDS
-from phronesis.core.previews import Preview
+from phronesis.core.reports import Preview
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.errors import InputError, NotFound

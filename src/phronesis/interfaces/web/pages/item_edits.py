@@ -8,8 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import short_id
-from phronesis.core.items import Item
-from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.items import PROSPECTIVE, Item
 from phronesis.core.results import EditResult
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.interfaces.web.rendering import back_with_notice, item_address, make_router, own_path, page

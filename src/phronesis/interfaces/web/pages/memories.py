@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME
 from phronesis.core.items import KINDS, Item
+from phronesis.core.relations import CONTEXT_OUTCOME
 from phronesis.core.results import Explanation
 from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import parse_moment

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
-from phronesis.core.items import Item
-from phronesis.core.prospective import due_of
+from phronesis.core.ids import LaneKind
+from phronesis.core.items import Item, due_of
 from phronesis.core.reports import RECORDED_KINDS
-from phronesis.core.scope import LaneKind
 from phronesis.core.serialization import as_json
 from phronesis.core.statements import DENIES
 from phronesis.errors import InputError, NotFound

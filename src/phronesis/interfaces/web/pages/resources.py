@@ -14,14 +14,14 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow
+from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
 from phronesis.interfaces.web.pages.memories import list_kind
 from phronesis.interfaces.web.rendering import address, back, item_address, make_router, page
 from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.documents import IngestedResource, Resource
 from phronesis.resources.readers.port import DOCX, HTML, MARKDOWN, NOTEBOOK, PDF, PLAIN, PPTX, RST, XLSX
 
 _MARKDOWN: Final = frozenset({MARKDOWN, NOTEBOOK, HTML, DOCX, PPTX, XLSX})

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
-from phronesis.core.items import SUSPECT_WORDS
-from phronesis.core.prospective import due_of
+from phronesis.core.items import SUSPECT_WORDS, due_of
 from phronesis.core.reports import RECORDED_KINDS
 from phronesis.errors import Conflict, EntryFailed
 from phronesis.interfaces.web.rendering import back_with_notice, make_router, page

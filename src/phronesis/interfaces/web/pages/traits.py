@@ -11,8 +11,8 @@ from phronesis.core.results import HistoryEvent
 from phronesis.core.timestamps import isoformat
 from phronesis.interfaces.web.rendering import back, item_address, make_router, page
 from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Words, Writing
-from phronesis.traits.contradictions import FACETS
 from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
+from phronesis.traits.trait_changes import FACETS
 
 router = make_router()
 

@@ -1,0 +1,374 @@
+"""What reads showed: the items of composed contexts by session (law 7), and of searches by run (RB-11). No text.
+
+A row names its session or run by hashes of the lane's name and its own.
+"""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import sqlalchemy as sa
+
+from phronesis.core.entries import SECTION
+from phronesis.core.ids import CITATION_PREFIX, LaneName, derived_id
+from phronesis.errors import StorageBusy, StorageError
+from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one, upsert
+from phronesis.store.database import Database, Unit
+from phronesis.store.lanes import find_lane
+from phronesis.store.schema import items
+from phronesis.store.side_tables import shown_contexts, used_memories
+from phronesis.uuid7 import new_id
+
+# Records of reads, written in the background: they neither delay a read nor make it fail.
+
+MAX_WAITING: Final = 256
+"""Maximum number of notes waiting in this process, unless a queue is given; the oldest are dropped."""
+
+_Note = TypeVar("_Note")
+
+
+@dataclass(slots=True)
+class WriteBehind(Generic[_Note]):
+    """Writes notes with ``store`` in the background, each once and in batches. Thread-safe."""
+
+    database: Database
+    store: Callable[[Unit, Sequence[_Note]], None]
+    _waiting: deque[tuple[str, _Note]] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, tenant: str, note: _Note) -> None:
+        """Queue a note. Never fails and never blocks."""
+        with self._lock:
+            self._waiting.append((tenant, note))
+
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write the queue before a write that depends on it; waits for the lock as that write would, if ``patient``."""
+        if self._waiting:
+            self._write(tenant, patient=patient)
+
+    def close(self) -> None:
+        """Write the queue of all tenants, unless another writer holds the lock."""
+        with self._lock:
+            tenants = list(dict.fromkeys(tenant for tenant, _ in self._waiting))
+        for tenant in tenants:
+            self._write(tenant, patient=False)
+
+    def _write(self, tenant: str, *, patient: bool) -> None:
+        with self._lock:
+            mine = [waiting for waiting in self._waiting if waiting[0] == tenant]
+        if not mine:
+            return
+        try:
+            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+                self.store(unit, [note for _, note in mine])
+        except StorageBusy:
+            return  # they wait
+        except StorageError:
+            pass  # a store that cannot be written learns nothing either
+        with self._lock:
+            written = set(map(id, mine))
+            self._waiting = deque((one for one in self._waiting if id(one) not in written), self._waiting.maxlen)
+
+
+KEPT: Final = 64
+"""Number of contexts kept for each session, the newest."""
+
+COMPARED: Final = 8
+"""Number of contexts before an entry with which it is compared: those that an agent can still see."""
+
+SEARCHES: Final = "\0searches"
+"""The session of what was shown outside of any session; no session can have this name."""
+
+_ROWS: Final = (
+    sa.select(shown_contexts.c.context_id, shown_contexts.c.item_ids)
+    .where(
+        shown_contexts.c.tenant_id == sa.bindparam("t"),
+        shown_contexts.c.session == sa.bindparam("s"),
+        shown_contexts.c.seq < sa.bindparam("seq"),
+    )
+    .order_by(shown_contexts.c.context_id.desc())
+    .limit(COMPARED)
+)
+
+_OF_SESSION: Final = (shown_contexts.c.tenant_id == sa.bindparam("t"), shown_contexts.c.session == sa.bindparam("s"))
+_OLDEST_KEPT: Final = (
+    sa.select(shown_contexts.c.context_id)
+    .where(*_OF_SESSION)
+    .order_by(shown_contexts.c.context_id.desc())
+    .offset(sa.literal_column(str(KEPT - 1)))
+    .limit(sa.literal_column("1"))
+)
+_OLDER: Final = sa.delete(shown_contexts).where(*_OF_SESSION, shown_contexts.c.context_id < sa.bindparam("c"))
+
+
+def owner_of(lane: LaneName) -> str:
+    """Return the number that stands for a lane's owner."""
+    return derived_id("shown", lane.kind, lane.name)
+
+
+def session_of(lane: LaneName, session_id: str) -> str:
+    """Return the number that stands for a session of a lane."""
+    return derived_id("shown", owner_of(lane), session_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    lane: LaneName
+    session_id: str
+    context_id: str
+    item_ids: Sequence[str]
+    seq: int | None
+    aliases: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContexts:
+    """Records which items contexts showed. Thread-safe."""
+
+    aside: WriteBehind[_Context]
+
+    @classmethod
+    def over(cls, database: Database) -> "ShownContexts":
+        """Return an instance that writes to a database."""
+        return cls(WriteBehind(database, _store))
+
+    def note(
+        self,
+        tenant: str,
+        lane: LaneName,
+        *,
+        session_id: str,
+        context_id: str,
+        item_ids: Sequence[str],
+        seq: int | None = None,
+        aliases: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Queue what a context showed. Never fails and never blocks.
+
+        ``seq`` is the lane's position when the context was composed; None: its position at the time of writing.
+        ``aliases`` are those of `ContextPackage.aliases_by_section`.
+        """
+        if item_ids:
+            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids, seq, aliases or {}))
+
+    def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
+        """Queue what a search showed to a lane's owner, outside of any session."""
+        self.note(tenant, lane, session_id=SEARCHES, context_id=new_id(), item_ids=item_ids)
+
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write the queue before a write that depends on it; waits for the lock as that write would, if ``patient``."""
+        self.aside.settle(tenant, patient=patient)
+
+    def close(self) -> None:
+        """Write the queue of all tenants, unless another writer holds the lock."""
+        self.aside.close()
+
+
+def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
+    sessions = [session_of(one.lane, one.session_id) for one in contexts]
+    rows = [
+        {
+            "tenant_id": unit.tenant,
+            "session": session,
+            "context_id": one.context_id,
+            "owner": owner_of(one.lane),
+            "seq": _head_seq(unit, one.lane) if one.seq is None else one.seq,
+            "item_ids": list(one.item_ids),
+            "aliases": dict(one.aliases) or None,
+        }
+        for session, one in zip(sessions, contexts, strict=True)
+    ]
+    insert_ignore(unit, shown_contexts, rows)
+    for session in dict.fromkeys(sessions):
+        found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
+        if found:
+            run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
+
+
+def _head_seq(unit: Unit, name: LaneName) -> int:
+    lane = find_lane(unit, name)
+    return lane.head_seq if lane is not None else 0
+
+
+def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:
+    """Return the ids of the items shown to a session before its lane's entry ``seq``, newest context first.
+
+    Covers its last contexts, and ``context_id``, the one that the entry answers.
+    """
+    session = session_of(lane, session_id)
+    rows = unit.run(_ROWS, {"t": unit.tenant, "s": session, "seq": seq}).all()
+    found = [item for row in rows for item in row.item_ids]
+    if context_id is not None and rows and all(row.context_id != context_id for row in rows):
+        query = sa.select(shown_contexts.c.item_ids).where(
+            shown_contexts.c.tenant_id == unit.tenant,
+            shown_contexts.c.session == session,
+            shown_contexts.c.context_id == context_id,
+        )
+        found += [item for item_ids in unit.run(query).scalars() for item in item_ids]
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContext:
+    """What a context showed: the ids of its items, and by section which item each alias means."""
+
+    item_ids: Sequence[str]
+    aliases: Mapping[str, Mapping[str, str]]
+
+    def meant_by(self, citation: str) -> str | None:
+        """Return the id of the item that an alias, an id or ``mem:<id>`` means; None if it showed no such item."""
+        item_id = citation.removeprefix(CITATION_PREFIX)
+        if item_id in self.item_ids:
+            return item_id
+        return next((held[citation] for held in self.aliases.values() if citation in held), None)
+
+
+def find_shown(unit: Unit, lane: LaneName, session_id: str, context_id: str) -> ShownContext | None:
+    """Return what a context showed to a session, or None."""
+    query = sa.select(shown_contexts.c.item_ids, shown_contexts.c.aliases).where(
+        shown_contexts.c.tenant_id == unit.tenant,
+        shown_contexts.c.session == session_of(lane, session_id),
+        shown_contexts.c.context_id == context_id,
+    )
+    row = unit.run(query).one_or_none()
+    return None if row is None else ShownContext(row.item_ids, row.aliases or {})
+
+
+def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
+    """Return how often each item was shown to a lane's owner since entry ``seq``, at most once for each context."""
+    query = sa.select(shown_contexts.c.item_ids).where(
+        shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.owner == owner_of(lane), shown_contexts.c.seq >= seq
+    )
+    return Counter(item for item_ids in unit.run(query).scalars() for item in set(item_ids))
+
+
+def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
+    """Return the texts of items by id, from any lane of the tenant; a section's text includes its headings."""
+    out: dict[str, str] = {}
+    for batch in batches(item_ids):
+        query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(
+            items.c.tenant_id == unit.tenant, items.c.id.in_(batch)
+        )
+        out.update((row.id, _words(row)) for row in unit.run(query))
+    return out
+
+
+def _words(row: Any) -> str:
+    """Return an item's text as a context shows it, with the headings of a section."""
+    if row.kind != SECTION:
+        return str(row.content)
+    return "\n".join([row.data["title"], *row.data["path"], row.content])
+
+
+def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:
+    """Delete the impressions of a session, or of every session of a lane."""
+    columns = shown_contexts.c
+    whose = columns.owner == owner_of(lane) if session_id is None else columns.session == session_of(lane, session_id)
+    unit.run(sa.delete(shown_contexts).where(columns.tenant_id == unit.tenant, whose))
+
+
+KEPT_OF_RUN: Final = 1_000
+"""Number of rows kept for a run, the first ones: far more than learning reads."""
+
+
+WHOLE_ITEM: Final = ""
+"""The part in rows about an item that was read whole."""
+
+
+Via = Literal["mem_search", "mem_get"]
+
+
+_RUN_ROWS: Final = (
+    sa.select(used_memories.c.item_id, used_memories.c.part, used_memories.c.via, used_memories.c.distance)
+    .where(used_memories.c.tenant_id == sa.bindparam("t"), used_memories.c.run == sa.bindparam("r"))
+    .order_by(used_memories.c.via, used_memories.c.distance, used_memories.c.item_id, used_memories.c.part)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An item, or one claim of it (``part``), that a run was shown, and its distance from the query."""
+
+    item_id: str
+    part: str
+    via: Via
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    lane: LaneName
+    run_id: str
+    uses: Sequence[Use]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedMemories:
+    """Records what runs read. Thread-safe."""
+
+    aside: WriteBehind[_Read]
+
+    @classmethod
+    def over(cls, database: Database) -> "UsedMemories":
+        """Return an instance that writes to a database."""
+        return cls(WriteBehind(database, _store_run_reads))
+
+    def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
+        """Queue what a run read. Never fails and never blocks."""
+        if uses:
+            self.aside.note(tenant, _Read(lane, run_id, uses))
+            self.aside.settle(tenant, patient=False)
+
+    def settle(self, tenant: str) -> None:
+        """Write the queue before a write that depends on it; waits for the lock as that write would."""
+        self.aside.settle(tenant)
+
+
+def _run_owner(lane: LaneName) -> str:
+    """Return the number that stands for a lane's owner."""
+    return derived_id("used", lane.kind, lane.name)
+
+
+def number_of(lane: LaneName, run_id: str) -> str:
+    """Return the number that stands for a run of a lane."""
+    return derived_id("used", _run_owner(lane), run_id)
+
+
+def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
+    """Return what a run read: whole items first, then search results, nearest first."""
+    rows = unit.run(_RUN_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
+    return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
+
+
+def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:
+    """Delete the records of some items of a lane, and of the runs among them; or all of its runs'."""
+    own = used_memories.c.tenant_id == unit.tenant
+    if item_ids is None:
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.owner == _run_owner(lane)))
+        return
+    for batch in batches(sorted(item_ids)):
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.item_id.in_(batch)))
+        named = sa.select(items.c.run_id).where(
+            items.c.tenant_id == unit.tenant, items.c.id.in_(batch), items.c.kind == "run"
+        )
+        numbers = [number_of(lane, run_id) for run_id in unit.run(named).scalars() if run_id is not None]
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
+
+
+def _store_run_reads(unit: Unit, reads: Sequence[_Read]) -> None:
+    for read in reads:
+        _store_one(unit, read)
+
+
+def _store_one(unit: Unit, read: _Read) -> None:
+    run = number_of(read.lane, read.run_id)
+    counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
+    room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
+    known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
+    rows = [
+        {**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
+        for use in read.uses
+    ]
+    upsert(unit, used_memories, rows[: max(0, room)])

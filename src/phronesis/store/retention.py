@@ -1,0 +1,376 @@
+"""How often and when last reads showed each item, and the queries of ``forget``, which uses the counts.
+
+Reads count in memory; a background thread writes the counts periodically, when there are no other writes. A process
+that is killed loses at most a minute of counts. A lane may hold hundreds of thousands of items of which few are due to
+be forgotten: the database preselects and streams them, without their text.
+"""
+
+import json
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.items import Trust
+from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.timestamps import from_micros, optional_moment, to_micros
+from phronesis.errors import StorageBusy, StorageError
+from phronesis.forgetting.laws import FORGETTING, USE, RetentionFields
+from phronesis.store.compiled_statements import (
+    batches,
+    bound_lane,
+    each,
+    fetch,
+    in_list,
+    list_value,
+    own_lane,
+    run_each,
+    run_one,
+)
+from phronesis.store.database import Database, Unit
+from phronesis.store.dialects import has_member, json_key
+from phronesis.store.items import read_heads
+from phronesis.store.lanes import Lane
+from phronesis.store.schema import evidence, items
+from phronesis.store.side_tables import usage
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+else:
+    postgresql = lazy_module("sqlalchemy.dialects.postgresql")
+    sqlite = lazy_module("sqlalchemy.dialects.sqlite")
+
+WRITTEN_AT: Final = 512
+"""Number of waiting items at which the counts are written."""
+
+WRITTEN_AFTER: Final = 60_000_000
+"""Microseconds after which the next read triggers a write."""
+
+MAX_WAITING: Final = 20_000
+"""Maximum number of counted items while nothing can be written; further ones are not counted."""
+
+
+@cache
+def _counts_query(dialect: str) -> sa.Select[Any]:
+    return sa.select(items.c.id, items.c.lane_id, items.c.data[USE]).where(
+        items.c.tenant_id == sa.bindparam("t"), in_list(items.c.id, dialect)
+    )
+
+
+def _sqlite_statement() -> Any:
+    """Return SQLite's statement for each item: its first count, or an increment. PostgreSQL: `_postgres_statements`."""
+    first = sqlite.insert(usage).values(
+        tenant_id=sa.bindparam("t"),
+        lane_id=sa.bindparam("lane"),
+        item_id=sa.bindparam("item"),
+        count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
+        last_at=sa.bindparam("at", type_=sa.BigInteger),
+    )
+    last = sa.func.max(usage.c.last_at, first.excluded.last_at)
+    more = {"count": usage.c.count + sa.bindparam("more", type_=sa.BigInteger), "last_at": last}
+    return first.on_conflict_do_update(index_elements=list(usage.primary_key), set_=more)
+
+
+_MORE: Final = _sqlite_statement()
+
+
+@cache
+def _postgres_statements() -> tuple[Any, Any]:
+    """Return PostgreSQL's two statements, which avoid a round trip for each of 500 items.
+
+    First the initial counts of items that were never counted here, then the increments. Rows are bound as one JSON
+    text: lane, item, the count ``known`` before, how often ``more``, and when last (``at``).
+    """
+    members = {
+        name: sa.Text() if name == "item" else sa.BigInteger() for name in ("lane", "item", "known", "more", "at")
+    }
+    read = sa.func.json_to_recordset(sa.cast(sa.bindparam("rows", type_=sa.Text), postgresql.JSON))
+    named = (sa.column(name, kind) for name, kind in members.items())
+    of = read.table_valued(*named, name="given").render_derived(with_types=True)
+    begun = sa.select(sa.bindparam("t", type_=sa.Text), of.c.lane, of.c.item, of.c.known, of.c["at"])
+    first = postgresql.insert(usage).from_select(["tenant_id", "lane_id", "item_id", "count", "last_at"], begun)
+    own = (usage.c.tenant_id == sa.bindparam("t"), usage.c.lane_id == of.c.lane, usage.c.item_id == of.c.item)
+    last = sa.case((usage.c.last_at < of.c["at"], of.c["at"]), else_=usage.c.last_at)
+    more = sa.update(usage).where(*own).values(count=usage.c.count + of.c.more, last_at=last)
+    return first.on_conflict_do_nothing(), more
+
+
+_USED: Final = (
+    sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data[USE])
+    .join(items, items.c.id == usage.c.item_id)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"),
+        *bound_lane(usage),
+        items.c.ended.is_(None),
+    )
+    .order_by(usage.c.item_id)
+)
+
+
+@dataclass(slots=True)
+class _PendingCounts:
+    """A tenant's unwritten counts: by item, how often and when last; and since when they wait."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts how often reads show items. Thread-safe."""
+
+    database: Database
+    _waiting: dict[str, _PendingCounts] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> bool:
+        """Count each of some items once more. Never fails, never blocks; returns whether to write."""
+        now = to_micros(at)
+        with self._lock:
+            mine = self._waiting.setdefault(tenant, _PendingCounts())
+            for one in set(item_ids):
+                count, last = mine.counts.get(one, (0, now))
+                if count or len(mine.counts) < MAX_WAITING:
+                    mine.counts[one] = (count + 1, max(last, now))
+            mine.since = now if mine.since is None else mine.since
+            return len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
+
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write the counts before they are used; waits for the lock as that write would, if ``patient``."""
+        self._write(tenant, patient=patient)
+
+    def close(self) -> None:
+        """Write the counts of all tenants, unless another writer holds the lock."""
+        for tenant in list(self._waiting):
+            self._write(tenant, patient=False)
+
+    def _write(self, tenant: str, *, patient: bool) -> None:
+        # One at a time: who settles before it takes the counts up waits for those on their way, too.
+        if not self._writing.acquire(blocking=patient):
+            return
+        try:
+            self._write_alone(tenant, patient=patient)
+        finally:
+            self._writing.release()
+
+    def _write_alone(self, tenant: str, *, patient: bool) -> None:
+        with self._lock:
+            mine = self._waiting.pop(tenant, None)
+        if mine is None or not mine.counts:
+            return
+        try:
+            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+                _store(unit, mine.counts)
+        except StorageBusy:
+            self._requeue(tenant, mine)
+        except StorageError:
+            return  # a store that cannot be written learns nothing either
+
+    def _requeue(self, tenant: str, mine: _PendingCounts) -> None:
+        """Return counts to the queue, merged with those counted meanwhile."""
+        with self._lock:
+            newer = self._waiting.pop(tenant, _PendingCounts())
+            for one, (count, last) in newer.counts.items():
+                before, at = mine.counts.get(one, (0, last))
+                mine.counts[one] = (before + count, max(last, at))
+            mine.since = newer.since  # a minute more, or a write at every read
+            self._waiting[tenant] = mine
+
+
+def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
+    """Add counts to the stored ones. An item's first count starts from the count in the item itself."""
+    for batch in batches(sorted(counts)):
+        ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        rows = sorted(fetch(unit, _counts_query(unit.dialect), ids), key=itemgetter(1, 0))
+        told = [
+            {
+                "lane": lane_id,
+                "item": item,
+                "more": counts[item][0],
+                "at": counts[item][1],
+                "known": (said or {}).get("count", 0),
+            }
+            for item, lane_id, said in rows
+        ]
+        if unit.dialect == "postgresql":
+            for statement in _postgres_statements():
+                run_one(unit, statement, {"t": unit.tenant, "rows": json.dumps(told)})
+        elif told:
+            run_each(unit, _MORE, [{"t": unit.tenant, **row} for row in told])
+
+
+def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
+    """Return a lane's live items that were shown since their recorded usage.
+
+    With the total count, and the last time in microseconds since 1970 UTC.
+    """
+    rows = each(unit, _USED, {"t": unit.tenant, "l": lane_id})
+    return {one: (count, last) for one, count, last, said in rows if count > (said or {}).get("count", 0)}
+
+
+def count_uses(unit: Unit, lane_id: int, item_id: str) -> int:
+    """Return how often reads showed an item since counting began here."""
+    query = sa.select(usage.c.count).where(*own_lane(unit, usage, lane_id), usage.c.item_id == item_id)
+    return unit.run(query).scalar_one_or_none() or 0
+
+
+def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
+    """Delete the counts of some items of a lane, or of all."""
+    own = own_lane(unit, usage, lane_id)
+    if item_ids is None:
+        unit.run(sa.delete(usage).where(*own))
+        return
+    for batch in batches(sorted(item_ids)):
+        unit.run(sa.delete(usage).where(*own, usage.c.item_id.in_(batch)))
+
+
+# Items and claims that reads showed to a run (RB-11): ids and distances, never text.
+
+
+_FETCHED: Final = 2_000
+_COLUMNS: Final = (
+    items.c.id,
+    items.c.kind,
+    items.c.recorded_at,
+    items.c.key,
+    items.c.importance,
+    items.c.status,
+    items.c.pinned,
+    items.c.trust,
+    items.c.source_type,
+    items.c.label,
+    items.c.occurred_at,
+    items.c.valid_from,
+    items.c.valid_to,
+    items.c.data,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueConditions:
+    """Which items of a lane may be due: by kind, those learned at or before a time.
+
+    Besides, whatever their age: archived items, items that forgetting moved before, items that were over at ``over``,
+    and ``also``. Times are microseconds since 1970 UTC.
+    """
+
+    learned_by: Mapping[str, int]
+    over: int
+    session_id: str | None = None
+    agent_id: str | None = None
+    also: Collection[str] = field(default_factory=frozenset)
+
+
+def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[RetentionFields]:
+    """Yield the items that have not ended, are not quarantined, and may be due, each once, in no order."""
+    due = sa.or_(
+        *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
+        items.c.status == "archived",
+        items.c.valid_to <= wanted.over,
+        has_member(items.c.data, json_key(FORGETTING)),
+    )
+    query = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), due)
+    seen = set[str]() if wanted.also else None
+    for row in unit.run(query.execution_options(yield_per=_FETCHED)):
+        if seen is not None and row[0] in wanted.also:
+            seen.add(row[0])
+        yield _retention_fields(row)
+    for batch in batches(sorted(set(wanted.also) - (seen or set()))):
+        young = sa.select(*_COLUMNS).where(*_lane_conditions(unit, lane, wanted), items.c.id.in_(batch))
+        for row in unit.run(young):
+            yield _retention_fields(row)
+
+
+def _lane_conditions(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
+    named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
+    return [
+        *own_lane(unit, items, lane.lane_id),
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+        items.c.kind.in_(sorted(wanted.learned_by)),
+        *(column == value for column, value in named.items() if value is not None),
+    ]
+
+
+def _retention_fields(row: Any) -> RetentionFields:
+    one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
+    return RetentionFields(
+        id=one,
+        kind=kind,
+        recorded_at=from_micros(recorded),
+        key=key_,
+        importance=importance,
+        status=status,
+        pinned=bool(pinned),
+        trust=Trust(trust),
+        source_type=source,
+        label=label,
+        occurred_at=optional_moment(occurred),
+        valid_from=optional_moment(start),
+        valid_to=optional_moment(end),
+        data=RetentionFields.members(data),
+    )
+
+
+_SPOKEN: Final = (
+    sa.select(evidence.c.item_id, evidence.c.polarity)
+    .where(
+        *bound_lane(evidence),
+        evidence.c.polarity != sa.bindparam("p"),
+    )
+    .distinct()
+)
+
+
+def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
+    """Return the items with evidence besides their sources, and those with counter-evidence."""
+    known, against = set[str](), set[str]()
+    for item_id, polarity in fetch(unit, _SPOKEN, {"t": unit.tenant, "l": lane_id, "p": "source"}):
+        known.add(item_id)
+        if polarity in ("contra", "incorrect"):
+            against.add(item_id)
+    return known, against
+
+
+def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return, for some items, the items and parts that have them as source or support.
+
+    One pass over the lane's evidence: an index by source would cost every write.
+    """
+    query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
+        *own_lane(unit, evidence, lane_id),
+        evidence.c.polarity.in_(("source", "support")),
+        evidence.c.source_item_id.is_not(None),
+    )
+    out: dict[str, list[tuple[str, str]]] = {}
+    rows: Iterable[Any] = unit.run(query.execution_options(yield_per=_FETCHED)) if sources else ()
+    for source, item_id, part in rows:
+        if source in sources:
+            out.setdefault(source, []).append((item_id, part))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What forgetting needs to know of an item that rests on others."""
+
+    kind: str
+    live: bool
+    held: bool
+    """Whether the item has not ended; archived or quarantined, it may be restored."""
+
+
+def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
+    """Return those of ``ids`` that the lane holds."""
+    return {
+        one.id: Owner(
+            one.kind, one.status == "active" and one.ended is None and one.quarantine is None, one.ended is None
+        )
+        for one in read_heads(unit, lane.lane_id, ids)
+    }
