@@ -14,12 +14,6 @@ PLACE = "http://127.0.0.1:8765"
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
-        yield memory
-
-
-@pytest.fixture
 def client(memory: Memory) -> Iterator[TestClient]:
     with TestClient(make_server_app(memory, Serving(key_seconds=0)), base_url=PLACE) as client:
         yield client
