@@ -61,7 +61,9 @@ def test_half_a_surrogate_pair_hides_no_session(memory: Memory, talk: Talk) -> N
 
 def test_a_resource_is_bounded_and_says_what_was_left_out(memory: Memory, talk: Talk) -> None:
     for n in range(12):
-        call = {"name": "look", "args": {}, "result": f"{n} 绿茶的实验。" * 60, "status": "ok"}
+        long = f"{n} 绿茶的实验。" * 60
+        memory.add(long, user_id="李雷", infer=False)
+        call = {"name": "look", "args": {}, "result": long, "status": "ok"}
         turn = {"messages": [{"role": "user", "content": f"{n}?"}], "tool_calls": [call]}
         memory.commit_turn("长/1", turn, user_id="李雷")
     item = memory.add("绿茶" * 5_000, user_id="李雷", infer=False, session_id="长/2").items[0]
