@@ -146,13 +146,7 @@ def test_what_nobody_foresaw_is_told_without_its_words(memory: Memory, caplog: p
 
 
 def test_options_that_are_wrong_name_their_field() -> None:
-    cases: list[dict[str, Any]] = [
-        {"port": 70000},
-        {"host": "http://x"},
-        {"cors_origins": ["*"]},
-        {"cors_origins": ["https://a/b"]},
-    ]
-    for wrong in cases:
+    for wrong in ({"port": 70000}, {"host": "http://x"}, {"cors_origins": ["*"]}, {"cors_origins": ["https://a/b"]}):
         with pytest.raises(InputError) as refusal:
             Serving().overridden(wrong)
         assert refusal.value.field == next(iter(wrong))
@@ -168,8 +162,7 @@ MANY = [
 
 
 def test_a_body_that_holds_too_much_is_refused_before_it_is_parsed(memory: Memory) -> None:
-    cases: list[str] = [*NESTED, *MANY]
-    for body in cases:
+    for body in (*NESTED, *MANY):
         said = client_of(memory).post(API, content=body, headers={"Content-Type": "application/json"})
         assert (said.status_code, said.json()["code"]) == (413, "input.too_large")
         assert len(memory.get_all()) == 0
