@@ -15,7 +15,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
 from phronesis import __version__
@@ -121,11 +120,6 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False, indent=1)
 
 
-def embed_json(value: Any) -> Markup:
-    """Return JSON safe to embed in a script element: data for a chart or a graph."""
-    return htmlsafe_json_dumps(as_json(value))
-
-
 def item_text(item: Item) -> str:
     """Return an item's text for people: of claims the topic and the first one, not the block."""
     if item.kind != REASONING:
@@ -171,7 +165,7 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "ago": ago,
     "moment": moment_text,
     "value": value_text,
-    "embedded": embed_json,
+    "embedded": lambda value: htmlsafe_json_dumps(as_json(value)),
     "item_address": item_address,
     "short_id": short_id,
     "said": item_text,
