@@ -25,7 +25,12 @@ def fill(memory: Memory) -> None:
     for n in range(30):
         text = f"In week {n} the green tea study measured sample {n}, in the laboratory on the hill. " * 3
         memory.add(text, infer=False, user_id="u", session_id=f"s{n % 3}", metadata={"week": n})
-    attempt = {"situation": "offline machine", "goal": "install the driver", "label": "failure", "source_type": "run"}
+    attempt: dict[str, Any] = {
+        "situation": "offline machine",
+        "goal": "install the driver",
+        "label": "failure",
+        "source_type": "run",
+    }
     attempt |= {"result": "connection timed out " * 20, "payload": {"log": "words " * 100}}
     for n in range(12):
         memory.ingest({**attempt, "attempt": f"mirror {n}", "source_ref": f"build.log#L{n}"}, user_id="u")
