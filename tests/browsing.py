@@ -34,6 +34,14 @@ def served(memory: Memory, *, keys_required: bool = False) -> Iterator[str]:
         yield address
 
 
+@contextmanager
+def own_site(folder: Path) -> Iterator[tuple[Memory, str]]:
+    """Open an empty store in a folder and serve its pages; gives it and the address."""
+    url = f"sqlite:///{folder / 'memory.db'}"
+    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
+        yield memory, address
+
+
 @dataclass
 class Visit:
     """A tab, and what was wrong with it."""

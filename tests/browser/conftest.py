@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from browser_program import chromium_path
-from browsing import BROWSER_ARGUMENTS, BUILD, PATIENCE, Visit, is_elsewhere, served
+from browsing import BROWSER_ARGUMENTS, BUILD, PATIENCE, Visit, is_elsewhere, own_site, served
 from phronesis import Memory
 from web_story import tell
 
@@ -89,6 +89,25 @@ def open_tab(chromium: Browser, address: str) -> Iterator[Callable[..., Visit]]:
     for context in contexts:
         context.close()
     assert [one for visit in visits for one in visit.wrong] == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
+    """A store of a file's own, for what is told or decided in it; and its address."""
+    with own_site(tmp_path_factory.mktemp("site")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def memory(site: tuple[Memory, str]) -> Memory:
+    """The store of a file's own."""
+    return site[0]
+
+
+@pytest.fixture
+def visit(open_tab: Callable[..., Visit], site: tuple[Memory, str]) -> Visit:
+    """A tab at the store of a file's own."""
+    return open_tab(address=site[1])
 
 
 @pytest.fixture

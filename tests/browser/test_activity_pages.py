@@ -1,12 +1,12 @@
 """Activity: a reader sees what an agent was shown and what became of it, and remembers what no rule recognised."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import expect
 
-from browsing import Visit, served
+from browsing import Visit
 from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.interfaces.mcp import Options, make_mcp
@@ -23,28 +23,26 @@ TURN = {
 }
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
-    """A store of its own, in which contexts were composed and tools called; and its address."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('house') / 'memory.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
-        for words in ("I live in Paris.", "I am allergic to peanuts.", "I prefer tea to coffee."):
-            memory.add(words, user_id="ann", agent_id="house-agent")
-        memory.commit_turn("kitchen", TURN, user_id="ann")
-        memory.commit_turn("厨房", {"messages": [{"role": "user", "content": "今天的公交车又晚点了"}]}, user_id="王芳")
-        memory.compose_context("kitchen", "Where do I live?", user_id="ann", agent_id="house-agent")
-        package = memory.compose_context("kitchen", "What do I drink?", user_id="ann", agent_id="house-agent")
-        doubted = [one.citations[0] for one in package.system_blocks if "Paris" in one.text or "tea" in one.text]
-        outcomes = dict.fromkeys(doubted, "contradicted")
-        memory.commit_turn("kitchen", "No.", user_id="ann", context_id=package.context_id, outcomes=outcomes)
-        memory.compose_context("厨房", "你好", user_id="王芳")
-        memory.compose_context("first", "Hello", user_id="new")
-        with Talk(make_mcp(memory, Options(user_id="ann"))) as talk:
-            talk.text("search_memories", query="allergic to peanuts")
-            talk.result("update_memory", id="01900000-0000-7000-8000-000000000000", content="x")
-        _requests(memory)
-        memory.add("I moved to Oslo.", user_id="ann")
-        yield memory, address
+@pytest.fixture(scope="module", autouse=True)
+def _told(site: tuple[Memory, str]) -> None:
+    """Compose contexts, call tools, and note requests."""
+    memory, _ = site
+    for words in ("I live in Paris.", "I am allergic to peanuts.", "I prefer tea to coffee."):
+        memory.add(words, user_id="ann", agent_id="house-agent")
+    memory.commit_turn("kitchen", TURN, user_id="ann")
+    memory.commit_turn("厨房", {"messages": [{"role": "user", "content": "今天的公交车又晚点了"}]}, user_id="王芳")
+    memory.compose_context("kitchen", "Where do I live?", user_id="ann", agent_id="house-agent")
+    package = memory.compose_context("kitchen", "What do I drink?", user_id="ann", agent_id="house-agent")
+    doubted = [one.citations[0] for one in package.system_blocks if "Paris" in one.text or "tea" in one.text]
+    outcomes = dict.fromkeys(doubted, "contradicted")
+    memory.commit_turn("kitchen", "No.", user_id="ann", context_id=package.context_id, outcomes=outcomes)
+    memory.compose_context("厨房", "你好", user_id="王芳")
+    memory.compose_context("first", "Hello", user_id="new")
+    with Talk(make_mcp(memory, Options(user_id="ann"))) as talk:
+        talk.text("search_memories", query="allergic to peanuts")
+        talk.result("update_memory", id="01900000-0000-7000-8000-000000000000", content="x")
+    _requests(memory)
+    memory.add("I moved to Oslo.", user_id="ann")
 
 
 def _requests(memory: Memory) -> None:
@@ -66,11 +64,7 @@ def _requests(memory: Memory) -> None:
         memory.admin.components.activity.note_request(memory.admin.tenant, row)
 
 
-def test_what_was_not_learned_is_remembered_and_taken_back(
-    open_tab: Callable[..., Visit], house: tuple[Memory, str]
-) -> None:
-    memory, address = house
-    visit = open_tab(address=address)
+def test_what_was_not_learned_is_remembered_and_taken_back(memory: Memory, visit: Visit) -> None:
     page = visit.see("/")
     page.get_by_role("link", name="Activity").click()
     page.get_by_role("link", name="Not learned").click()
@@ -97,11 +91,7 @@ def test_what_was_not_learned_is_remembered_and_taken_back(
     expect(page.get_by_role("article", name="You seem to like keys.")).to_contain_text("no source about the person")
 
 
-def test_a_context_says_what_was_shown_and_what_became_of_it(
-    open_tab: Callable[..., Visit], house: tuple[Memory, str]
-) -> None:
-    _, address = house
-    visit = open_tab(address=address)
+def test_a_context_says_what_was_shown_and_what_became_of_it(visit: Visit) -> None:
     page = visit.see("/activity")
     expect(page.get_by_role("article")).to_have_count(5)
     expect(page.get_by_text("a user of whom nothing is stored")).to_be_visible()
@@ -126,27 +116,19 @@ def test_a_context_says_what_was_shown_and_what_became_of_it(
     assert page.get_by_label("Session").input_value() == "kitchen"
 
 
-def test_what_was_contradicted_waits_on_the_first_page(
-    open_tab: Callable[..., Visit], house: tuple[Memory, str]
-) -> None:
-    _, address = house
-    page = open_tab(address=address).see("/?user=ann")
+def test_what_was_contradicted_waits_on_the_first_page(visit: Visit) -> None:
+    page = visit.see("/?user=ann")
     waits = page.get_by_role("region", name="Needs your attention")
     expect(waits.get_by_text("Contradicted in use")).to_have_count(1)  # the other ended since
     expect(waits.get_by_text("tea to coffee")).to_be_visible()
 
 
-def test_a_session_without_its_user_asks_for_one(open_tab: Callable[..., Visit], house: tuple[Memory, str]) -> None:
-    _, address = house
-    page = open_tab(address=address).see("/activity?session=kitchen")
+def test_a_session_without_its_user_asks_for_one(visit: Visit) -> None:
+    page = visit.see("/activity?session=kitchen")
     expect(page.get_by_role("alert")).to_contain_text("name a user or a namespace")
 
 
-def test_requests_show_latencies_by_route_and_what_failed(
-    open_tab: Callable[..., Visit], house: tuple[Memory, str]
-) -> None:
-    _, address = house
-    visit = open_tab(address=address)
+def test_requests_show_latencies_by_route_and_what_failed(visit: Visit) -> None:
     page = visit.see("/activity/requests")
     row = page.get_by_role("row").filter(has_text="POST /api/v1/turns")
     expect(row.get_by_role("cell").nth(0)).to_have_text("26")
@@ -170,9 +152,9 @@ def test_requests_show_latencies_by_route_and_what_failed(
     ],
 )
 def test_each_fits_a_phone(
-    open_tab: Callable[..., Visit], house: tuple[Memory, str], name: str, path: str, shown: str
+    open_tab: Callable[..., Visit], site: tuple[Memory, str], name: str, path: str, shown: str
 ) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN", address=house[1])
+    visit = open_tab(phone=True, dark=True, language="zh-CN", address=site[1])
     page = visit.see(path)
     expect(page.get_by_text(shown)).to_be_visible()
     show, fold = page.locator(".filters button"), page.locator(".fold > summary")

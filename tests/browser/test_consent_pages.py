@@ -27,19 +27,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str
             yield memory, address
 
 
-def test_a_person_approves_and_disconnects(open_tab: Callable[..., Visit], site: tuple[Memory, str]) -> None:
-    memory, address = site
+def test_a_person_approves_and_disconnects(memory: Memory, visit: Visit) -> None:
     key, _ = memory.admin.keys.create("write", label="Ada", user_id="ada")
-    callback = f"{address}/login"  # a page of this server stands for the client's
+    callback = f"{visit.address}/login"  # a page of this server stands for the client's
     client = {"client_name": "Claude", "redirect_uris": [callback], "token_endpoint_auth_method": "none"}
-    client_id = httpx2.post(f"{address}/register", json=client).json()["client_id"]
+    client_id = httpx2.post(f"{visit.address}/register", json=client).json()["client_id"]
     asked = {"response_type": "code", "client_id": client_id, "redirect_uri": callback, "state": "s"}
     query = httpx2.QueryParams(asked | {"code_challenge": "x" * 43, "code_challenge_method": "S256"})
-    visit = open_tab(address=address)
     page = visit.see(f"/authorize?{query}")
     expect(page.get_by_role("heading", name="Connect an application")).to_be_visible()
     expect(page.get_by_text("“Claude” asks to use your memory.")).to_be_visible()
-    expect(page.get_by_text(address)).to_be_visible()
+    expect(page.get_by_text(visit.address)).to_be_visible()
     visit.shot("consent")
     page.get_by_label("Your API key").fill(key)
     page.get_by_role("button", name="Approve").click()

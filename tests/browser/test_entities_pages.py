@@ -1,37 +1,25 @@
 """Entities: who is spoken of, what is known of them, and which names are one."""
 
 import re
-from collections.abc import Callable, Iterator
 
-import pytest
 from playwright.sync_api import expect
 
-from browsing import Visit, served
+from browsing import Visit
 from phronesis import Memory
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
-    """A store of its own, for what is told here is new on other pages; and its address."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('told') / 'memory.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
-        yield memory, address
-
-
-def test_namesakes_are_seen_merged_and_parted_again(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
-    store, address = told
-    tab = open_tab(address=address)
+def test_namesakes_are_seen_merged_and_parted_again(memory: Memory, visit: Visit) -> None:
     for text in ("My colleague Anna lives in Rome.", "My sister Anna lives in Oslo.", "Anna is allergic to nuts."):
-        store.add([{"role": "user", "content": text}], user_id="eve", session_id="tea")
-    page = tab.see("/entities?user=eve")
+        memory.add([{"role": "user", "content": text}], user_id="eve", session_id="tea")
+    page = visit.see("/entities?user=eve")
     expect(page.get_by_role("row", name="sister Anna")).to_contain_text("Person · sister")
-    tab.shot("entities")
+    visit.shot("entities")
     page.get_by_role("link", name="sister Anna").click()
     known = page.get_by_role("region", name="What is known")
     expect(known.get_by_role("listitem")).to_have_count(2)
     expect(known).to_contain_text("tea")
     expect(page.get_by_text("Several have this name:")).to_contain_text("colleague Anna")
-    tab.shot("entity")
+    visit.shot("entity")
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_label("It is the same as").select_option("colleague Anna")
     page.get_by_role("button", name="Merge").click()
@@ -41,16 +29,14 @@ def test_namesakes_are_seen_merged_and_parted_again(open_tab: Callable[..., Visi
     page.get_by_role("button", name="Not the same").click()
     expect(page.locator("#notices")).to_contain_text("They are two now.")
     page.get_by_role("button", name="Undo").click()
-    page = tab.see("/entities?user=eve&q=sister")
+    page = visit.see("/entities?user=eve&q=sister")
     expect(page.get_by_role("row", name="colleague Anna")).to_contain_text("sister Anna")
 
 
-def test_what_is_of_another_is_split_off(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
-    store, address = told
-    tab = open_tab(address=address)
+def test_what_is_of_another_is_split_off(memory: Memory, visit: Visit) -> None:
     for key, value in (("home_city", "Rome"), ("employer", "IBM")):
-        item = store.add(f"Tom: {value}", kind="profile", subject="Tom", key=key, value=value, user_id="max").items[0]
-    page = tab.see(f"/memories/{item.id}")
+        item = memory.add(f"Tom: {value}", kind="profile", subject="Tom", key=key, value=value, user_id="max").items[0]
+    page = visit.see(f"/memories/{item.id}")
     page.get_by_role("complementary").get_by_role("link", name="Tom", exact=True).click()
     known = page.get_by_role("region", name="What is known")
     known.get_by_role("listitem").filter(has_text="IBM").get_by_role("checkbox").check()
@@ -58,21 +44,19 @@ def test_what_is_of_another_is_split_off(open_tab: Callable[..., Visit], told: t
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Split off what is chosen").click()
     expect(known.get_by_role("listitem")).to_have_count(1)
-    assert [one.name for one in store.entities.list("ray", user_id="max")] == ["Tom Ray"]
+    assert [one.name for one in memory.entities.list("ray", user_id="max")] == ["Tom Ray"]
 
 
-def test_the_graph_joins_entities_by_what_is_stated(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
-    store, address = told
-    store.add([{"role": "user", "content": "My sister Mia lives in Oslo."}], user_id="ida")
-    tab = open_tab(address=address)
-    page = tab.see("/entities?user=ida")
+def test_the_graph_joins_entities_by_what_is_stated(memory: Memory, visit: Visit) -> None:
+    memory.add([{"role": "user", "content": "My sister Mia lives in Oslo."}], user_id="ida")
+    page = visit.see("/entities?user=ida")
     page.get_by_role("link", name="Graph of entities").click()
     links = page.evaluate("phronesis.data('walked').links.map((link) => link.label)")
     assert sorted(links) == ["Brother or sister", "Lives in"]
     expect(page.get_by_role("row", name=re.compile("^Mia open: Mia Person .* (ida; Oslo|Oslo; ida)$"))).to_be_visible()
     page.get_by_role("button", name="Mia").click()
     expect(page.get_by_role("status")).to_contain_text("Oslo")
-    tab.shot("entity-graph")
+    visit.shot("entity-graph")
     page.get_by_label("Kind").select_option("place")
     page.get_by_role("main").get_by_role("button", name="Apply", exact=True).click()
     expect(page.locator("#nodes tr")).to_have_count(2)
@@ -80,11 +64,10 @@ def test_the_graph_joins_entities_by_what_is_stated(open_tab: Callable[..., Visi
     expect(page.get_by_role("heading", level=1)).to_have_text("Oslo")
 
 
-def test_all_that_is_known_of_an_entity_is_erased(open_tab: Callable[..., Visit], told: tuple[Memory, str]) -> None:
-    store, address = told
+def test_all_that_is_known_of_an_entity_is_erased(memory: Memory, visit: Visit) -> None:
     for text in ("My sister Ana lives in Oslo.", "Ana is allergic to nuts."):
-        store.add([{"role": "user", "content": text}], user_id="joe")
-    page = open_tab(address=address).see("/entities?user=joe")
+        memory.add([{"role": "user", "content": text}], user_id="joe")
+    page = visit.see("/entities?user=joe")
     page.get_by_role("link", name="Ana").click()
     expect(page.get_by_role("region", name="What is known")).to_contain_text("Allergy")
     page.get_by_text("Delete everything about Ana").click()
@@ -92,4 +75,4 @@ def test_all_that_is_known_of_an_entity_is_erased(open_tab: Callable[..., Visit]
     page.get_by_label("to confirm").fill("2")
     page.get_by_role("button", name="Erase permanently").click()
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
-    assert list(store.get_all(user_id="joe")) == []
+    assert list(memory.get_all(user_id="joe")) == []

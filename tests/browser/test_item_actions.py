@@ -3,22 +3,13 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browsing import Visit, served
 from phronesis import Memory
-
-
-@pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, str]]:
-    """A store that these tests change, and its address."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('lists') / 'memory.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
-        yield memory, address
 
 
 def card(page: Page, words: str) -> Locator:
@@ -34,11 +25,7 @@ def forgive_refusals(visit: Visit) -> None:
     visit.wrong[:] = [one for one in visit.wrong if not one.startswith("Failed to load resource")]
 
 
-def test_a_memory_is_added_edited_in_place_and_undone(
-    open_tab: Callable[..., Visit], office: tuple[Memory, str]
-) -> None:
-    memory, address = office
-    visit = open_tab(address=address)
+def test_a_memory_is_added_edited_in_place_and_undone(memory: Memory, visit: Visit) -> None:
     page = visit.see("/memories?user=ana")
     page.get_by_role("link", name="Add a memory").click()
     expect(page.get_by_label("User")).to_have_value("ana")
@@ -67,12 +54,9 @@ def test_a_memory_is_added_edited_in_place_and_undone(
     expect(card(page, "peanuts")).to_be_visible()
 
 
-def test_the_actions_of_a_card_change_it_where_it_is(
-    open_tab: Callable[..., Visit], office: tuple[Memory, str]
-) -> None:
-    memory, address = office
+def test_the_actions_of_a_card_change_it_where_it_is(memory: Memory, visit: Visit) -> None:
     (item,) = memory.add("The spare key is with the porter.", kind="fact", user_id="cleo").items
-    page = open_tab(address=address).see("/memories?user=cleo&q=spare+key")
+    page = visit.see("/memories?user=cleo&q=spare+key")
     found = card(page, "spare key")
     for button, badge in (("Pin", "pinned"), ("Archive", "archived"), ("Retract", "retracted")):
         found.get_by_role("button", name=button, exact=True).click()
@@ -85,10 +69,9 @@ def test_the_actions_of_a_card_change_it_where_it_is(
     expect(page.locator("#notices .notice")).to_have_count(0)
 
 
-def test_a_list_is_worked_through_by_keyboard(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
-    memory, address = office
+def test_a_list_is_worked_through_by_keyboard(memory: Memory, visit: Visit) -> None:
     (item,) = memory.add("The fuse box is in the cellar.", kind="fact", user_id="gil").items
-    page = open_tab(address=address).see("/memories?user=gil")
+    page = visit.see("/memories?user=gil")
     page.get_by_role("checkbox", name="The fuse box is in the cellar.").focus()
     for _ in range(4):  # the text, the owner, edit, pin
         page.keyboard.press("Tab")
@@ -102,13 +85,9 @@ def test_a_list_is_worked_through_by_keyboard(open_tab: Callable[..., Visit], of
     assert memory.get(item.id).pinned
 
 
-def test_what_is_chosen_is_archived_together_and_undone_together(
-    open_tab: Callable[..., Visit], office: tuple[Memory, str]
-) -> None:
-    memory, address = office
+def test_what_is_chosen_is_archived_together_and_undone_together(memory: Memory, visit: Visit) -> None:
     for n in range(4):
         memory.add(f"Shelf {n} holds acids.", kind="fact", user_id="bea")
-    visit = open_tab(address=address)
     page = visit.see("/memories?user=bea")
     expect(page.get_by_role("button", name="Archive").last).to_be_visible()
     expect(page.locator(".chosen")).to_be_hidden()
@@ -124,13 +103,10 @@ def test_what_is_chosen_is_archived_together_and_undone_together(
     assert len(memory.get_all(user_id="bea")) == 4
 
 
-def test_a_list_is_exported_and_so_is_what_is_chosen(
-    open_tab: Callable[..., Visit], office: tuple[Memory, str], tmp_path: Path
-) -> None:
-    memory, address = office
+def test_a_list_is_exported_and_so_is_what_is_chosen(memory: Memory, visit: Visit, tmp_path: Path) -> None:
     memory.add("Das Öl, 5 °C", kind="fact", user_id="dora")
     memory.add("=1+2", kind="fact", user_id="dora", metadata={"shelf": 4})
-    page = open_tab(address=address).see("/memories?user=dora&kind=fact")
+    page = visit.see("/memories?user=dora&kind=fact")
     with page.expect_download() as lines:
         page.get_by_role("link", name="JSON Lines").click()
     lines.value.save_as(tmp_path / "all.jsonl")
@@ -145,13 +121,9 @@ def test_a_list_is_exported_and_so_is_what_is_chosen(
     assert (row["content"], row["metadata"], row["user_id"]) == ("'=1+2", '{"shelf": 4}', "dora")
 
 
-def test_several_are_erased_once_their_number_was_typed(
-    open_tab: Callable[..., Visit], office: tuple[Memory, str]
-) -> None:
-    memory, address = office
+def test_several_are_erased_once_their_number_was_typed(memory: Memory, visit: Visit) -> None:
     for n in range(2):
         memory.add(f"Gate {n} opens with 771{n}.", kind="fact", user_id="eve")
-    visit = open_tab(address=address)
     page = visit.see("/memories?user=eve")
     page.get_by_label("Select all").check()
     page.locator(".chosen").get_by_role("button", name="Erase permanently").click()
@@ -168,11 +140,10 @@ def test_several_are_erased_once_their_number_was_typed(
     forgive_refusals(visit)
 
 
-def test_names_are_suggested_while_typing(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
-    memory, address = office
+def test_names_are_suggested_while_typing(memory: Memory, visit: Visit) -> None:
     memory.add("The oven is at 40 degrees.", kind="fact", namespace="lab-7")
     memory.add("I like rain.", user_id="zora_1%", infer=False)
-    page = open_tab(address=address).see("/memories")
+    page = visit.see("/memories")
     page.get_by_label("User").press_sequentially("RA_")
     expect(page.locator("#known-user option")).to_have_count(1)
     expect(page.locator("#known-user option")).to_have_attribute("value", "zora_1%")
@@ -182,10 +153,8 @@ def test_names_are_suggested_while_typing(open_tab: Callable[..., Visit], office
     expect(card(page, "I like rain.")).to_be_visible()
 
 
-def test_an_error_stays_in_the_frame(open_tab: Callable[..., Visit], office: tuple[Memory, str]) -> None:
-    memory, address = office
+def test_an_error_stays_in_the_frame(memory: Memory, visit: Visit) -> None:
     (item,) = memory.add("The door is green.", kind="fact", user_id="fay").items
-    visit = open_tab(address=address)
     page = visit.see("/memories?user=fay")
     card(page, "green").get_by_role("link", name="Edit").click()
     expect(page.get_by_label("Text")).to_be_focused()
@@ -193,11 +162,11 @@ def test_an_error_stays_in_the_frame(open_tab: Callable[..., Visit], office: tup
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("expected_version")
     expect(page.get_by_label("Text")).to_have_value("The door is green.")
-    page.goto(f"{address}/memories/new")
+    page.goto(f"{visit.address}/memories/new")
     page.get_by_label("Text").fill(" ")
     page.get_by_role("button", name="Remember").click()
     expect(page.get_by_role("alert")).to_contain_text("content")
-    page.goto(f"{address}/memories/01900000-0000-7000-8000-000000000000")
+    page.goto(f"{visit.address}/memories/01900000-0000-7000-8000-000000000000")
     expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     visit.shot("error")
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="People").click()

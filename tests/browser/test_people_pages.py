@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from browsing import Visit, served
+from browsing import Visit, own_site
 from phronesis import Memory
 from web_story_learned import RAN, RUNNER, TEA
 
@@ -43,10 +43,9 @@ SAID = (
 
 
 @pytest.fixture
-def ana(tmp_path: Path) -> Iterator[tuple[Memory, str]]:
+def site(tmp_path: Path) -> Iterator[tuple[Memory, str]]:
     """A store of its own with what Ana said in it; and its address."""
-    url = f"sqlite:///{tmp_path / 'memory.db'}"
-    with Memory.open(url, policy={"embedder": "none"}) as memory, served(memory) as address:
+    with own_site(tmp_path) as (memory, address):
         for n, text in enumerate(SAID):
             memory.commit_turn(f"talk/{n}", {"messages": [{"role": "user", "content": text}]}, user_id="Ana")
         dentist: dict[str, Any] = {"subject": "user", "key": "contact.dentist", "value": "Dr. Rossi"}
@@ -55,10 +54,8 @@ def ana(tmp_path: Path) -> Iterator[tuple[Memory, str]]:
         yield memory, address
 
 
-def test_a_wrong_allergy_is_corrected_where_it_stands(open_tab: Callable[..., Visit], ana: tuple[Memory, str]) -> None:
-    memory, address = ana
-    tab = open_tab(address=address)
-    page = tab.see("/people/view?id=Ana")
+def test_a_wrong_allergy_is_corrected_where_it_stands(memory: Memory, visit: Visit) -> None:
+    page = visit.see("/people/view?id=Ana")
     health = page.get_by_role("region", name="Health and diet")
     expect(health.get_by_role("listitem")).to_contain_text("Allergy")
     expect(page.get_by_role("region", name="Where and how to reach them", exact=True)).to_contain_text(
@@ -67,7 +64,7 @@ def test_a_wrong_allergy_is_corrected_where_it_stands(open_tab: Callable[..., Vi
     expect(page.get_by_role("region", name="Mia: Where and how to reach them")).to_contain_text("Oslo")
     expect(page.get_by_role("region", name="People and things")).to_contain_text("Mia")
     health.get_by_text("Correct or end").click()
-    tab.shot("person-correcting")
+    visit.shot("person-correcting")
     health.get_by_label("Allergy").fill("aspirin")
     health.get_by_role("button", name="Save").click()
     expect(page.locator("#notices")).to_contain_text("Corrected.")
@@ -82,10 +79,8 @@ def test_a_wrong_allergy_is_corrected_where_it_stands(open_tab: Callable[..., Vi
 
 
 @pytest.mark.parametrize(("button", "notice"), [("It was wrong", "Marked as wrong"), ("No longer true", "It ended")])
-def test_a_fact_is_ended_and_comes_back(
-    open_tab: Callable[..., Visit], ana: tuple[Memory, str], button: str, notice: str
-) -> None:
-    page = open_tab(address=ana[1]).see("/people/view?id=Ana")
+def test_a_fact_is_ended_and_comes_back(visit: Visit, button: str, notice: str) -> None:
+    page = visit.see("/people/view?id=Ana")
     home = page.get_by_role("region", name="Where and how to reach them", exact=True).get_by_role("listitem")
     home = home.filter(has_text="Lives in")
     home.get_by_text("Correct or end").click()
@@ -96,19 +91,16 @@ def test_a_fact_is_ended_and_comes_back(
     expect(home).to_contain_text("Porto")
 
 
-def test_a_task_is_done(open_tab: Callable[..., Visit], ana: tuple[Memory, str]) -> None:
-    page = open_tab(address=ana[1]).see("/people/view?id=Ana")
+def test_a_task_is_done(visit: Visit) -> None:
+    page = visit.see("/people/view?id=Ana")
     tasks = page.get_by_role("region", name="To do")
     expect(tasks).to_contain_text("passport")
     tasks.get_by_role("button", name="Done").click()
     expect(tasks).to_contain_text("Nothing is to be done.")
 
 
-def test_everything_about_a_person_is_exported_then_deleted(
-    open_tab: Callable[..., Visit], ana: tuple[Memory, str], tmp_path: Path
-) -> None:
-    memory, address = ana
-    page = open_tab(address=address).see("/people/view?id=Ana")
+def test_everything_about_a_person_is_exported_then_deleted(memory: Memory, visit: Visit, tmp_path: Path) -> None:
+    page = visit.see("/people/view?id=Ana")
     with page.expect_download() as download:
         page.get_by_role("link", name="Export everything").click()
     assert download.value.suggested_filename == "Ana.jsonl"

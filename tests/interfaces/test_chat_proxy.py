@@ -96,13 +96,8 @@ def test_a_message_is_answered_with_memory_and_recorded(ask: Ask, memory: Memory
     assert [one["role"] for one in body["messages"]] == ["system", "system", "user"]
     assert "acetone" in body["messages"][1]["content"]
     assert said(memory, "s1") == ["The staging server is called preprod.", "Noted."]
-    second = ask(
-        SYSTEM,
-        user("Hello."),
-        {"role": "assistant", "content": "Hi."},
-        user("Which is the staging server?"),
-        session="s2",
-    )
+    earlier = (user("Hello."), {"role": "assistant", "content": "Hi."})
+    second = ask(SYSTEM, *earlier, user("Which is the staging server?"), session="s2")
     sent = [one["content"] for one in asked[1][1]["messages"]]
     assert sent[0] == SYSTEM["content"]
     assert sent[2:4] == ["Hello.", "Hi."]
@@ -120,18 +115,16 @@ def test_an_answer_that_cites_says_which_memory_helped(ask: Ask, memory: Memory)
 
 
 def test_a_stream_passes_through_as_it_comes(ask: Ask, memory: Memory) -> None:
-    answer = ask(
-        user([{"type": "text", "text": "I live in Kiel."}, {"type": "image_url", "image_url": {}}]), stream=True
-    )
+    parts = [{"type": "text", "text": "I live in Kiel."}, {"type": "image_url", "image_url": {}}]
+    answer = ask(user(parts), stream=True)
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert answer.text.endswith("data: [DONE]\n\n")
     assert said(memory, "s1") == ["I live in Kiel.", "Noted."]
 
 
 def test_the_result_of_a_tool_goes_on_with_its_turn(ask: Ask, memory: Memory, asked: Any) -> None:
-    ask(
-        user("Call it."), {"role": "assistant", "tool_calls": []}, {"role": "tool", "tool_call_id": "c", "content": "4"}
-    )
+    result = {"role": "tool", "tool_call_id": "c", "content": "4"}
+    ask(user("Call it."), {"role": "assistant", "tool_calls": []}, result)
     assert len(asked[0][1]["messages"]) == 3
     assert said(memory, "s1") == ["Noted."]
 

@@ -14,12 +14,6 @@ PLACE = "http://127.0.0.1:8765"
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
-        yield memory
-
-
-@pytest.fixture
 def client(memory: Memory) -> Iterator[TestClient]:
     with TestClient(make_server_app(memory, Serving(key_seconds=0)), base_url=PLACE) as client:
         yield client
@@ -101,8 +95,7 @@ def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> 
 
 
 def test_what_is_no_key_is_refused_where_none_is_asked_for_too(client: TestClient) -> None:
-    cases: list[str] = ["Basic YTpi", "Bearer", "Bearer sk-1234", "phr_x"]
-    for given in cases:
+    for given in ("Basic YTpi", "Bearer", "Bearer sk-1234", "phr_x"):
         refused = client.get("/api/v1/memories", headers={"Authorization": given})
         assert refused.status_code == 401
         assert "sk-1234" not in refused.text

@@ -115,16 +115,11 @@ def test_traits_are_corrected_and_removed(database_url: str) -> None:
         api = api_of(told.memory)
         (trait,) = ok(api.get(f"users/{USER}/traits", params={"min_stage": "candidate"}))
         memory = told.ids["tea-0"]
-        for missing in (NOBODY, memory):  # what is no trait is none of this user's traits
-            for refused in (
-                api.patch(f"users/{USER}/traits/{missing}", json={"content": "x"}),
-                api.delete(f"users/{USER}/traits/{missing}"),
-            ):
-                assert refused.status_code == 404
+        for missing in (f"{USER}/traits/{NOBODY}", f"{USER}/traits/{memory}", f"other/traits/{trait['id']}"):
+            assert api.patch(f"users/{missing}", json={"content": "x"}).status_code == 404
+            assert api.delete(f"users/{missing}").status_code == 404
         assert told.memory.get(memory).ended is None
         place = f"traits/{trait['id']}"
-        assert api.patch(f"users/other/{place}", json={"content": "x"}).status_code == 404
-        assert api.delete(f"users/other/{place}").status_code == 404
         corrected = api.patch(f"users/{USER}/{place}", json={"content": "Drinks tea, by choice."})
         assert ok(corrected)["items"][0]["content"] == "Drinks tea, by choice."
         late = api.delete(f"users/{USER}/{place}", headers={"If-Match": f'"{trait["version"]}"'})
@@ -134,10 +129,8 @@ def test_traits_are_corrected_and_removed(database_url: str) -> None:
 
 
 def test_experience(api: TestClient) -> None:
-    tried = [
-        {"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "result": "it booted", "label": "success"}
-        for n in range(4)
-    ]
+    same = {"result": "it booted", "label": "success"}
+    tried = [{"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", **same} for n in range(4)]
     ok(api.post("experiences", json={"nei": tried}), 201)
     log = {"text": "ERROR build failed\nfix: pin the version\nbuild ok", "source_type": "log"}
     ok(api.post("experiences", json=log), 201)
@@ -172,11 +165,8 @@ def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:
 def test_documents_and_plans(api: TestClient) -> None:
     text = "# Kiln\n\nFire the kiln at 1280 degrees."
     ok(api.post("resources", json={"text": text, "title": "Handbook", "uri": "file:///kiln.md"}), 201)
-    uploaded = api.post(
-        "resources/upload",
-        files={"file": ("茶手册.md", "# 茶\n\n水温八十度。".encode())},
-        data={"namespace": "default"},
-    )
+    file = {"file": ("茶手册.md", "# 茶\n\n水温八十度。".encode())}
+    uploaded = api.post("resources/upload", files=file, data={"namespace": "default"})
     assert ok(uploaded, 201)["document"]["content"] == "茶手册.md"
     assert api.post("resources", json={"path": "/etc/passwd"}).status_code == 422
     assert api.post("resources", json={"url": "http://127.0.0.1/x"}).status_code == 400

@@ -19,51 +19,37 @@ count = load_token_counter("auto").count
 BUDGETS = {"search_memories": 1_500, "list_memories": 1_500, "query_experience": 1_500, "compose_context": 4_000}
 
 
+Full = tuple[Memory, dict[str, dict[str, Any]]]
+
+
 @pytest.fixture(scope="module")
-def full() -> Iterator[tuple[Memory, dict[str, dict[str, Any]]]]:
+def full() -> Iterator[Full]:
     """Return a memory with much in it, and a call of each read tool that finds much."""
     with Memory.open("sqlite://", policy={"version": 1, "embedder": "none"}) as memory:
         for n in range(40):
             text = f"In week {n} of the green tea study we measured the 儿茶素 content of sample {n} twice. " * 6
-            memory.add(
-                [{"role": ("user", "assistant")[n % 2], "content": text}],
-                infer=False,
-                user_id="u",
-                session_id=f"s{n % 4}",
-            )
+            message = {"role": ("user", "assistant")[n % 2], "content": text}
+            memory.add([message], infer=False, user_id="u", session_id=f"s{n % 4}")
+        attempt = {"situation": "offline machine", "goal": "install the tea sensor driver", "label": "failure"}
+        attempt |= {"result": "connection timed out " * 20, "source_type": "run"}
         for n in range(20):
-            memory.ingest(
-                {
-                    "situation": "offline machine",
-                    "goal": "install the tea sensor driver",
-                    "attempt": f"install {n} " + "with a mirror " * 40,
-                    "result": "connection timed out " * 20,
-                    "label": "failure",
-                    "source_type": "run",
-                    "source_ref": f"build.log#L{n}",
-                    "payload": {"log": "words " * 300},
-                },
-                user_id="u",
-            )
+            own = {"attempt": f"install {n} " + "with a mirror " * 40, "source_ref": f"build.log#L{n}"}
+            memory.ingest({**attempt, **own, "payload": {"log": "words " * 300}}, user_id="u")
         item = memory.get_all(user_id="u", kinds=["message"], limit=1)[0]
         for n in range(10):
             memory.update(item.id, content=f"green tea, version {n} " + "and more words " * 100)
         claims = memory.reasoning.add(block(COPPER, CHINESE), user_id="u")
-        yield (
-            memory,
-            {
-                "search_memories": {"query": "green tea study samples", "limit": 50},
-                "compose_context": {"session_id": "s1", "user_message": "What did the green tea study measure?"},
-                "query_experience": {"goal": "install the tea sensor driver", "limit": 20},
-                "get_memory": {"id": item.id},
-                "list_memories": {"limit": 60},
-                "memory_history": {"id": item.id},
-                "explain_memory": {"id": item.id},
-                "get_user_traits": {},
-                "mem_search": {"query": "甲酸占比"},
-                "mem_get": {"id": claims.id},
-            },
-        )
+        calls: dict[str, dict[str, Any]] = {
+            "search_memories": {"query": "green tea study samples", "limit": 50},
+            "compose_context": {"session_id": "s1", "user_message": "What did the green tea study measure?"},
+            "query_experience": {"goal": "install the tea sensor driver", "limit": 20},
+            **{tool: {"id": item.id} for tool in ("get_memory", "memory_history", "explain_memory")},
+            "list_memories": {"limit": 60},
+            "get_user_traits": {},
+            "mem_search": {"query": "甲酸占比"},
+            "mem_get": {"id": claims.id},
+        }
+        yield memory, calls
 
 
 def tokens(result: CallToolResult) -> int:
@@ -73,9 +59,7 @@ def tokens(result: CallToolResult) -> int:
 
 @pytest.mark.parametrize("structured", [False, True])
 @pytest.mark.parametrize("budget", [90, 600, None])
-def test_no_read_tool_gives_more_than_its_budget(
-    full: tuple[Memory, dict[str, dict[str, Any]]], budget: int | None, structured: bool
-) -> None:
+def test_no_read_tool_gives_more_than_its_budget(full: Full, budget: int | None, structured: bool) -> None:
     memory, calls = full
     with Talk(make_mcp(memory, Options(user_id="u", tools="all", structured=structured))) as talk:
         for tool, arguments in calls.items():
@@ -88,9 +72,7 @@ def test_no_read_tool_gives_more_than_its_budget(
             assert tokens(result) <= (budget or BUDGETS.get(tool, 3_000)), tool
 
 
-def test_what_is_left_out_is_said_and_a_page_goes_on_where_it_ended(
-    full: tuple[Memory, dict[str, dict[str, Any]]],
-) -> None:
+def test_what_is_left_out_is_said_and_a_page_goes_on_where_it_ended(full: Full) -> None:
     memory, calls = full
     with Talk(make_mcp(memory, Options(user_id="u", tools="all", structured=False))) as talk:
         found = talk.text("search_memories", **calls["search_memories"], token_budget=600)
@@ -108,9 +90,7 @@ def test_what_is_left_out_is_said_and_a_page_goes_on_where_it_ended(
     assert len(seen) == len(set(seen)) == len(memory.get_all(user_id="u", kinds=["message"], limit=1_000))
 
 
-def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(
-    full: tuple[Memory, dict[str, dict[str, Any]]],
-) -> None:
+def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(full: Full) -> None:
     memory, calls = full
     with Talk(make_mcp(memory, Options(user_id="u"))) as talk:
         result = talk.result("compose_context", **calls["compose_context"], token_budget=600)
@@ -124,9 +104,7 @@ def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(
 
 
 @pytest.mark.parametrize("structured", [False, True])
-def test_a_call_records_the_one_context_that_the_agent_was_shown(
-    full: tuple[Memory, dict[str, dict[str, Any]]], structured: bool
-) -> None:
+def test_a_call_records_the_one_context_that_the_agent_was_shown(full: Full, structured: bool) -> None:
     memory, calls = full
     before = {one.context_id for one in memory.admin.contexts(user_id="u", verb="compose_context")}
     with Talk(make_mcp(memory, Options(user_id="u", structured=structured))) as talk:
@@ -137,9 +115,7 @@ def test_a_call_records_the_one_context_that_the_agent_was_shown(
 
 
 @pytest.mark.parametrize("structured", [False, True])
-def test_the_least_budget_that_an_error_names_does(
-    full: tuple[Memory, dict[str, dict[str, Any]]], structured: bool
-) -> None:
+def test_the_least_budget_that_an_error_names_does(full: Full, structured: bool) -> None:
     memory, calls = full
     with Talk(make_mcp(memory, Options(user_id="u", structured=structured))) as talk:
         asked = {**calls["compose_context"], "user_message": "What did the green tea study measure? " * 20}

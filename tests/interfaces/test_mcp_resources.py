@@ -60,12 +60,14 @@ def test_half_a_surrogate_pair_hides_no_session(memory: Memory, talk: Talk) -> N
 
 
 def test_a_resource_is_bounded_and_says_what_was_left_out(memory: Memory, talk: Talk) -> None:
-    for n in range(30):
-        memory.commit_turn(
-            "长/1", {"messages": [{"role": "user", "content": f"{n} 绿茶的实验。" * 60}]}, user_id="李雷"
-        )
-    item = memory.add("绿茶" * 20_000, user_id="李雷", infer=False, session_id="长/2").items[0]
-    for n in range(20):
+    for n in range(12):
+        long = f"{n} 绿茶的实验。" * 60
+        memory.add(long, user_id="李雷", infer=False)
+        call = {"name": "look", "args": {}, "result": long, "status": "ok"}
+        turn = {"messages": [{"role": "user", "content": f"{n}?"}], "tool_calls": [call]}
+        memory.commit_turn("长/1", turn, user_id="李雷")
+    item = memory.add("绿茶" * 5_000, user_id="李雷", infer=False, session_id="长/2").items[0]
+    for n in range(10):
         memory.update(item.id, content=f"version {n} " + "of many words " * 100)
     for address in ("recent", f"items/{item.id}"):
         text = talk.read(f"memory://{address}")

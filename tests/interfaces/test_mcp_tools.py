@@ -13,44 +13,20 @@ from claim_blocks import CHINESE, COPPER, block
 from mcp_talk import Talk, said
 from phronesis import Memory
 from phronesis.errors import InputError
-from phronesis.interfaces.mcp import Caller, Options, make_mcp
+from phronesis.interfaces.mcp import Caller, Options
 from phronesis.wire import as_json
 
-DEFAULT = [
-    "add_memory",
-    "search_memories",
-    "update_memory",
-    "forget",
-    "compose_context",
-    "commit_turn",
-    "record_experience",
-    "query_experience",
-]
-MORE = [
-    "get_memory",
-    "list_memories",
-    "delete_memory",
-    "memory_history",
-    "rollback_memory",
-    "explain_memory",
-    "give_feedback",
-    "get_user_traits",
-    "reflect",
-    "mem_search",
-    "mem_get",
-]
-READING = [
-    "search_memories",
-    "compose_context",
-    "query_experience",
-    "get_memory",
-    "list_memories",
-    "memory_history",
-    "explain_memory",
-    "get_user_traits",
-    "mem_search",
-    "mem_get",
-]
+DEFAULT = """
+    add_memory search_memories update_memory forget compose_context commit_turn record_experience query_experience
+""".split()
+MORE = """
+    get_memory list_memories delete_memory memory_history rollback_memory explain_memory give_feedback
+    get_user_traits reflect mem_search mem_get
+""".split()
+READING = """
+    search_memories compose_context query_experience get_memory list_memories memory_history explain_memory
+    get_user_traits mem_search mem_get
+""".split()
 DESTRUCTIVE = ["update_memory", "forget", "delete_memory", "rollback_memory", "reflect"]
 IDEMPOTENT = [*READING, "update_memory", "forget", "delete_memory", "give_feedback"]
 
@@ -181,33 +157,19 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
         "tool_calls": [{"name": "clock", "args": {}, "result": "09:00", "status": "ok"}],
         "refs": [{"type": "file", "uri": "file:///etc/hostname"}],
     }
-    done = talk.call(
-        "commit_turn", session_id="team/s1", turn_events=turn, context_id=package["context_id"], idempotency_key="t1"
-    )
-    again = talk.call(
-        "commit_turn", session_id="team/s1", turn_events=turn, context_id=package["context_id"], idempotency_key="t1"
-    )
+    commit = {"session_id": "team/s1", "context_id": package["context_id"]}
+    done, again = (talk.call("commit_turn", turn_events=turn, idempotency_key="t1", **commit) for _ in range(2))
     assert done["entry_id"] == again["entry_id"]
-    assert [message["content"] for message in memory.sessions.turns("team/s1", user_id="李雷")[0].messages][
-        1
-    ] == "Short."
+    assert memory.sessions.turns("team/s1", user_id="李雷")[0].messages[1]["content"] == "Short."
     hostname = Path("/etc/hostname")
     words = hostname.read_text("utf-8").strip() if hostname.exists() else "localhost"
     assert not [one for one in memory.get_all(user_id="李雷", kinds=["section"]) if words in one.content]
     shown = next(one for one in memory.admin.context(package["context_id"]).items if one.outcome is None)
-    talk.call(
-        "commit_turn",
-        session_id="team/s1",
-        turn_events="No, long ones.",
-        context_id=package["context_id"],
-        outcomes={shown.item_id: "contradicted"},
-    )
+    talk.call("commit_turn", turn_events="No, long ones.", outcomes={shown.item_id: "contradicted"}, **commit)
     assert memory.explain(shown.item_id).use.contradicted == 1
     assert "Shown 1×, used 0×, contradicted 1×." in talk.text("explain_memory", id=shown.item_id)
-    refused = talk.refused(
-        "commit_turn", session_id="s", turn_events="x", context_id=package["context_id"], outcomes={"m1": "used"}
-    )
-    assert refused["field"] == "context_id"
+    wrong = {**commit, "session_id": "s", "turn_events": "x", "outcomes": {"m1": "used"}}
+    assert talk.refused("commit_turn", **wrong)["field"] == "context_id"
     assert talk.text("compose_context", session_id="team/s1", user_message="And now?").endswith("tokens)")
     for given in (turn["messages"][:1], "How do I like answers?", json.dumps({"messages": turn["messages"][:1]})):
         talk.call("commit_turn", session_id="team/s2", turn_events=given)
@@ -216,21 +178,15 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
 
 
 def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
-    tried = talk.call(
-        "record_experience",
-        attempt="用 pip 直接安装",
-        source_ref="build.log#L3",
-        situation="离线机器",
-        goal="安装依赖",
-        result="连接超时",
-        label="failure",
-    )
+    where = {"situation": "离线机器", "goal": "安装依赖"}
+    given = {"attempt": "用 pip 直接安装", "source_ref": "build.log#L3", "result": "连接超时", "label": "failure"}
+    tried = talk.call("record_experience", **given, **where)
     event = tried["events"][0][0]
     assert (event["label"], event["user_id"]) == ("failure", "李雷")
     assert (event["source_type"], event["trust"]) == ("run", "tool")  # an agent is no person
-    answer = talk.call("query_experience", situation="离线机器", goal="安装依赖")
+    answer = talk.call("query_experience", **where)
     assert answer["l1_evidence"][0]["sources"][0]["source_ref"] == "build.log#L3"
-    assert "build.log#L3" in talk.text("query_experience", situation="离线机器", goal="安装依赖")
+    assert "build.log#L3" in talk.text("query_experience", **where)
     judged = talk.call("give_feedback", target_id=event["id"], kind="useful", reason="救了一次")
     assert judged["items"][0]["usefulness"] > event["usefulness"]
     assert "failure" in talk.text("record_experience", attempt="again", source_ref="b#1", label="failure")
@@ -239,12 +195,8 @@ def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
 
 def test_traits_are_reflected_and_listed(memory: Memory, talk: Talk) -> None:
     for day in range(1, 5):
-        talk.call(
-            "add_memory",
-            content="I always review my code before lunch.",
-            session_id=f"s{day}",
-            occurred_at=f"2026-03-0{day}T09:00:00Z",
-        )
+        when = {"session_id": f"s{day}", "occurred_at": f"2026-03-0{day}T09:00:00Z"}
+        talk.call("add_memory", content="I always review my code before lunch.", **when)
     cycle = talk.call("reflect", force=True)
     assert (cycle["status"], cycle["user_id"]) == ("completed", "李雷")
     assert "completed (" in talk.text("reflect", force=True)
@@ -342,10 +294,9 @@ def test_the_scope_is_the_servers_unless_a_call_names_one(memory: Memory, talk_t
 
 def test_without_a_user_what_is_of_a_user_says_so(memory: Memory, talk_to: TalkTo) -> None:
     talk = talk_to(memory, tools="all")
-    assert talk.refused("get_user_traits")["field"] == "user_id"
-    assert talk.refused("reflect")["field"] == "user_id"
+    assert [talk.refused(tool)["field"] for tool in ("get_user_traits", "reflect")] == ["user_id"] * 2
     with pytest.raises(InputError):
-        make_mcp(memory, Options(user_id="a\x00b"))
+        Options(user_id="a\x00b")
 
 
 def test_reading_tools_change_nothing(memory: Memory, talk: Talk) -> None:
@@ -388,9 +339,7 @@ def test_idempotent_tools_change_nothing_when_called_again(memory: Memory, talk:
 def test_read_only_leaves_the_writing_tools_out(memory: Memory, talk_to: TalkTo) -> None:
     talk = talk_to(memory, read_only=True, reference_tools=True, tools="all")
     assert list(talk.tools()) == [*READING, "read_graph", "search_nodes", "open_nodes"]
-    result = talk.result("add_memory", content="x")
-    assert result.is_error
-    assert len(memory.get_all()) == 0
+    assert talk.result("add_memory", content="x").is_error
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -423,10 +372,8 @@ def test_what_has_a_name_of_the_callers_is_found_renamed_and_forgotten_by_it(mem
     assert added["external_id"] == "crm:7"
     assert talk.call("get_memory", external_id="crm:7")["id"] == added["id"]
     assert talk.call("get_memory", id=added["id"])["id"] == added["id"]
-    assert (
-        talk.refused("add_memory", content="我喜欢红茶", kind="preference", external_id="crm:7")["field"]
-        == "external_id"
-    )
+    taken = {"content": "我喜欢红茶", "kind": "preference", "external_id": "crm:7"}
+    assert talk.refused("add_memory", **taken)["field"] == "external_id"
     assert talk.refused("get_memory")["field"] == "id"
     assert talk.refused("get_memory", external_id="crm:7", user_id="")["field"] == "external_id"
     talk.call("update_memory", id=added["id"], external_id="crm:8")
@@ -453,24 +400,15 @@ def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, t
     assert len(ids) >= 2  # the fact, and the message that it was taken from
     assert memory.search("allergic to peanuts", user_id="ann")[0].item.user_id == "ann"
     assert talk.text("forget", ids=ids).startswith("Forgotten")
-    assert {one.content for one in memory.get_all(user_id="ann") if one.user_id} == {
-        "I live in Lyon.",
-        "I live in Lyon",
-    }
+    left = {one.content.strip(".") for one in memory.get_all(user_id="ann") if one.user_id}
+    assert left == {"I live in Lyon"}
     assert "nothing was forgotten" in talk.text("forget", ids=ids)
     assert memory.admin.rebuild(verify=True).equal
 
 
 SAID = [
-    (
-        "My name is Ada. I live in Hangzhou.",
-        "I live in Hangzhou",
-        "home_city",
-        "Forget that I live in Hangzhou.",
-        "that I live in Hangzhou",
-        "name",
-    ),
-    ("我住在杭州。我喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
+    ("My name is Ada. I live in Hangzhou.", "I live in Hangzhou", "home_city", "that I live in Hangzhou", "name"),
+    ("我住在杭州。我喜欢喝绿茶。", "我住在杭州", "home_city", "我住在杭州", "likes"),
 ]
 
 
@@ -483,7 +421,8 @@ def ids_in(text: str) -> set[str]:
 def test_what_is_forgotten_goes_with_all_that_says_the_same(
     memory: Memory, talk_to: TalkTo, case: tuple[str, ...], by: str
 ) -> None:
-    said, fact, key, request, query, other = case
+    said, fact, key, query, other = case
+    request = f"Forget {query}." if query.isascii() else f"忘掉{query}。"
     memory.add(fact, user_id="bob")
     for session, text in (("s1", said), ("s2", f"{fact}."), ("s3", said), ("s1", "今天天气不错。"), ("s4", request)):
         memory.commit_turn(session, {"messages": [{"role": "user", "content": text}]}, user_id="u")

@@ -27,7 +27,7 @@ from phronesis.errors import InputError
 from phronesis.interfaces.mcp import Caller, DeferredMemory, Options, bearer, make_mcp, mcp_app
 from phronesis.interfaces.mcp.server import check_loopback, refusal
 
-PROGRAM = ["-c", "from phronesis.interfaces.cli import main; main()", "mcp"]
+PROGRAM = ("-c", "from phronesis.interfaces.cli import main; main()", "mcp")
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -39,6 +39,12 @@ HELLO = {
 def environment() -> dict[str, str]:
     counted = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     return {**counted, "PHRONESIS_EMBEDDER": "none"}
+
+
+def started(*arguments: str, program: tuple[str, ...] = PROGRAM) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    called = [sys.executable, *program, *arguments]
+    return subprocess.Popen(called, stdin=pipe, stdout=pipe, stderr=pipe, encoding="utf-8", env=environment())
 
 
 @pytest.mark.slow
@@ -53,14 +59,7 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
     half = {"name": "add_memory", "arguments": {"content": "x\ud800y"}}
     asked = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines) + "no json\n\n"
     asked += json.dumps({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": half}) + "\n"
-    with subprocess.Popen(
-        [sys.executable, *PROGRAM, "--url", sqlite_url],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        env=environment(),
-    ) as process:
+    with started("--url", sqlite_url) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -94,13 +93,9 @@ def test_what_cannot_be_read_is_answered() -> None:
         answer = refusal(unread.value)
         assert answer is not None
         assert (answer.error.code, answer.id) == (code, named)
-
-
-def test_an_empty_line_needs_no_answer() -> None:
     with pytest.raises(ValidationError) as unread:
         jsonrpc_message_adapter.validate_json("\n", by_name=False)
-    assert refusal(unread.value) is None
-    assert refusal(OSError()) is None
+    assert refusal(unread.value) is refusal(OSError()) is None  # an empty line needs no answer
 
 
 HEAVY = ("numpy", "sqlalchemy", "phronesis.memory", "phronesis.store", "phronesis.engine", "phronesis.models")
@@ -114,14 +109,7 @@ def test_the_tools_are_told_before_the_store_and_its_packages_are_loaded(sqlite_
         f" atexit.register(lambda: print(*[one for one in {HEAVY!r} if one in sys.modules], file=sys.stderr)); main()"
     )
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    with subprocess.Popen(
-        [sys.executable, "-c", watching, "mcp", "--url", sqlite_url],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        env=environment(),
-    ) as process:
+    with started("--url", sqlite_url, program=("-c", watching, "mcp")) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         asked = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, listing]
@@ -151,13 +139,8 @@ def test_a_store_that_cannot_be_opened_is_told_by_the_call_and_tried_again(memor
 @pytest.mark.slow
 def test_the_command_serves_http_until_it_is_told_to_stop(sqlite_url: str) -> None:
     port = free_port()
-    with subprocess.Popen(
-        [sys.executable, *PROGRAM, "--url", sqlite_url, "--http", "--port", str(port), "--read-only", "--tools", "all"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        env=environment(),
-    ) as process:
+    given = ("--url", sqlite_url, "--http", "--port", str(port), "--read-only", "--tools", "all")
+    with started(*given) as process:
         url = f"http://127.0.0.1:{port}/mcp"
         wait_for(url)
         with Talk(url) as talk:
@@ -230,18 +213,12 @@ def check_guard(url: str) -> None:
     assert origin.status_code == 403
 
 
-def test_addresses_that_others_reach_are_refused() -> None:
+def test_addresses_that_others_reach_are_refused(call: Callable[..., object]) -> None:
     for host in ("0.0.0.0", "::", "192.168.1.4", "example.com", ""):  # noqa: S104 - refused
         with pytest.raises(InputError, match="key"):
             check_loopback(host)
-
-
-def test_this_machine_is_served() -> None:
     for host in ("127.0.0.1", "localhost", "::1", "[::1]", "127.8.9.1"):
         check_loopback(host)
-
-
-def test_the_command_says_so(call: Callable[..., object]) -> None:
     outcome = call("mcp", "--http", "--host", "0.0.0.0")  # noqa: S104 - refused
     assert (outcome.code, outcome.out) == (2, "")  # type: ignore[attr-defined]
     assert "host: 0.0.0.0" in outcome.err  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -62,6 +62,14 @@ def policy(issuer: Issuer, **more: Any) -> Serving:
     return Serving.model_validate(serving)
 
 
+def reader_of(issuer: Issuer, seconds: Callable[[], float] = time.monotonic, **more: Any) -> TokenReader:
+    """Give the reader of the issuer's tokens."""
+    oauth = policy(issuer, **more).oauth
+    assert oauth is not None
+    assert oauth.issuer is not None
+    return TokenReader(oauth.issuer, oauth.resource, "default", seconds=seconds)
+
+
 def signed(*, key: str = "a", kid: str | None = None, algorithm: str = "RS256", **more: Any) -> str:
     """Give a token."""
     claims = {"iss": ISSUER, "aud": f"{BASE}/mcp", "sub": "ada", "exp": time.time() + 600, "scope": "memory.read"}
@@ -110,10 +118,7 @@ def test_a_token_of_the_issuer_lets_its_user_in_at_mcp(memory: Memory, issuer: I
     ],
 )
 def test_a_wrong_token_is_refused(issuer: Issuer, wrong: dict[str, Any]) -> None:
-    oauth = policy(issuer).oauth
-    assert oauth is not None
-    assert oauth.issuer is not None
-    reader = TokenReader(oauth.issuer, oauth.resource, "default")
+    reader = reader_of(issuer)
     with pytest.raises(Unauthenticated, match="not valid here"):
         reader.find_key(signed(**wrong))
     with pytest.raises(Unauthenticated):
@@ -122,11 +127,8 @@ def test_a_wrong_token_is_refused(issuer: Issuer, wrong: dict[str, Any]) -> None
 
 
 def test_claims_name_user_and_tenant_and_new_keys_are_fetched_seldom(issuer: Issuer) -> None:
-    oauth = policy(issuer, user_claim="email", tenant_claim="org", audience="memory").oauth
-    assert oauth is not None
-    assert oauth.issuer is not None
     now = 1_000.0
-    reader = TokenReader(oauth.issuer, oauth.resource, "default", seconds=lambda: now)
+    reader = reader_of(issuer, lambda: now, user_claim="email", tenant_claim="org", audience="memory")
     key = reader.find_key(signed(aud=["memory", "x"], email="ada@example.com", org="acme"))
     assert (key.user_id, key.tenant) == ("ada@example.com", "acme")
     with pytest.raises(Unauthenticated):
@@ -145,8 +147,5 @@ def test_claims_name_user_and_tenant_and_new_keys_are_fetched_seldom(issuer: Iss
 
 
 def test_an_issuer_that_does_not_answer_is_no_wrong_token(issuer: Issuer) -> None:
-    oauth = policy(issuer, jwks_url="http://127.0.0.1:1/keys").oauth
-    assert oauth is not None
-    assert oauth.issuer is not None
     with pytest.raises(ServerUnavailable, match="jwks_url"):
-        TokenReader(oauth.issuer, oauth.resource, "default").find_key(signed())
+        reader_of(issuer, jwks_url="http://127.0.0.1:1/keys").find_key(signed())

@@ -25,20 +25,15 @@ def fill(memory: Memory) -> None:
     for n in range(30):
         text = f"In week {n} the green tea study measured sample {n}, in the laboratory on the hill. " * 3
         memory.add(text, infer=False, user_id="u", session_id=f"s{n % 3}", metadata={"week": n})
+    attempt: dict[str, Any] = {
+        "situation": "offline machine",
+        "goal": "install the driver",
+        "label": "failure",
+        "source_type": "run",
+    }
+    attempt |= {"result": "connection timed out " * 20, "payload": {"log": "words " * 100}}
     for n in range(12):
-        memory.ingest(
-            {
-                "situation": "offline machine",
-                "goal": "install the driver",
-                "attempt": f"mirror {n}",
-                "result": "connection timed out " * 20,
-                "label": "failure",
-                "source_type": "run",
-                "source_ref": f"build.log#L{n}",
-                "payload": {"log": "words " * 100},
-            },
-            user_id="u",
-        )
+        memory.ingest({**attempt, "attempt": f"mirror {n}", "source_ref": f"build.log#L{n}"}, user_id="u")
 
 
 @pytest.fixture
@@ -49,12 +44,8 @@ def api(memory: Memory) -> TestClient:
 
 
 def test_a_context_over_http_brings_its_records_only_when_they_are_asked_for(api: TestClient) -> None:
-    asked = {
-        "session_id": "s1",
-        "user_message": "What did the green tea study measure?",
-        "user_id": "u",
-        "token_budget": BUDGET,
-    }
+    asked: dict[str, Any] = {"session_id": "s1", "user_message": "What did the green tea study measure?"}
+    asked |= {"user_id": "u", "token_budget": BUDGET}
     short = api.post("context", json=asked).json()
     whole = api.post("context", json={**asked, "explain": True}).json()
     assert count(short["text"]) <= BUDGET

@@ -94,19 +94,8 @@ def _fill(memory: Memory) -> list[str]:
     items = {item.kind: item for item in (*memory.get_all(limit=1000, **whose), *held)}
     change = memory.history(fact.items[0].id)[0].delta_id
     entity = memory.entities.list(**whose)[0].id
-    ids = [item.id for item in items.values()] + [one.id for one in held]
-    return [
-        *ids,
-        change,
-        entity,
-        fact.entry_id,
-        turn.entry_id,
-        event.entry_id,
-        document.entry_id,
-        claims.id,
-        run,
-        context.context_id,
-    ]
+    ids = [one.id for one in (*items.values(), *held, claims)] + [change, entity, run, context.context_id]
+    return ids + [one.entry_id for one in (fact, turn, event, document)]
 
 
 SAMPLES: dict[str, Any] = {
@@ -301,15 +290,8 @@ def test_a_key_of_a_user_is_made_listed_and_revoked(memory: Memory) -> None:
 
 def test_a_person_sees_and_revokes_their_own_keys_on_the_page(memory: Memory) -> None:
     keys = memory.admin.keys
-    tokens = {
-        name: keys.create(role, label=f"key of {name}", user_id=user)
-        for name, role, user in (
-            ("ada", "read", ADA),
-            ("bo", "write", "bo"),
-            ("all", "admin", None),
-            ("app", "write", None),
-        )
-    }
+    given = (("ada", "read", ADA), ("bo", "write", "bo"), ("all", "admin", None), ("app", "write", None))
+    tokens = {name: keys.create(role, label=f"key of {name}", user_id=user) for name, role, user in given}
     app = make_server_app(memory, Serving(access_log=False, key_seconds=0.0))
 
     def browse(name: str) -> TestClient:

@@ -18,12 +18,6 @@ BROWSER = {"Accept": "text/html", "Accept-Language": "en"}
 
 
 @pytest.fixture
-def memory() -> Iterator[Memory]:
-    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
-        yield memory
-
-
-@pytest.fixture
 def browser(memory: Memory) -> Iterator[TestClient]:
     app = make_server_app(memory, Serving())
     with TestClient(app, base_url="http://127.0.0.1:8765", headers=BROWSER) as browser:

@@ -1,6 +1,7 @@
-"""What the pages say: both languages say the same things, and every name that a page uses has words."""
+"""What the pages say: words in both languages, what facts are called, and the HTML of a document's section."""
 
 import re
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
@@ -10,8 +11,11 @@ import pytest
 
 import phronesis
 from phronesis.conversation.extraction.memory_types import load_memory_types
+from phronesis.core.items import Item
 from phronesis.interfaces import web
 from phronesis.interfaces.cli.commands import find_command
+from phronesis.interfaces.web.pages.people import corrected, group_facts, key_text
+from phronesis.interfaces.web.pages.resources import section_html
 from phronesis.interfaces.web.session import LANGUAGES, words_of
 from phronesis.recall.fusion import JUDGED
 from phronesis.recall.hits import CROWDED
@@ -73,3 +77,100 @@ def test_every_command_that_a_page_tells_is_there() -> None:
     for source in SOURCES:
         for told in re.findall(r"<code>phronesis ([^<]+)</code>", source.read_text("utf-8")):
             assert not isinstance(find_command(told.split())[0], click.Group), source
+
+
+# Facts: what they are called, how they are grouped, and what a correction changes.
+
+EN = words_of("en")
+
+
+AT = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def fact(key: str | None, value: object = None, content: str = "Said so.", subject: str | None = "user") -> Item:
+    return Item(
+        id="1",
+        kind="profile",
+        content=content,
+        entry_id="e",
+        recorded_at=AT,
+        updated_at=AT,
+        key=key,
+        value=value,
+        subject=subject,
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "english", "chinese"),
+    [
+        ("allergy", "Allergy", "过敏"),
+        ("favorite.color", "Favourite color", "最喜欢的color"),
+        ("not.allergy", "Not so: Allergy", "并非：过敏"),
+        ("badge_number", "badge number", "badge number"),
+        ("shoe.size", "shoe: size", "shoe: size"),
+        (None, "Profile", "个人资料"),
+    ],
+)
+def test_a_fact_is_called_by_its_key_in_words(key: str | None, english: str, chinese: str) -> None:
+    assert (key_text(fact(key), EN), key_text(fact(key), words_of("zh"))) == (english, chinese)
+
+
+def test_facts_are_grouped_by_subject_and_topic_the_user_and_what_matters_first() -> None:
+    facts = [fact("diet", subject="Mia"), fact("email"), fact("not.allergy", subject="lin"), fact("shoe.size")]
+    groups = [(group.subject, group.topic, len(group.facts)) for group in group_facts([*facts, fact("allergy")], "lin")]
+    assert groups == [(None, "health", 2), (None, "contact", 1), (None, "other", 1), ("Mia", "health", 1)]
+
+
+@pytest.mark.parametrize(
+    ("value", "content", "changed"),
+    [
+        ("nuts", "I avoid nuts.", None),
+        ("", "", None),
+        ("figs", "I avoid nuts.", ("I avoid figs.", "figs")),
+        ("figs", "I avoid all figs.", ("I avoid all figs.", "figs")),
+        ("nuts", "I avoid figs.", ("I avoid figs.", None)),
+    ],
+)
+def test_a_new_value_takes_the_place_of_the_old_one_in_the_text(
+    value: str, content: str, changed: tuple[str, str | None] | None
+) -> None:
+    assert corrected(fact("allergy", "nuts", "I avoid nuts."), value, content, EN) == changed
+
+
+def test_a_value_that_the_text_does_not_name_is_stated_by_its_key() -> None:
+    assert corrected(fact("allergy", "nuts", "They harm me."), "figs", "They harm me.", EN) == ("Allergy: figs", "figs")
+
+
+# Sections of documents as HTML: Markdown without foreign content, code and plain text as they are.
+
+LINK = '<a href="https://example.org" rel="noreferrer noopener nofollow external">page</a>'
+
+
+@pytest.mark.parametrize(
+    ("markdown", "html"),
+    [
+        ("**bold** and `code`", "<p><strong>bold</strong> and <code>code</code></p>"),
+        ("[page](https://example.org)", f"<p>{LINK}</p>"),
+        ("[logout](/logout) [bad](javascript:alert)", "<p><a>logout</a> [bad](javascript:alert)</p>"),
+        ("![a chart](https://evil.example/x.png)", '<p><span class="badge">a chart</span></p>'),
+        ("![](data:image/png;base64,AA)", "<p></p>"),
+        ("<b onclick=x>raw</b>", "<p>&lt;b onclick=x&gt;raw&lt;/b&gt;</p>"),
+        ("> # Quoted", "<blockquote>\n<h3>Quoted</h3>\n</blockquote>"),
+        ("|a|\n|-|\n|1|", "<td>1</td>"),
+    ],
+)
+def test_markdown_is_rendered_without_foreign_content(markdown: str, html: str) -> None:
+    shown = section_html(markdown, "text/markdown; charset=utf-8")
+    assert shown.startswith('<div class="prose">')
+    assert html in shown
+    assert "<img" not in shown
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("text/plain", '<p class="pre">'), ("text/x-python", "<pre"), (None, "<p")]
+)
+def test_other_texts_stand_as_they_are(form: str | None, start: str) -> None:
+    shown = section_html("a < **b**\n  c", form)
+    assert shown.startswith(start)
+    assert "a &lt; **b**\n  c" in shown

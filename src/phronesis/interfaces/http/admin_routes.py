@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import pydantic
 from fastapi import APIRouter, Query, Request, Response
@@ -12,18 +12,14 @@ from fastapi.responses import StreamingResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from phronesis import __version__
-from phronesis.core.api_keys import Role
 from phronesis.core.context import ContextDetail, ContextRecord, RequestRecord, RouteLatency, UnlearnedText
 from phronesis.core.items import Item
 from phronesis.core.reports import Jobs, Overview, Page, UserInfo
 from phronesis.core.results import EditResult
-from phronesis.interfaces.authentication import Caller
-from phronesis.interfaces.http import PREFIX
-from phronesis.interfaces.http.bodies import Form, Time, Verdict
+from phronesis.interfaces.http import PREFIX, bodies, queries
 from phronesis.interfaces.http.dependencies import Administering, Reading, Written
 from phronesis.interfaces.http.middleware import Metrics
 from phronesis.interfaces.http.openapi import OPEN, answer, gives, page_response, problems
-from phronesis.interfaces.http.queries import OverviewQuery, QuarantineQuery, ReadScope
 from phronesis.memory import Memory
 from phronesis.store.items import count_by_kind
 from phronesis.store.lanes import list_behind
@@ -86,11 +82,9 @@ def retry_entry(caller: Administering, entry_id: str, how: Written) -> Response:
 
 
 @upkeep_router.get("/overview", responses=gives(Overview))
-def get_overview(caller: Reading, wanted: Annotated[OverviewQuery, Query()]) -> Response:
+def get_overview(caller: Reading, wanted: Annotated[queries.OverviewQuery, Query()]) -> Response:
     """Return counts, what was learned lately, contradictions, and what waits for a person."""
-    if wanted.across is not None:
-        caller.needs(Role.ADMIN)
-    return answer(caller.memory.admin.overview(**wanted.given()))
+    return answer(caller.memory.admin.overview(**wanted.of(caller)))
 
 
 @upkeep_router.get("/users", responses=gives(list[UserInfo]))
@@ -100,13 +94,13 @@ def list_users(caller: Administering) -> Response:
 
 
 @upkeep_router.get("/quarantine", responses=gives(list[Item]))
-def list_quarantine(caller: Reading, wanted: Annotated[QuarantineQuery, Query()]) -> Response:
+def list_quarantine(caller: Reading, wanted: Annotated[queries.QuarantineQuery, Query()]) -> Response:
     """List what reads like an order to a model."""
     return answer(caller.memory.quarantine.list(**wanted.of(caller)))
 
 
 @upkeep_router.post("/quarantine", responses=gives(EditResult, 404, 409, 415))
-def decide_quarantine(caller: Administering, body: Verdict, how: Written) -> Response:
+def decide_quarantine(caller: Administering, body: bodies.Verdict, how: Written) -> Response:
     """Let an item in quarantine go, or end it; an admin's key."""
     verb = caller.memory.quarantine.release if body.action == "release" else caller.memory.quarantine.reject
     return answer(verb(body.id, reason=body.reason, user_id=body.user_id, **how.by(caller)))
@@ -141,11 +135,11 @@ def _read(path: Path, folder: "tempfile.TemporaryDirectory[str]") -> Iterator[by
 _NEXT: Final = {"Link": "The next page."}
 
 
-class Span(Form):
+class Span(bodies.Form):
     """A span of time: from ``since``, before ``until``."""
 
-    since: Time | None = None
-    until: Time | None = None
+    since: bodies.Time | None = None
+    until: bodies.Time | None = None
 
 
 class LogPage(Span):
@@ -155,16 +149,10 @@ class LogPage(Span):
     cursor: str | None = pydantic.Field(default=None, description="next_cursor of the page before.")
 
 
-class ScopedPage(LogPage, ReadScope):
+class ScopedPage(LogPage, queries.ReadScope):
     """A page of a log of whose memory; ``across=tenant`` is everybody's, and needs an admin's key."""
 
     across: Literal["tenant"] | None = None
-
-    def of(self, caller: Caller) -> dict[str, Any]:
-        """Return the given fields as arguments; Forbidden when the caller may not see across the tenant."""
-        if self.across is not None:
-            caller.needs(Role.ADMIN)
-        return self.given()
 
 
 class ContextsQuery(ScopedPage):

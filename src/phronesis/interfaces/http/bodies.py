@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
+from phronesis.core.api_keys import Role
 from phronesis.core.timestamps import check_form
+from phronesis.interfaces.authentication import Caller
 
 Object = dict[str, Any]
 Time = Annotated[str | int | float, pydantic.BeforeValidator(check_form)]
@@ -20,6 +22,12 @@ class Form(pydantic.BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the given fields as arguments of a verb."""
         return {name: value for name in self.model_fields_set if (value := getattr(self, name)) is not None}
+
+    def of(self, caller: Caller) -> dict[str, Any]:
+        """Return `given`; Forbidden where it looks across the tenant, and the caller may not."""
+        if getattr(self, "across", None) is not None:
+            caller.needs(Role.ADMIN)
+        return self.given()
 
 
 class Body(Form):

@@ -70,27 +70,18 @@ class AuthenticatedApp:
         await self.app(scope, receive, send)
 
 
-async def _require_read(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return await _require_role(request, Role.READ)
+def _caller_with(role: Role) -> Any:
+    async def require(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+        caller = await admit(request)
+        caller.needs(role)
+        return caller
+
+    return Depends(require)
 
 
-async def _require_write(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return await _require_role(request, Role.WRITE)
-
-
-async def _require_admin(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return await _require_role(request, Role.ADMIN)
-
-
-async def _require_role(request: Request, role: Role) -> Caller:
-    caller = await admit(request)
-    caller.needs(role)
-    return caller
-
-
-Reading = Annotated[Caller, Depends(_require_read)]
-Writing = Annotated[Caller, Depends(_require_write)]
-Administering = Annotated[Caller, Depends(_require_admin)]
+Reading = Annotated[Caller, _caller_with(Role.READ)]
+Writing = Annotated[Caller, _caller_with(Role.WRITE)]
+Administering = Annotated[Caller, _caller_with(Role.ADMIN)]
 
 
 # Paths with ids: an id may contain a slash, written ``%2F``, and still is one segment of the path.

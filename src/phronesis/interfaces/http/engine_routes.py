@@ -29,34 +29,9 @@ from phronesis.experience.laws.records import (
     Principle,
 )
 from phronesis.interfaces.authentication import Caller
-from phronesis.interfaces.http import PREFIX
-from phronesis.interfaces.http.bodies import (
-    ClaimsToCheck,
-    FeedbackBody,
-    Forgetting,
-    Grouping,
-    Learning,
-    NewExperience,
-    NewReasoning,
-    NewResource,
-    NewRun,
-    Owner,
-    PlanRequest,
-    Question,
-    RunWord,
-)
+from phronesis.interfaces.http import PREFIX, bodies, queries
 from phronesis.interfaces.http.dependencies import RUN, Administering, Reading, Writing, Written
-from phronesis.interfaces.http.openapi import answer, gives, page_response
-from phronesis.interfaces.http.queries import (
-    ClaimQuery,
-    EpisodeQuery,
-    ItemQuery,
-    Page,
-    ReadScope,
-    ReasoningQuery,
-    ReviewOptions,
-    SourceQuery,
-)
+from phronesis.interfaces.http.openapi import answer, creates, gives, page_response
 from phronesis.interfaces.uploads import stored_name
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
@@ -65,10 +40,8 @@ from phronesis.resources.documents import IngestedResource, Resource
 experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
 
 
-@experience_router.post(
-    "/experiences", status_code=HTTPStatus.CREATED, responses=gives(Ingested, 409, 415, 502, status=201)
-)
-def ingest_experiences(caller: Writing, body: NewExperience, how: Written) -> Response:
+@experience_router.post("/experiences", **creates(Ingested, 502))
+def ingest_experiences(caller: Writing, body: bodies.NewExperience, how: Written) -> Response:
     """Take attempts in: ``nei``, or the ``text`` of a source of some ``source_type``."""
     given = body.given()
     if ("nei" in given) == ("text" in given):
@@ -86,66 +59,66 @@ def ingest_experiences(caller: Writing, body: NewExperience, how: Written) -> Re
 
 
 @experience_router.get("/experiences", responses=gives(reports.Page[L1Event]))
-def list_experiences(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_experiences(request: Request, caller: Reading, page: Annotated[queries.Page, Query()]) -> Response:
     """List attempts, newest first."""
     return page_response(request, _records(caller, L1, page))
 
 
 @experience_router.get("/experiences/source", responses=gives(EventSource, 404))
-def get_experience_source(caller: Reading, asked: Annotated[SourceQuery, Query()]) -> Response:
+def get_experience_source(caller: Reading, asked: Annotated[queries.SourceQuery, Query()]) -> Response:
     """Return what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
     return answer(caller.memory.resources.get_source(**asked.given()))
 
 
 @experience_router.get("/experiences/episode", responses=gives(Episode, 404))
-def get_episode(caller: Reading, asked: Annotated[EpisodeQuery, Query()]) -> Response:
+def get_episode(caller: Reading, asked: Annotated[queries.EpisodeQuery, Query()]) -> Response:
     """Return the attempts of an episode in order."""
     return answer(caller.memory.resources.get_episode(**asked.given()))
 
 
 @experience_router.get("/patterns", responses=gives(reports.Page[Pattern]))
-def list_patterns(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_patterns(request: Request, caller: Reading, page: Annotated[queries.Page, Query()]) -> Response:
     """List what attempts have in common."""
     return page_response(request, _records(caller, PATTERN, page))
 
 
 @experience_router.get("/principles", responses=gives(reports.Page[Principle]))
-def list_principles(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_principles(request: Request, caller: Reading, page: Annotated[queries.Page, Query()]) -> Response:
     """List what follows from patterns."""
     return page_response(request, _records(caller, PRINCIPLE, page))
 
 
 @experience_router.post("/aggregate", responses=gives(Aggregation, 409, 415))
-def aggregate_experiences(caller: Writing, body: Grouping, how: Written) -> Response:
+def aggregate_experiences(caller: Writing, body: bodies.Grouping, how: Written) -> Response:
     """Group attempts into patterns."""
     return answer(caller.memory.aggregate(**body.given(), **how.by(caller)))
 
 
 @experience_router.post("/abstract", responses=gives(Aggregation, 409, 415, 502))
-def abstract_patterns(caller: Writing, body: Owner, how: Written) -> Response:
+def abstract_patterns(caller: Writing, body: bodies.Owner, how: Written) -> Response:
     """Draw principles from patterns."""
     return answer(caller.memory.abstract(**body.given(), **how.by(caller)))
 
 
 @experience_router.post("/query", responses=gives(Answer, 415))
-def query_experience(caller: Reading, body: Question) -> Response:
+def query_experience(caller: Reading, body: bodies.Question) -> Response:
     """Ask what worked, and what did not."""
     return answer(caller.memory.query(**body.given()))
 
 
 @experience_router.post("/feedback", responses=gives(FeedbackResult, 404, 409, 415))
-def give_feedback(caller: Writing, body: FeedbackBody, how: Written) -> Response:
+def give_feedback(caller: Writing, body: bodies.FeedbackBody, how: Written) -> Response:
     """Say of an item that it was useful or not, right or wrong, or what else it is."""
     return answer(caller.memory.feedback(**body.given(), **how.by(caller)))
 
 
 @experience_router.post("/forget", responses=gives(ForgetResult, 409, 415))
-def forget_memories(caller: Writing, body: Forgetting, how: Written) -> Response:
+def forget_memories(caller: Writing, body: bodies.Forgetting, how: Written) -> Response:
     """Put away what nobody needs, or with ``dry_run`` say what would be."""
     return answer(caller.memory.forget(**body.given(), **how.by(caller)))
 
 
-def _records(caller: Caller, kind: str, page: Page) -> reports.Page[Any]:
+def _records(caller: Caller, kind: str, page: queries.Page) -> reports.Page[Any]:
     found = caller.memory.get_all(kinds=[kind], **page.named())
     return reports.Page(tuple(caller.memory.get(item.id) for item in found), found.next_cursor)
 
@@ -155,20 +128,20 @@ def _records(caller: Caller, kind: str, page: Page) -> reports.Page[Any]:
 run_router = APIRouter(prefix=PREFIX, tags=["runs"])
 
 
-@run_router.post("/reasoning", status_code=HTTPStatus.CREATED, responses=gives(ReasoningItem, 409, 415, status=201))
-def add_reasoning(caller: Writing, body: NewReasoning, how: Written) -> Response:
+@run_router.post("/reasoning", **creates(ReasoningItem))
+def add_reasoning(caller: Writing, body: bodies.NewReasoning, how: Written) -> Response:
     """Store a block of claims that keeps the rules; one that does not is refused with every mistake."""
     return answer(caller.memory.reasoning.add(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
 
 
 @run_router.get("/reasoning", responses=gives(SearchResult))
-def search_claims(caller: Reading, asked: Annotated[ClaimQuery, Query()]) -> Response:
+def search_claims(caller: Reading, asked: Annotated[queries.ClaimQuery, Query()]) -> Response:
     """Search reasoning items by their claims; with ``run_id``, note that the run saw them."""
     return answer(caller.memory.mem_search(**asked.given()))
 
 
 @run_router.post("/reasoning/check", responses=gives(list[Violation], 415))
-def check_claims(caller: Reading, body: ClaimsToCheck) -> Response:
+def check_claims(caller: Reading, body: bodies.ClaimsToCheck) -> Response:
     """Return every rule that a block of claims breaks; nothing is stored."""
     return answer(caller.memory.reasoning.check(**body.given()))
 
@@ -180,43 +153,43 @@ def rebuild_claim_index(caller: Administering) -> Response:
 
 
 @run_router.get("/reasoning/{id}", responses=gives(ReasoningItem, 404))
-def get_reasoning(caller: Reading, id: str, whose: Annotated[ReasoningQuery, Query()]) -> Response:
+def get_reasoning(caller: Reading, id: str, whose: Annotated[queries.ReasoningQuery, Query()]) -> Response:
     """Return a reasoning item; with ``run_id``, note that the run saw it."""
     return answer(caller.memory.reasoning.get(id, **whose.given()))
 
 
-@run_router.post("/runs", status_code=HTTPStatus.CREATED, responses=gives(dict[str, str], 409, 415, status=201))
-def record_run(caller: Writing, body: NewRun, how: Written) -> Response:
+@run_router.post("/runs", **creates(dict[str, str]))
+def record_run(caller: Writing, body: bodies.NewRun, how: Written) -> Response:
     """Record a run; gives its ``run_id``."""
     return answer({"run_id": caller.memory.runs.record(**body.given(), **how.by(caller))}, HTTPStatus.CREATED)
 
 
 @run_router.get("/runs", responses=gives(reports.Page[RunRecord]))
-def list_runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+def list_runs(request: Request, caller: Reading, page: Annotated[queries.Page, Query()]) -> Response:
     """List runs, newest first."""
     return page_response(request, caller.memory.runs.list(**page.named()))
 
 
 @run_router.post(RUN + "/feedback", responses=gives(EditResult, 404, 409, 415))
-def give_run_feedback(caller: Writing, run_id: str, body: RunWord, how: Written) -> Response:
+def give_run_feedback(caller: Writing, run_id: str, body: bodies.RunWord, how: Written) -> Response:
     """Say what came of a run: products, pros, cons."""
     return answer(caller.memory.runs.feedback(run_id, **body.given(), **how.by(caller)))
 
 
 @run_router.post(RUN + "/learn", responses=gives(LearnResult, 404, 409, 415, 502))
-def learn_from_run(caller: Writing, run_id: str, body: Learning, how: Written) -> Response:
+def learn_from_run(caller: Writing, run_id: str, body: bodies.Learning, how: Written) -> Response:
     """Learn from a run: verdicts on claims, new ones; ``entry_id`` rolls it back."""
     return answer(caller.memory.learn(run_id, **body.given(), **how.by(caller)))
 
 
 @run_router.get(RUN + "/review", responses=gives(Review, 404, 502))
-def review_run(caller: Reading, run_id: str, look: Annotated[ReviewOptions, Query()]) -> Response:
+def review_run(caller: Reading, run_id: str, look: Annotated[queries.ReviewOptions, Query()]) -> Response:
     """Return what a public source says of a run's modifier."""
     return answer(caller.memory.runs.review(run_id, **look.given()))
 
 
 @run_router.get(RUN, responses=gives(RunRecord, 404))
-def get_run(caller: Reading, run_id: str, owner: Annotated[ReadScope, Query()]) -> Response:
+def get_run(caller: Reading, run_id: str, owner: Annotated[queries.ReadScope, Query()]) -> Response:
     """Return a run with its FACTS."""
     return answer(caller.memory.runs.get(run_id, **owner.given()))
 
@@ -226,17 +199,13 @@ def get_run(caller: Reading, run_id: str, owner: Annotated[ReadScope, Query()]) 
 resource_router = APIRouter(prefix=PREFIX, tags=["resources"])
 
 
-@resource_router.post(
-    "/resources", status_code=HTTPStatus.CREATED, responses=gives(IngestedResource, 409, 415, 502, status=201)
-)
-def ingest_resource(caller: Writing, body: NewResource, how: Written) -> Response:
+@resource_router.post("/resources", **creates(IngestedResource, 502))
+def ingest_resource(caller: Writing, body: bodies.NewResource, how: Written) -> Response:
     """Take a document in: its ``text``, or the page at ``url`` where the policy allows it."""
     return answer(caller.memory.resources.ingest(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
 
 
-@resource_router.post(
-    "/resources/upload", status_code=HTTPStatus.CREATED, responses=gives(IngestedResource, 409, 415, 502, status=201)
-)
+@resource_router.post("/resources/upload", **creates(IngestedResource, 502))
 def upload_resource(
     caller: Writing,
     file: UploadFile,
@@ -254,7 +223,7 @@ def upload_resource(
     name = Path(file.filename or "").name
     if not name:
         raise InputError("the file needs a name: its ending says how it is read", field="file")
-    given: dict[str, Any] = {
+    about: dict[str, Any] = {
         "uri": uri or f"upload:{name}",
         "title": title or name,
         "user_id": user_id,
@@ -263,17 +232,17 @@ def upload_resource(
     with tempfile.TemporaryDirectory(prefix="phronesis-upload-") as folder:
         kept = Path(folder, stored_name(name))
         kept.write_bytes(file.file.read())
-        return answer(caller.memory.resources.ingest(path=kept, **given, **how.by(caller)), HTTPStatus.CREATED)
+        return answer(caller.memory.resources.ingest(path=kept, **about, **how.by(caller)), HTTPStatus.CREATED)
 
 
 @resource_router.get("/resources/{id}", responses=gives(Resource, 404))
-def get_resource(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:
+def get_resource(caller: Reading, id: str, then: Annotated[queries.ItemQuery, Query()]) -> Response:
     """Return a document with its versions, and its sections in reading order."""
     return answer(caller.memory.resources.get(id, **then.given()))
 
 
 @resource_router.post("/plan", responses=gives(RetrievalPlan, 415, 502))
-def plan_retrieval(caller: Reading, body: PlanRequest) -> Response:
+def plan_retrieval(caller: Reading, body: bodies.PlanRequest) -> Response:
     """Say what is to be looked for to answer a message."""
     return answer(caller.memory.plan(**body.given()))
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import orjson
-from fastapi import Request, Response
+from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from opentelemetry import propagate, trace
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from phronesis.config.server import Serving
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import AccessRefused, PhronesisError, TooLarge
+from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX, UPLOAD, problems
 from phronesis.interfaces.http.dependencies import segment_path
 from phronesis.memory import Memory
@@ -55,9 +56,8 @@ class Metrics:
     def text(self, pending: int, items: Mapping[str, int]) -> bytes:
         """Return all metrics as text, with the entries that wait and the items by kind of one tenant."""
         of_tenant = CollectorRegistry()
-        Gauge("phronesis_pending_entries", "Entries that wait for their interpretation.", registry=of_tenant).set(
-            pending
-        )
+        waiting = Gauge("phronesis_pending_entries", "Entries that wait for their interpretation.", registry=of_tenant)
+        waiting.set(pending)
         kinds = Gauge("phronesis_items", "Items by kind.", ("kind",), registry=of_tenant)
         for kind, count in items.items():
             kinds.labels(kind).set(count)
@@ -65,9 +65,6 @@ class Metrics:
 
 
 # Per request: counts, a line of the access log, and a span where the host configured OpenTelemetry.
-
-UNKNOWN = "unknown"
-"""Route label of a request that matched none."""
 
 MCP: Final = "/mcp"
 """Path of the MCP endpoint. Its tools record their own calls; here only what it refused is recorded."""
@@ -88,25 +85,37 @@ class Watch:
     memory: Memory | None = None
 
     def span(self, scope: Scope, headers: Headers) -> AbstractContextManager[trace.Span]:
-        """Return a span for a request, a child of the caller's if its headers name one.
-
-        Without OpenTelemetry it is a no-op.
-        """
+        """Return a span, a child of the caller's if the headers name one; without OpenTelemetry it is a no-op."""
         return self.tracer.start_as_current_span(
             scope["method"], propagate.extract(dict(headers)), kind=trace.SpanKind.SERVER, record_exception=False
         )
 
     def seen(self, scope: Scope, span: trace.Span, status: int, seconds: float) -> None:
         """Record the result of a request; status 0 means that nothing was sent."""
-        route, method = route_of(scope), scope["method"]
+        declared, method, state = scope.get("route"), scope["method"], scope.get("state", {})
+        route: str = getattr(declared, "path_format", None) or getattr(declared, "path", None) or "unknown"
         self.metrics.count(method, route, status, seconds)
         span.update_name(f"{method} {route}")
         span.set_attributes({"http.request.method": method, "http.route": route, "http.response.status_code": status})
-        state = scope.get("state", {})
-        caller = state.get("caller")
+        caller: Caller | None = state.get("caller")
+        key_id = None if caller is None or caller.key is None else caller.key.id
         failed = not HTTPStatus.OK <= status < HTTPStatus.BAD_REQUEST
-        if scope["path"].startswith(f"{PREFIX}/") or (failed and scope["path"] == MCP):
-            self._record(scope, f"{method} {route}", status, seconds)
+        memory = self.memory if caller is None else caller.memory
+        if memory is not None and (scope["path"].startswith(f"{PREFIX}/") or (failed and scope["path"] == MCP)):
+            user = user_of(scope) or (None if caller is None else caller.user_id)
+            with suppress(PhronesisError):  # the memory was closed: the server stops
+                row = RequestRow(
+                    request_id=new_id(),
+                    at=to_micros(memory.admin.components.clock()),
+                    interface="http",
+                    route=f"{method} {route}",
+                    status=str(status),
+                    failed=failed,
+                    milliseconds=round(seconds * 1000, 1),
+                    key_id=key_id,
+                    owner=None if user is None else user_number(user),
+                )
+                memory.admin.components.activity.note_request(memory.admin.tenant, row)
         if self.log:
             line = {
                 "method": method,
@@ -115,30 +124,9 @@ class Watch:
                 "ms": round(seconds * 1000, 2),
                 "request_id": state.get("request_id"),
                 "tenant": None if caller is None else caller.memory.admin.tenant,
-                "key": None if caller is None or caller.key is None else caller.key.id,
+                "key": key_id,
             }
             logger.info(json.dumps(line))
-
-    def _record(self, scope: Scope, route: str, status: int, seconds: float) -> None:
-        """Queue a row of the request log (``store/activity_log``)."""
-        caller = scope.get("state", {}).get("caller")
-        memory = self.memory if caller is None else caller.memory
-        if memory is None:
-            return
-        user = user_of(scope) or (None if caller is None else caller.user_id)
-        with suppress(PhronesisError):  # the memory was closed: the server stops
-            row = RequestRow(
-                request_id=new_id(),
-                at=to_micros(memory.admin.components.clock()),
-                interface="http",
-                route=route,
-                status=str(status),
-                failed=not HTTPStatus.OK <= status < HTTPStatus.BAD_REQUEST,
-                milliseconds=round(seconds * 1000, 1),
-                key_id=None if caller is None or caller.key is None else caller.key.id,
-                owner=None if user is None else user_number(user),
-            )
-            memory.admin.components.activity.note_request(memory.admin.tenant, row)
 
 
 def user_of(scope: Scope) -> str | None:
@@ -152,13 +140,6 @@ def user_of(scope: Scope) -> str | None:
             given = orjson.loads(body)
             named = given.get("user_id") if isinstance(given, dict) else None
     return named if isinstance(named, str) and named else None
-
-
-def route_of(scope: Scope) -> str:
-    """Return the declared route of a request: ``/api/v1/memories/{id}``."""
-    route = scope.get("route")
-    path: str = getattr(route, "path_format", None) or getattr(route, "path", None) or UNKNOWN
-    return path
 
 
 # Size and depth of a JSON body, measured on its bytes before parsing.
@@ -178,18 +159,21 @@ def check_extent(body: bytes, serving: Serving) -> None:
     Members of all objects and lists count together. The time is linear in the bytes. Invalid JSON passes; the parser
     refuses it.
     """
-    if _members(body) > serving.max_members or _deepest(body, serving.max_depth) > serving.max_depth:
-        # The number of strings is bounded by the quotation marks that no backslash precedes.
-        if body.count(b'"') - body.count(b'\\"') > _QUOTES_OF_MEMBER * serving.max_members:
-            raise _members_error(serving)
-        structure = _STRING.sub(b"", body)
-        if _members(structure) > serving.max_members:
-            raise _members_error(serving)
-        if _deepest(structure, serving.max_depth) > serving.max_depth:
-            raise TooLarge(
-                f"the body is nested more than {serving.max_depth} levels deep (server.max_depth); flatten it",
-                field="body",
-            )
+    if _members(body) <= serving.max_members and _deepest(body, serving.max_depth) <= serving.max_depth:
+        return
+    # The number of strings is bounded by the quotation marks that no backslash precedes.
+    is_long = body.count(b'"') - body.count(b'\\"') > _QUOTES_OF_MEMBER * serving.max_members
+    structure = b"" if is_long else _STRING.sub(b"", body)
+    if is_long or _members(structure) > serving.max_members:
+        raise TooLarge(
+            f"the body has more than {serving.max_members:,} members (server.max_members); send it in several parts, or"
+            " keep data in a file and refer to it",
+            field="body",
+        )
+    if _deepest(structure, serving.max_depth) > serving.max_depth:
+        raise TooLarge(
+            f"the body is nested more than {serving.max_depth} levels deep (server.max_depth); flatten it", field="body"
+        )
 
 
 def _members(structure: bytes) -> int:
@@ -203,14 +187,6 @@ def _deepest(structure: bytes, enough: int) -> int:
     if opened <= enough or structure.count(b"]") + structure.count(b"}") > opened:
         return min(opened, enough)
     return max(accumulate(map(_STEP.__getitem__, structure.translate(None, _OTHERS))))
-
-
-def _members_error(serving: Serving) -> TooLarge:
-    return TooLarge(
-        f"the body has more than {serving.max_members:,} members (server.max_members); send it in several parts, or"
-        " keep data in a file and refer to it",
-        field="body",
-    )
 
 
 REQUEST_ID: Final = "X-Request-ID"
@@ -240,7 +216,8 @@ class Gate:
             return
         headers, started, status = Headers(scope=scope), time.perf_counter(), 0
         scope["path"] = segment_path(scope)
-        request_id = _request_id(headers)
+        given_id = headers.get(REQUEST_ID, "")
+        request_id = given_id if _GIVEN_ID.fullmatch(given_id) else new_id()
         scope.setdefault("state", {})["request_id"] = request_id
 
         async def sending(message: Message) -> None:
@@ -257,11 +234,15 @@ class Gate:
             request = Request(scope, receive)
             try:
                 self._check(scope, headers)
-                if _unreadable(scope, headers):
-                    await _media_type(request)(scope, receive, sending)
+                kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+                wanted = _wanted_media_type(scope, headers)
+                if wanted not in {None, kind}:
+                    said, status_code = f"give the body as {wanted}", HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+                    response = problems.problem(request, status_code, "http.media_type", said, field="Content-Type")
+                    await response(scope, receive, sending)
                     return
                 bounded = _limit_body(receive, self.serving.max_body)
-                if _is_json(headers):
+                if kind == "application/json" or kind.endswith("+json"):
                     bounded = await _check_body(bounded, scope, self.serving)
                 await self.app(scope, bounded, sending)
             except HTTPException as error:  # the body grew too large
@@ -293,12 +274,12 @@ class Gate:
         if scope["method"] in _SAFE or "authorization" in headers or oauth:
             return  # a safe method, or a key was sent, which browsers never add
         origin = headers.get("origin")
-        foreign = (
-            origin is not None
-            and origin.lower() not in self.serving.cors_origins
-            and not _is_same_origin(origin, headers)
-        )
-        if foreign or (origin is None and headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
+        if origin is None:
+            is_foreign = headers.get("sec-fetch-site") in {"cross-site", "same-site"}
+        else:
+            own = origin.partition("://")[2].lower() == headers.get("host", "").lower()
+            is_foreign = not own and origin.lower() not in self.serving.cors_origins
+        if is_foreign:
             raise AccessRefused("a page of another site may not send this; call the server itself", field="Origin")
 
 
@@ -316,11 +297,6 @@ def _limit_body(receive: Receive, most: int) -> Receive:
         return message
 
     return bounded
-
-
-def _is_json(headers: Headers) -> bool:
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind == "application/json" or kind.endswith("+json")
 
 
 async def _check_body(receive: Receive, scope: Scope, serving: Serving) -> Receive:
@@ -346,31 +322,13 @@ async def _check_body(receive: Receive, scope: Scope, serving: Serving) -> Recei
     return again
 
 
-def _unreadable(scope: Scope, headers: Headers) -> bool:
-    """Return whether an API request has a body of another type than JSON: cross-site pages can send some of those."""
+def _wanted_media_type(scope: Scope, headers: Headers) -> str | None:
+    """Return the type that the body of an API request must have: cross-site pages can send some others; None: any."""
     if scope["method"] in _SAFE or not scope["path"].startswith(PREFIX):
-        return False
+        return None
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
-        return False
-    given = headers.get("content-type", "").partition(";")[0].strip().lower()
-    wanted = "multipart/form-data" if scope["path"] == UPLOAD else "application/json"
-    return given != wanted
-
-
-def _media_type(request: Request) -> Response:
-    wanted = "multipart/form-data" if request.url.path == UPLOAD else "application/json"
-    return problems.problem(
-        request,
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "http.media_type",
-        f"give the body as {wanted}",
-        field="Content-Type",
-    )
-
-
-def _request_id(headers: Headers) -> str:
-    given = headers.get(REQUEST_ID, "")
-    return given if _GIVEN_ID.fullmatch(given) else new_id()
+        return None
+    return "multipart/form-data" if scope["path"] == UPLOAD else "application/json"
 
 
 def _name(host: str) -> str:
@@ -379,7 +337,3 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_same_origin(origin: str, headers: Headers) -> bool:
-    return origin.partition("://")[2].lower() == headers.get("host", "").lower()

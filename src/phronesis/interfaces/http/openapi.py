@@ -102,6 +102,11 @@ def gives(
     return {status: ResponseDoc(record, said, headers or {}), **problems(*also)}
 
 
+def creates(record: Any, *also: int) -> dict[str, Any]:
+    """Return the arguments of a route that creates a record."""
+    return {"status_code": HTTPStatus.CREATED, "responses": gives(record, 409, 415, *also, status=201)}
+
+
 # The document as a whole. FastAPI writes it when it is first asked for, and `describe` completes it.
 
 OPEN: Final[dict[str, Any]] = {"security": []}
@@ -164,8 +169,10 @@ def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            for told in _response_docs(routers):
-                told.complete()
+            for route in (one for router in routers for one in router.routes if isinstance(one, APIRoute)):
+                for response in route.responses.values():
+                    if isinstance(response, ResponseDoc):
+                        response.complete()
             app.openapi_schema = _completed(plain())
         return app.openapi_schema
 
@@ -184,7 +191,8 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
             if parameter["name"] in _MEANINGS:
                 parameter.setdefault("description", _MEANINGS[parameter["name"]])
     results: dict[str, Any] = {}
-    for content in _contents(document):
+    responses = (one for operation in _operations(document) for one in operation.get("responses", {}).values())
+    for content in (one for response in responses for one in response.get("content", {}).values()):
         schema = content.get("schema", {})
         results.update(schema.pop("$defs", {}))
         if schema.get("type") == "object" and "title" in schema:
@@ -238,22 +246,9 @@ def _simplified(node: Any) -> Any:
     return {**out, "items": {}} if "prefixItems" in out and "items" not in out else out
 
 
-def _response_docs(routers: Sequence[APIRouter]) -> Iterator[ResponseDoc]:
-    for router in routers:
-        for route in router.routes:
-            if isinstance(route, APIRoute):
-                yield from (one for one in route.responses.values() if isinstance(one, ResponseDoc))
-
-
 def _operations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for path in document["paths"].values():
         yield from path.values()
-
-
-def _contents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for operation in _operations(document):
-        for response in operation.get("responses", {}).values():
-            yield from response.get("content", {}).values()
 
 
 docs_router = APIRouter(include_in_schema=False)
@@ -270,7 +265,13 @@ DOCS_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 def docs(request: Request) -> HTMLResponse:
     """List every route with what it does, takes and answers."""
     document = request.app.openapi()
-    sections = "".join(_section(tag, rows) for tag, rows in _by_tag(document).items())
+    by_tag: dict[str, list[str]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            by_tag.setdefault(operation["tags"][0], []).append(_row(path, method, operation))
+    sections = "".join(
+        f"<h2 id={escape(tag)}>{escape(tag.title())}</h2><table>{''.join(rows)}</table>" for tag, rows in by_tag.items()
+    )
     page = (
         f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         f"<title>Phronesis: HTTP</title><style>{_STYLE}</style><h1>Phronesis {escape(document['info']['version'])}</h1>"
@@ -281,28 +282,11 @@ def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(page, headers={"Content-Security-Policy": DOCS_POLICY})
 
 
-def _by_tag(document: Mapping[str, Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            found.setdefault(operation["tags"][0], []).append(_row(path, method, operation))
-    return found
-
-
-def _section(tag: str, rows: list[str]) -> str:
-    return f"<h2 id={escape(tag)}>{escape(tag.title())}</h2><table>{''.join(rows)}</table>"
-
-
 def _row(path: str, method: str, operation: Mapping[str, Any]) -> str:
-    taken = ", ".join(f"<code>{escape(name)}</code>" for name in _parameter_names(operation))
+    bodies = operation.get("requestBody", {}).get("content", {}).values()
+    names = [parameter["name"] for parameter in operation.get("parameters", ())]
+    names += [body.get("schema", {}).get("$ref", "").rpartition("/")[2] or "a body" for body in bodies]
+    taken = ", ".join(f"<code>{escape(name)}</code>" for name in names)
     takes = f"<br><small>takes {taken}</small>" if taken else ""
     said = escape(operation.get("description", ""))
     return f"<tr><th scope=row>{method.upper()} {escape(path)}</th><td>{said}{takes}</td></tr>"
-
-
-def _parameter_names(operation: Mapping[str, Any]) -> Iterator[str]:
-    for parameter in operation.get("parameters", ()):
-        yield parameter["name"]
-    for content in operation.get("requestBody", {}).get("content", {}).values():
-        reference = content.get("schema", {}).get("$ref", "")
-        yield reference.rpartition("/")[2] or "a body"

@@ -14,9 +14,6 @@ from starlette.exceptions import HTTPException
 from phronesis import errors
 
 MEDIA_TYPE: Final = "application/problem+json"
-TYPE_PREFIX: Final = "urn:phronesis:error:"
-"""Prefix of a problem's ``type``, before its code."""
-
 STATUS_OF: Final[Mapping[type[errors.PhronesisError], HTTPStatus]] = {
     errors.PhronesisError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.InputError: HTTPStatus.BAD_REQUEST,
@@ -54,9 +51,7 @@ _SHOWN_MISTAKES: Final = 20
 _FOR_PROGRAMS: Final = ("/api/", "/mcp", "/openapi.json", "/metrics")
 
 ProblemPage = Callable[[Request, int, str, str], Response]
-"""Renders a problem as a page for a browser, from status, code and message. ``app.state.problem_page``, if there is
-one.
-"""
+"""Renders a problem as a page for a browser, from status, code and message: ``app.state.problem_page``."""
 
 logger = logging.getLogger("phronesis.server")
 
@@ -78,7 +73,7 @@ def problem(
 ) -> Response:
     """Return the problem response with the error and its remedy."""
     body = {
-        "type": TYPE_PREFIX + code,
+        "type": f"urn:phronesis:error:{code}",
         "title": status.phrase,
         "status": int(status),
         "detail": detail,
@@ -89,14 +84,10 @@ def problem(
         "details": dict(details or {}),
     }
     page: ProblemPage | None = getattr(request.app.state, "problem_page", None)
-    if page is not None and _reads_pages(request):
+    is_browser = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(_FOR_PROGRAMS)
+    if page is not None and is_browser:
         return page(request, status, code, detail)
     return Response(json.dumps(body).encode(), status, headers, media_type=MEDIA_TYPE)
-
-
-def _reads_pages(request: Request) -> bool:
-    """Return whether a browser asks for a page, not for the API."""
-    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(_FOR_PROGRAMS)
 
 
 def error_response(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
@@ -155,9 +146,7 @@ def answer_problems(app: FastAPI) -> None:
             details={"mistakes": mistakes},
         )
 
-    @app.exception_handler(HTTPException)
-    def _framework(request: Request, error: HTTPException) -> Response:
-        return framework_response(request, error)
+    app.add_exception_handler(HTTPException, framework_response)  # type: ignore[arg-type]  # of this class alone
 
 
 def framework_response(request: Request, error: HTTPException) -> Response:

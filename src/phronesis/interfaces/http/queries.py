@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from phronesis.core.api_keys import Role
 from phronesis.core.serialization import MAX_DEPTH, plain
 from phronesis.errors import InputError
 from phronesis.interfaces.authentication import Caller
@@ -44,12 +43,6 @@ class WideSight(ReadScope):
     run_id: str | None = None
     across: Literal["tenant"] | None = None
 
-    def of(self, caller: Caller) -> dict[str, Any]:
-        """Return the given fields as arguments; Forbidden when the caller may not see across the tenant."""
-        if self.across is not None:
-            caller.needs(Role.ADMIN)
-        return self.given()
-
 
 class Listing(WideSight):
     """A page of what is held, or with ``query`` a search."""
@@ -69,7 +62,7 @@ class Listing(WideSight):
     valid_at: Time | None = None
 
     def of(self, caller: Caller) -> dict[str, Any]:
-        """Return the given fields as arguments of ``search`` or ``get_all``."""
+        """Return the given fields as arguments of ``search`` or ``get_all``; Forbidden as in all forms."""
         given = {**super().of(caller), "limit": self.limit}
         if "kind" in given:
             given["kinds"] = given.pop("kind")

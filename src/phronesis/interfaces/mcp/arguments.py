@@ -82,10 +82,14 @@ class MemoryReference(OwnerOfId):
     id: ItemId
 
 
-class Message(BaseModel):
-    """A message of a conversation."""
+class Part(BaseModel):
+    """A part of a turn."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+class Message(Part):
+    """A message of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"] = "user"
     content: str = Field(description="Word for word.")
@@ -96,10 +100,8 @@ class Message(BaseModel):
     metadata: dict[str, Any] | None = None
 
 
-class ToolCall(BaseModel):
+class ToolCall(Part):
     """A call of a tool in a turn."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     name: Id
     args: Any = None
@@ -110,20 +112,16 @@ class ToolCall(BaseModel):
     metadata: dict[str, Any] | None = None
 
 
-class Ref(BaseModel):
+class Ref(Part):
     """Something a turn refers to. It is listed; what is read or fetched of it is the operator's policy."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     type: Literal["file", "url", "artifact"]
     uri: str
     metadata: dict[str, Any] | None = None
 
 
-class TurnEvents(BaseModel):
+class TurnEvents(Part):
     """What happened in one turn."""
-
-    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     messages: list[Message] = Field(default_factory=list)
     tool_calls: list[ToolCall] | None = None
@@ -221,8 +219,8 @@ class DeleteMemory(MemoryReference, Write):
     reason: str | None = Field(None, description="Why; kept in the history.")
 
 
-class MemoryHistory(MemoryReference, PointInTime):
-    """``Memory.history``."""
+class MemoryAt(MemoryReference, PointInTime):
+    """``Memory.history`` and ``Memory.explain``."""
 
 
 class RollbackMemory(OwnerOfId, Write):
@@ -230,10 +228,6 @@ class RollbackMemory(OwnerOfId, Write):
 
     id: str = Field(description="A delta_id of memory_history, or the entry_id that a write gave.")
     cascade: bool = Field(False, description="Also take back later changes that stand on it.")
-
-
-class ExplainMemory(MemoryReference, PointInTime):
-    """``Memory.explain``."""
 
 
 class ComposeContext(Owner, PointInTime):

@@ -20,34 +20,17 @@ if TYPE_CHECKING:
 Role = Literal["read", "write", "admin"]
 """A caller's role; each includes those before it."""
 
-_RANK: Final[Mapping[str, int]] = {"read": 1, "write": 2, "admin": 3}
+_ROLES: Final = ("read", "write", "admin")
 
-_SCHEME: Final = "bearer "
-
-DEFAULT_TOOLS: Final = (
-    "add_memory",
-    "search_memories",
-    "update_memory",
-    "forget",
-    "compose_context",
-    "commit_turn",
-    "record_experience",
-    "query_experience",
+DEFAULT_TOOLS: Final = tuple(
+    "add_memory search_memories update_memory forget compose_context commit_turn record_experience"
+    " query_experience".split()
 )
 """Tools offered by default. The list is short, since a client puts every tool into each of its prompts."""
 
-MORE_TOOLS: Final = (
-    "get_memory",
-    "list_memories",
-    "delete_memory",
-    "memory_history",
-    "rollback_memory",
-    "explain_memory",
-    "give_feedback",
-    "get_user_traits",
-    "reflect",
-    "mem_search",
-    "mem_get",
+MORE_TOOLS: Final = tuple(
+    "get_memory list_memories delete_memory memory_history rollback_memory explain_memory"
+    " give_feedback get_user_traits reflect mem_search mem_get".split()
 )
 """Tools that ``tools="all"`` adds."""
 
@@ -144,7 +127,7 @@ class Caller:
 
     def may(self, role: Role) -> bool:
         """Return whether the caller has ``role`` or above."""
-        return _RANK[self.role] >= _RANK[role]
+        return _ROLES.index(self.role) >= _ROLES.index(role)
 
 
 class DeferredMemory:
@@ -179,7 +162,8 @@ def bearer(context: Any) -> str | None:
     """Return the token of a request's ``Authorization: Bearer …``; None on stdio, or where there is none."""
     headers: Mapping[str, str] = getattr(context.request, "headers", {})
     given = headers.get("authorization", "")
-    return given[len(_SCHEME) :].strip() or None if given[: len(_SCHEME)].lower() == _SCHEME else None
+    scheme, _, token = given.partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
 
 
 # MCP middleware: determine each request's caller, and hide the tools that the caller may not call.

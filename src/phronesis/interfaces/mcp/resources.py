@@ -1,10 +1,11 @@
 """MCP resources ``memory://…`` within a token budget, prompts that a person selects, and completion."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, ParamSpec, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -28,8 +29,10 @@ from phronesis.interfaces.mcp import result_text
 from phronesis.interfaces.mcp.request_context import RequestTracker
 from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within, rows_within
 
-Given = ParamSpec("Given")
-Reader = TypeVar("Reader", bound=Callable[..., str])
+Reader = TypeVar("Reader", bound=Callable[..., "Document"])
+
+if TYPE_CHECKING:
+    from phronesis.memory import Memory
 
 JSON: Final = "application/json"
 RECENT: Final = 20
@@ -89,59 +92,73 @@ def _offset(given: str) -> int:
     return int(given)
 
 
+def _document(
+    server: MCPServer[Any], reception: RequestTracker, path: str, title: str, description: str, *, budget: int = BUDGET
+) -> Callable[[Reader], Reader]:
+    """Return a decorator that registers a reader: documents become JSON within a budget, errors keep their code."""
+
+    def register(read: Reader) -> Reader:
+        @wraps(read)
+        def told(*args: Any, **kwargs: Any) -> str:
+            try:
+                return read(*args, **kwargs).text(budget, reception.caller().memory.admin.components.count_tokens)
+            except NotFound as error:
+                raise ResourceNotFoundError(f"{error.code}: {error.message}") from error
+            except PhronesisError as error:
+                raise ResourceError(f"{error.code}: {error.message}") from error
+
+        security = NO_PATHS if "{" in path else None
+        uri = f"memory://{path}"
+        server.resource(uri, title=title, description=description, mime_type=JSON, security=security)(told)
+        return read
+
+    return register
+
+
 def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
     """Register the resources and templates."""
     options = reception.options
-    told, told_health = _resource_decorator(reception, BUDGET), _resource_decorator(reception, HEALTH_BUDGET)
+    document = partial(_document, server, reception)
 
-    def fixed(path: str, title: str, description: str) -> Callable[[Reader], Reader]:
-        return server.resource(f"memory://{path}", title=title, description=description, mime_type=JSON)
-
-    def template(path: str, title: str, description: str) -> Callable[[Reader], Reader]:
-        return server.resource(
-            f"memory://{path}", title=title, description=description, mime_type=JSON, security=NO_PATHS
-        )
-
-    @fixed("recent", "Recent memories", "The latest memories of the default user and what is shared, newest first.")
-    @told
+    @document("recent", "Recent memories", "The latest memories of the default user and what is shared, newest first.")
     def recent() -> Document:
         page = reception.caller().memory.get_all(**options.lane(), limit=RECENT)
         return Document(page, "list_memories gives them page by page, memory://items/{id} one of them")
 
-    @fixed("health", "Health and policy", "What the doctor finds, and the policy in force. For administrators.")
-    @told_health
+    @document(
+        "health",
+        "Health and policy",
+        "What the doctor finds, and the policy in force. For administrators.",
+        budget=HEALTH_BUDGET,
+    )
     def health() -> Document:
         caller = reception.caller()
         if not caller.may("admin"):
             raise ResourceError("access.role: this needs the role admin; ask the operator of this memory")
         return Document(caller.memory.admin.doctor(), "the command phronesis doctor shows all of it")
 
-    @template("items/{id}", "A memory with its evidence", "A memory, its sources, evidence, edges and history.")
-    @told
+    @document("items/{id}", "A memory with its evidence", "A memory, its sources, evidence, edges and history.")
     def item(id: str) -> Document:
         return Document(
             reception.caller().memory.explain(id, user_id=options.user_id),
             f"memory://items/{_name(id)}/history lists every change; HTTP and Python give all of it",
         )
 
-    @template("items/{id}/history{?offset}", "A memory's history", "Every change of a memory, oldest first.")
-    @told
+    @document("items/{id}/history{?offset}", "A memory's history", "Every change of a memory, oldest first.")
     def item_history(id: str, offset: str = "0") -> Document:
         changes = reception.caller().memory.history(id, user_id=options.user_id)
         return Document(changes, f"memory://items/{_name(id)}/history?offset=", offset)
 
-    @template("users/{user_id}/traits{?offset}", "A user's traits", "What was inferred about a user, the surest first.")
-    @told
+    @document("users/{user_id}/traits{?offset}", "A user's traits", "What was inferred about a user, the surest first.")
     def user_traits(user_id: str, offset: str = "0") -> Document:
         traits = reception.caller().memory.get_user_traits(user_id)
         return Document(traits, f"memory://users/{_name(user_id)}/traits?offset=", offset)
 
-    @template(
+    @document(
         "sessions/{session_id}/turns{?user_id,offset}",
         "A session's turns",
         "A conversation as it was recorded. Without user_id: the default user's.",
     )
-    @told
     def session_turns(session_id: str, user_id: str | None = None, offset: str = "0") -> Document:
         whose = options.user_id if user_id is None else user_id or None
         turns = reception.caller().memory.sessions.turns(session_id, user_id=whose, namespace=options.namespace)
@@ -151,31 +168,6 @@ def add_resources(server: MCPServer[Any], reception: RequestTracker) -> None:
 
 def _name(given: str) -> str:
     return quote(given, safe="")
-
-
-def _resource_decorator(
-    reception: RequestTracker, budget: int
-) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
-    """Return a decorator for readers: documents become JSON text within a budget, errors keep their code."""
-
-    def decorate(read: Callable[Given, Document]) -> Callable[Given, str]:
-        @wraps(read)
-        def told(*args: Given.args, **kwargs: Given.kwargs) -> str:
-            try:
-                document = read(*args, **kwargs)
-                return document.text(budget, reception.caller().memory.admin.components.count_tokens)
-            except NotFound as error:
-                raise ResourceNotFoundError(f"{error.code}: {error.message}") from error
-            except PhronesisError as error:
-                raise ResourceError(f"{error.code}: {error.message}") from error
-
-        return told
-
-    return decorate
-
-
-if TYPE_CHECKING:
-    from phronesis.memory import Memory
 
 
 Language = Annotated[Literal["en", "zh"], Field(description="en or zh: the language of the prompt.")]
@@ -236,7 +228,7 @@ def add_prompts(server: MCPServer[Any], reception: RequestTracker) -> None:
         language: Language = "en",
     ) -> str:
         scope = options.lane() | ({"user_id": user_id} if user_id else {})
-        with _ProtocolErrors():
+        with _protocol_errors():
             memory = reception.caller().memory
             result = memory.search(question, **scope)
             return _RECALL[language].format(
@@ -251,7 +243,7 @@ def add_prompts(server: MCPServer[Any], reception: RequestTracker) -> None:
     def review(
         user_id: Annotated[str, Field(description="Which user; default: the server's.")] = "", language: Language = "en"
     ) -> str:
-        with _ProtocolErrors():
+        with _protocol_errors():
             caller = reception.caller()
             memory, user = caller.memory, user_id or options.user_id or caller.user_id
             if user is None:
@@ -268,15 +260,13 @@ def _fit_text(memory: "Memory", text: ResultText) -> str:
     return text.within(PART, memory.admin.components.count_tokens)[0]
 
 
-class _ProtocolErrors:
-    """Converts our errors to the protocol's, with their code in the message."""
-
-    def __enter__(self) -> None:
-        """Enter the context."""
-
-    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
-        if isinstance(error, PhronesisError):
-            raise MCPError(INVALID_PARAMS, f"{error.code}: {error.message}", error.to_dict()) from error
+@contextmanager
+def _protocol_errors() -> Iterator[None]:
+    """Convert our errors to the protocol's, with their code in the message."""
+    try:
+        yield
+    except PhronesisError as error:
+        raise MCPError(INVALID_PARAMS, f"{error.code}: {error.message}", error.to_dict()) from error
 
 
 # Completion: languages, users, sessions and memories, as far as the caller may see them.

@@ -1,6 +1,7 @@
 """Fit results to a token budget: texts line by line, records list by list with the number left out, contexts."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,22 +16,8 @@ LEFT_OUT: Final = "left_out"
 """Member of a cut record with the number of list members left out."""
 
 OF_NO_USE: Final = frozenset(
-    {
-        "data",
-        "updated_at",
-        "position",
-        "field_origin",
-        "payload",
-        "matched",
-        "degraded",
-        "channels",
-        "observations",
-        "signals",
-        "evidence_added",
-        "evidence_removed",
-        "edges_added",
-        "edges_removed",
-    }
+    "data updated_at position field_origin payload matched degraded channels observations signals"
+    " evidence_added evidence_removed edges_added edges_removed".split()
 )
 """Members of records omitted from a tool's result: bookkeeping, and fields that HTTP and Python return in full."""
 
@@ -47,21 +34,14 @@ class Line:
         return f"{self.before}{self.words}{self.after}"
 
     def within(self, budget: int, count: Count) -> str:
-        """Return the line with as many of its words as fit into ``budget`` tokens.
-
-        It is empty if even the rest does not fit.
-        """
+        """Return the line with as many words as fit into ``budget`` tokens; empty if even the rest does not fit."""
         whole = str(self)
         if count(whole) <= budget:
             return whole
-        low, high = 0, len(self.words)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if count(f"{self.before}{self.words[:middle]}…{self.after}") <= budget:
-                low = middle
-            else:
-                high = middle - 1
-        return f"{self.before}{self.words[:low]}…{self.after}" if low else ""
+        number = bisect_right(
+            range(1, len(self.words) + 1), budget, key=lambda n: count(f"{self.before}{self.words[:n]}…{self.after}")
+        )
+        return f"{self.before}{self.words[:number]}…{self.after}" if number else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +53,11 @@ class ResultText:
     tail: str = ""
 
     def within(self, budget: int, count: Count) -> tuple[str, int]:
-        """Return the text in at most ``budget`` tokens, and the number of its lines included.
-
-        Lines are left out from the end, and their number is stated.
-        """
+        """Return the text in at most ``budget`` tokens, with the number of lines left out, and that of the others."""
         kept = [str(line) for line in self.lines]
         whole = _join_parts(self.head, *kept, self.tail)
-        if _certainly_fits(whole, budget) or count(whole) <= budget:
+        # An ASCII text has fewer tokens than characters, and loading a counter's vocabulary is slow.
+        if (whole.isascii() and len(whole) < budget) or count(whole) <= budget:
             return whole, len(kept)
         used = count(_join_parts(self.head, _omission_line(len(kept)), self.tail)) + 2
         fitting = 0
@@ -109,11 +87,6 @@ class ResultText:
         note = _omission_line(len(self.lines))  # a truncated cursor is useless: without room for it the tail is dropped
         head = Line(self.head).within(budget - count(note) - 1, count)
         return Line(_join_parts(head, note)).within(budget, count)
-
-
-def _certainly_fits(text: str, budget: int) -> bool:
-    """Return whether a text fits whatever its tokens are, since loading a counter's vocabulary is slow."""
-    return text.isascii() and len(text) < budget
 
 
 def _join_parts(*parts: str) -> str:
@@ -267,9 +240,12 @@ def compose_within(
 
     def compose(**options: Any) -> tuple[str, dict[str, Any]]:
         try:
-            return _context_result(call({**given, **options, "token_budget": max(1, room)}))
+            package = call({**given, **options, "token_budget": max(1, room)})
         except BudgetTooSmall as error:
             raise _budget_error(error, total, around, records=records) from error
+        text = package.text + context_tail(package.context_id, package.token_count)
+        record = {"context_id": package.context_id, "token_count": package.token_count, "text": text}
+        return text, {**record, "citations": as_json(package.citations)} if package.citations else record
 
     if records:
         room = room * 2 // 5 - around
@@ -292,10 +268,3 @@ def _budget_error(error: BudgetTooSmall, total: int, around: int, *, records: bo
         field="token_budget",
         details={**error.details, "token_budget": total, "minimum": least},
     )
-
-
-def _context_result(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
-    text = package.text + context_tail(package.context_id, package.token_count)
-    record = {"context_id": package.context_id, "token_count": package.token_count, "text": text}
-    citations = getattr(package, "citations", None)
-    return text, record if not citations else {**record, "citations": as_json(citations)}

@@ -4,7 +4,7 @@ Text from a source below the user's trust is fenced as data, and stays fenced wh
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         SearchResult,
         Source,
     )
-    from phronesis.experience.laws.answers import Advice, Answer, Reference
+    from phronesis.experience.laws.answers import Advice, Answer
     from phronesis.experience.laws.records import FeedbackResult, Ingested
     from phronesis.interfaces.mcp.tools import ArchivedMemories
     from phronesis.traits.laws.records import ReflectionCycle, Trait
@@ -35,8 +35,6 @@ SHOWN: Final = 400
 """Maximum characters of a memory in a listing; a call for one memory returns all of it."""
 
 ROLLBACK: Final = "rollback_memory"
-
-NOTHING: Final = "Nothing that is remembered bears on this."
 
 
 def render_added(result: "AddResult") -> ResultText:
@@ -79,13 +77,11 @@ def render_forgotten(result: "ArchivedMemories") -> ResultText:
 def render_search(result: "SearchResult") -> ResultText:
     """Return the text of a search result."""
     if not result:
-        return ResultText(NOTHING)
+        return ResultText("Nothing that is remembered bears on this.")
     threshold = getattr(result, "threshold", None)
     below = "" if threshold is None else f" (scores below {threshold:.2f})"
-    head = "Remembered:"
-    if result.abstained:
-        head = f"Nothing that is remembered supports an answer{below}; nearest to it:"
-    return ResultText(head, [_evidence(one) for one in result])
+    doubtful = f"Nothing that is remembered supports an answer{below}; nearest to it:"
+    return ResultText(doubtful if result.abstained else "Remembered:", [_evidence(one) for one in result])
 
 
 def claims(result: "SearchResult") -> ResultText:
@@ -169,10 +165,11 @@ def traits(found_traits: "Sequence[Trait]") -> ResultText:
     """Return the text of a user's traits."""
     if not found_traits:
         return ResultText("Nothing is known of this user yet.")
-    lines = [
-        Line(_cut_text(one.content), "- ", f" ({one.stage}, {one.subtype}, {one.context}{_sure(one)}) [{one.citation}]")
-        for one in found_traits
-    ]
+    lines = []
+    for one in found_traits:
+        sure = "" if one.confidence is None else f", confidence {one.confidence:.2f}"
+        facts = f" ({one.stage}, {one.subtype}, {one.context}{sure}) [{one.citation}]"
+        lines.append(Line(_cut_text(one.content), "- ", facts))
     return ResultText("Inferred, the surest first:", lines)
 
 
@@ -219,27 +216,17 @@ def _evidence(one: "Evidence") -> Line:
     marks = {"said otherwise:": one.conflicts, "possibly outdated by": one.outdated_by}
     named = [f"{mark} {' '.join(f'mem:{id_}' for id_ in ids)}" for mark, ids in marks.items() if ids]
     also = ", ".join(part for part in (f"{one.score:.2f}", where, *named) if part)
-    return line(one.item, words=_best_words(one), also=also)
-
-
-def _best_words(one: "Evidence") -> str:
-    """Return the part that matched the query, if the whole is too long for a line."""
-    whole = one.item.content
-    if len(whole) <= SHOWN or not one.matched or not one.matched[0].snippet:
-        return whole
-    return one.matched[0].snippet
+    words = one.item.content
+    if len(words) > SHOWN and one.matched and one.matched[0].snippet:  # the part that matched the query
+        words = one.matched[0].snippet
+    return line(one.item, words=words, also=also)
 
 
 def _advice(one: "Advice") -> Line:
     lesson = f" Lesson: {_cut_text(one.lesson)}" if one.lesson else ""
     hypothesis = " (needs validation)" if one.needs_validation else ""
-    return Line(
-        f"{_cut_text(one.attempt)}: {_cut_text(one.why)}{lesson}", "- ", f"{hypothesis} {_references(one.evidence)}"
-    )
-
-
-def _references(references: "Iterable[Reference]") -> str:
-    return " ".join(f"[mem:{one.id}{' ' + one.source_ref if one.source_ref else ''}]" for one in references)
+    cited = " ".join(f"[mem:{given.id}{' ' + given.source_ref if given.source_ref else ''}]" for given in one.evidence)
+    return Line(f"{_cut_text(one.attempt)}: {_cut_text(one.why)}{lesson}", "- ", f"{hypothesis} {cited}")
 
 
 def _event(one: "HistoryEvent") -> Line:
@@ -283,20 +270,12 @@ def _fence(one: Item, text: str) -> tuple[str, str]:
     return before, after
 
 
-def _sure(one: "Trait") -> str:
-    return "" if one.confidence is None else f", confidence {one.confidence:.2f}"
-
-
 def _day(moment: datetime | None) -> str:
     return "" if moment is None else moment.date().isoformat()
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _cut_text(text: str) -> str:
-    short = _one_line(text)
+    short = " ".join(text.split())
     return short if len(short) <= SHOWN else f"{short[: SHOWN - 1]}…"
 
 

@@ -119,20 +119,11 @@ GRACE: Final = 5
 
 def run_stdio(server: MCPServer[Any]) -> None:
     """Serve one client over stdin and stdout until it closes stdin; unreadable requests are answered too."""
-    anyio.run(_over_stdio, server)
+    anyio.run(serve_streams, server)
 
 
-async def _over_stdio(server: MCPServer[Any]) -> None:
-    inner = getattr(server, "_lowlevel_server", None)  # the only place where the SDK accepts streams
-    if inner is None:
-        await server.run_stdio_async()
-        return
-    async with stdio_server() as (received, answers):
-        await inner.run(LenientStream(received, answers), answers, inner.create_initialization_options())
-
-
-async def serve_streams(server: MCPServer[Any], lines: Any, sink: Any) -> None:
-    """Serve one client over the lines of a connection, as over stdin and stdout.
+async def serve_streams(server: MCPServer[Any], lines: Any = None, sink: Any = None) -> None:
+    """Serve one client over the lines of a connection; over stdin and stdout where none are given.
 
     Args:
         server: a result of `make_mcp`; it may serve several connections at once.
@@ -205,7 +196,12 @@ INSTRUCTIONS: Final = (
 
 def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPServer[Any]:
     """Return the server."""
-    reception = RequestTracker(memory if callable(memory) else _callers_of(memory, options), options)
+    if callable(memory):
+        callers = memory
+    else:  # everyone who reaches the server
+        caller = Caller(cast("Memory", memory), role="read" if options.read_only else "admin")
+        callers = lambda _context: caller  # noqa: E731
+    reception = RequestTracker(callers, options)
     verbs = [VERBS[name] for name in options.offered()]
     if options.reference_tools:
         from phronesis.interfaces.mcp.graph import graph_verbs  # noqa: PLC0415 - seldom offered
@@ -229,9 +225,3 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     add_prompts(server, reception)
     add_completion(server, reception)
     return server
-
-
-def _callers_of(memory: "Memory | DeferredMemory", options: Options) -> Callers:
-    """Return the `Callers` of a server for one memory: everyone who reaches it."""
-    caller = Caller(cast("Memory", memory), role="read" if options.read_only else "admin")
-    return lambda _context: caller

@@ -80,23 +80,19 @@ def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
     """Return a schema without some keywords: a client receives all schemas at once, and may put them in a prompt.
 
     Titles only repeat names, and defaults say nothing where each member is always present. A property's name is no
-    keyword and stays.
+    keyword and stays: the members of ``properties`` and ``$defs`` are names chosen by the schema's author.
     """
     if isinstance(schema, list):
         return [brief(one, leaving_out=leaving_out) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    return {
-        name: {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
-        if name in _NAMED and isinstance(one, dict)
-        else brief(one, leaving_out=leaving_out)
-        for name, one in schema.items()
-        if name not in leaving_out
-    }
-
-
-_NAMED: Final = frozenset({"properties", "$defs"})
-"""Keywords whose members are names chosen by the schema's author."""
+    kept = {name: one for name, one in schema.items() if name not in leaving_out}
+    for name, one in kept.items():
+        if name in {"properties", "$defs"} and isinstance(one, dict):
+            kept[name] = {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
+        else:
+            kept[name] = brief(one, leaving_out=leaving_out)
+    return kept
 
 
 FOR_PROGRAMS: Final = frozenset(
@@ -147,8 +143,6 @@ def _optional(schema: Any) -> Any:
         plain["anyOf"] = choices
     return plain
 
-
-BUDGET: Final = "token_budget"
 
 CONTEXT_META: Final = "phronesis/context"
 """Member of ``_meta`` with what programs need of a context: id, tokens, and the targets of its citations."""
@@ -259,7 +253,7 @@ def _run_verb(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallTo
 
 def _fitted_result(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
     """Return a result whose text and record together fit the call's token budget."""
-    budget, records = given.pop(BUDGET, verb.budget), options.records
+    budget, records = given.pop("token_budget", verb.budget), options.records
     if verb.composes:
         return _context(verb, caller, given, budget, records=records)
     result = verb.call(caller, given)

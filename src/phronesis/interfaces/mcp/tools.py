@@ -305,7 +305,7 @@ _TABLE: Final = (
         "History of a memory",
         "List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how"
         " or since when something is known, or to find the delta to roll back.",
-        arguments.MemoryHistory,
+        arguments.MemoryAt,
         RESULT,
         _read("history"),
         result_text.history,
@@ -329,7 +329,7 @@ _TABLE: Final = (
         "Why a memory is held",
         "Show why something is believed: the sources with their exact words, the evidence for and against, the"
         " history. Call it when the user asks where you know something from, or memories contradict each other.",
-        arguments.ExplainMemory,
+        arguments.MemoryAt,
         {"item": "object", "sources": "array"},
         _read("explain"),
         result_text.explanation,

@@ -25,7 +25,7 @@ from phronesis.interfaces.web.pages import (
     traits,
 )
 from phronesis.interfaces.web.rendering import error_page, make_router, page
-from phronesis.interfaces.web.session import Visiting, VisitorFactory
+from phronesis.interfaces.web.session import Visiting
 from phronesis.wiring import find_engines
 
 ROUTERS = tuple(
@@ -40,7 +40,7 @@ ROUTERS = tuple(
 
 def mount(app: FastAPI, admission: Authenticator) -> None:
     """Add the pages and their static files to a server; PluginBroken if an engine brings a page that is there."""
-    app.state.reception = VisitorFactory(admission)
+    app.state.reception = admission
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
     paths = {route.path: None for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}

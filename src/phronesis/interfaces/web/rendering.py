@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
@@ -14,47 +14,36 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
+from jinja2.utils import htmlsafe_json_dumps
 from starlette.exceptions import HTTPException
 
 from phronesis import __version__
 from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 from phronesis.core.serialization import as_json
-from phronesis.errors import AccessRefused, InputError, PhronesisError
+from phronesis.errors import AccessRefused, InputError, PhronesisError, Unauthenticated
 from phronesis.interfaces.http.problems import retry_after_header, status_of
 from phronesis.interfaces.web.session import (
     FORM_TOKEN,
     LANGUAGES,
+    NOTICE,
     Notice,
     Visitor,
-    VisitorFactory,
     Words,
-    is_stranger,
-    leave_notice,
-    notice_of,
+    known_visitor,
     set_cookie,
-    take_notice,
+    words_and_theme,
 )
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.wiring import find_engines
 
-NAVIGATION: Final = (
-    ("home", "/"),
-    ("memories", "/memories"),
-    ("sessions", "/sessions"),
-    ("composer", "/composer"),
-    ("people", "/people"),
-    ("entities", "/entities"),
-    ("experience", "/experience"),
-    ("runs", "/runs"),
-    ("resources", "/resources"),
-    ("activity", "/activity"),
-    ("quarantine", "/quarantine"),
-    ("jobs", "/jobs"),
-    ("keys", "/keys"),
-    ("health", "/health"),
+NAVIGATION: Final = tuple(
+    (name, "/" if name == "home" else f"/{name}")
+    for name in (
+        *("home", "memories", "sessions", "composer", "people", "entities", "experience", "runs", "resources"),
+        *("activity", "quarantine", "jobs", "keys", "health"),
+    )
 )
 """Pages of the side bar in order; each has a text ``nav.<name>`` and an icon of that name."""
 
@@ -76,19 +65,20 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
         "looking": visitor.looking,
         "navigation": NAVIGATION,
         "engine_pages": find_engines().pages,
-        "notice": None if visitor.partial else notice_of(visitor.request),
+        "notice": None if visitor.partial else Notice.parse(visitor.request.cookies.get(NOTICE, "")),
         "status": status,
     }
     response = _html(template, status, shared | values)
-    if not visitor.partial:
-        take_notice(visitor.request, response)
+    if not visitor.partial and NOTICE in visitor.request.cookies:  # this page shows it
+        response.delete_cookie(NOTICE, path="/")
     if visitor.new_token:
-        set_cookie(response, FORM_TOKEN, visitor.form_token, secure=visitor.secure)
+        set_cookie(visitor.request, response, FORM_TOKEN, visitor.form_token)
     return response
 
 
-def bare_page(words: Words, theme: str, template: str, *, status: int, **values: Any) -> HTMLResponse:
+def bare_page(request: Request, template: str, *, status: int, **values: Any) -> HTMLResponse:
     """Return a page for an unauthenticated visitor: no side bar, nothing from the store."""
+    words, theme = words_and_theme(request)
     shared = {"words": words, "theme": theme, "visitor": None, "navigation": (), "status": status}
     return _html(template, status, shared | values)
 
@@ -104,11 +94,11 @@ def address(path: str, **query: Any) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def ago(moment: datetime | None, words: Words, *, now: datetime | None = None) -> str:
+def ago(moment: datetime | None, words: Words) -> str:
     """Return the distance of a time from now in words, "in …" for the future; empty for None."""
     if moment is None:
         return ""
-    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    seconds = (datetime.now(UTC) - moment).total_seconds()
     count, unit = abs(seconds), "years"
     for step, name in _STEPS:
         if count < step:
@@ -130,19 +120,8 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False, indent=1)
 
 
-def embed_json(value: Any) -> Markup:
-    """Return JSON safe to embed in a script element: data for a chart or a graph."""
-    text = json.dumps(as_json(value), ensure_ascii=False)
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - escaped: cannot close the element
-
-
 def item_text(item: Item) -> str:
-    """Return an item's text for people.
-
-    For claims it is the topic and the first claim, not the block.
-    """
+    """Return an item's text for people: of claims the topic and the first one, not the block."""
     if item.kind != REASONING:
         return item.content or item.subject or item.id
     block = current_block(item)
@@ -154,14 +133,9 @@ def item_address(item_id: str) -> str:
     return f"/memories/{quote(item_id, safe='')}"
 
 
-def split_fences(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the pieces of a composed context in order, each with whether it is a fence's tag."""
-    return ((n % 2 == 1, piece) for n, piece in enumerate(_FENCE.split(text)) if piece)
-
-
-def split_citations(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the pieces of a text in order, each with whether it is a citation."""
-    return ((n % 2 == 1, piece) for n, piece in enumerate(_CITATION.split(text)) if piece)
+def split_at(pattern: re.Pattern[str], text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the pieces of a text in order, each with whether it matches a pattern, which is one group."""
+    return ((n % 2 == 1, piece) for n, piece in enumerate(pattern.split(text)) if piece)
 
 
 def split_matches(text: str, words: str) -> Iterator[tuple[bool, str]]:
@@ -170,9 +144,7 @@ def split_matches(text: str, words: str) -> Iterator[tuple[bool, str]]:
         yield True, words
         words = ""
     before, found, after = text.partition(words) if words else (text, "", "")
-    for is_marked, piece in ((False, before), (True, found), (False, after)):
-        if piece:
-            yield is_marked, piece
+    yield from ((marked, piece) for marked, piece in ((False, before), (True, found), (False, after)) if piece)
 
 
 @cache
@@ -193,12 +165,12 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "ago": ago,
     "moment": moment_text,
     "value": value_text,
-    "embedded": embed_json,
+    "embedded": lambda value: htmlsafe_json_dumps(as_json(value)),
     "item_address": item_address,
     "short_id": short_id,
     "said": item_text,
-    "citing": split_citations,
-    "fenced": split_fences,
+    "citing": partial(split_at, _CITATION),
+    "fenced": partial(split_at, _FENCE),
     "marked": split_matches,
     "percent": lambda share: f"{share:.0%}",
 }
@@ -241,8 +213,7 @@ class PageRoute(APIRoute):
                 response = _answer_error(request, error)
             except RequestValidationError as error:
                 first = error.errors()[0]
-                field = str(first["loc"][-1])
-                response = error_page(request, 400, InputError.code, f"{field}: {first['msg']}")
+                response = error_page(request, 400, InputError.code, f"{first['loc'][-1]}: {first['msg']}")
             except HTTPException as error:  # raised by the framework, for example for a part that is too large
                 response = error_page(request, error.status_code, f"http.{error.status_code}", str(error.detail))
             for name, value in HEADERS.items():
@@ -265,7 +236,7 @@ def back(path: str, **query: Any) -> RedirectResponse:
 def back_with_notice(visitor: Visitor, path: str, notice: Notice) -> Response:
     """Return the response to a form: a redirect to ``path``, whose page shows a notice."""
     response = back(path)
-    leave_notice(response, notice, secure=visitor.secure)
+    set_cookie(visitor.request, response, NOTICE, str(notice), age=60)  # seconds, if no page shows it
     return response
 
 
@@ -277,7 +248,7 @@ def own_path(path: str) -> str:
 
 
 def _answer_error(request: Request, error: PhronesisError) -> Response:
-    if is_stranger(error):
+    if isinstance(error, Unauthenticated):
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         login = address("/login", next=here if request.method == "GET" and here != "/" else None)
         if "hx-request" in request.headers:
@@ -290,12 +261,10 @@ def _answer_error(request: Request, error: PhronesisError) -> Response:
 
 def error_page(request: Request, status: int, code: str, message: str) -> Response:
     """Return the page of an error: within the frame for a visitor, as a notice where htmx sent the request."""
-    reception: VisitorFactory = request.app.state.reception
-    visitor = None if status in _UNFRAMED or code == AccessRefused.code else reception.known_visitor(request)
+    visitor = None if status in _UNFRAMED or code == AccessRefused.code else known_visitor(request)
     shown: dict[str, Any] = {"status": status, "code": code, "message": message}
     if visitor is None:
-        words, theme = reception.words_and_theme(request)
-        response: Response = bare_page(words, theme, "error.html", **shown)
+        response: Response = bare_page(request, "error.html", **shown)
     else:
         response = page(visitor, "error_notice.html" if visitor.partial else "error.html", **shown)
     response.headers.update(HEADERS)

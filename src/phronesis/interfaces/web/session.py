@@ -7,7 +7,8 @@ A form is accepted only with the token given to the page (double submit cookie),
 import hmac
 import secrets
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,7 +19,8 @@ from fastapi import Depends, Form, Request, Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import is_id
-from phronesis.errors import Forbidden, PhronesisError, Unauthenticated
+from phronesis.core.items import Item
+from phronesis.errors import Forbidden, NotFound, PhronesisError, Unauthenticated
 from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http.dependencies import address_of
 from phronesis.memory import Memory
@@ -27,6 +29,13 @@ LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "zh": "中文"}
 """Languages of the pages, each with its own name."""
 
 DEFAULT: Final = "en"
+
+SESSION: Final = "phronesis_session"
+FORM_TOKEN: Final = "phronesis_form"  # noqa: S105 - a cookie's name
+LANGUAGE: Final = "phronesis_language"
+NOTICE: Final = "phronesis_notice"
+THEME: Final = "phronesis_theme"
+THEMES: Final = ("auto", "light", "dark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +56,9 @@ class Words:
 
 @cache
 def words_of(language: str) -> Words:
-    """Return the texts of a language, or English."""
-    known = language if language in LANGUAGES else DEFAULT
-    text = files("phronesis.interfaces.web").joinpath("words", f"{known}.toml").read_text("utf-8")
-    return Words(known, _flat(tomllib.loads(text)))
-
-
-def preferred_language(accepted: str) -> str:
-    """Return the first available language of an ``Accept-Language`` header, or English."""
-    for part in accepted.split(","):
-        language = part.partition(";")[0].strip().lower().partition("-")[0]
-        if language in LANGUAGES:
-            return language
-    return DEFAULT
+    """Return the texts of one of the languages."""
+    text = files("phronesis.interfaces.web").joinpath("words", f"{language}.toml").read_text("utf-8")
+    return Words(language, _flat(tomllib.loads(text)))
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -67,18 +66,6 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     for name, value in table.items():
         out |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
     return out
-
-
-SESSION: Final = "phronesis_session"
-FORM_TOKEN: Final = "phronesis_form"  # noqa: S105 - a cookie's name
-LANGUAGE: Final = "phronesis_language"
-THEME: Final = "phronesis_theme"
-THEMES: Final = ("auto", "light", "dark")
-PERSON: Final = "user"
-"""Actor of actions on a page without a key: the person at the browser."""
-
-YEAR: Final = 365 * 24 * 3600
-"""Seconds for which a browser keeps the language and the theme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +79,7 @@ class ViewScope:
     @property
     def scope(self) -> dict[str, Any]:
         """Return the arguments of verbs that may look across the tenant."""
-        return {"user_id": self.user_id, "namespace": self.namespace, "across": self.across}
+        return {**self.owner, "across": self.across}
 
     @property
     def owner(self) -> dict[str, Any]:
@@ -102,9 +89,8 @@ class ViewScope:
     @property
     def named(self) -> dict[str, str]:
         """Return the query parameters that keep this scope in a link."""
-        return {
-            name: value for name, value in (("user", self.user_id), ("namespace", self.namespace)) if value is not None
-        }
+        given = {"user": self.user_id, "namespace": self.namespace}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +104,6 @@ class Visitor:
     form_token: str
     new_token: bool
     looking: ViewScope
-    secure: bool
 
     @property
     def memory(self) -> Memory:
@@ -127,8 +112,8 @@ class Visitor:
 
     @property
     def actor(self) -> str:
-        """The actor recorded for actions on the page."""
-        return self.caller.actor if self.caller.key is not None else PERSON
+        """The actor recorded for actions on the page; without a key it is the person at the browser."""
+        return self.caller.actor if self.caller.key is not None else "user"
 
     @property
     def here(self) -> str:
@@ -165,6 +150,14 @@ class Visitor:
         """Return whether htmx requests a fragment of a page."""
         return "hx-request" in self.request.headers
 
+    def items(self, ids: Iterable[str]) -> list[Item]:
+        """Return the items that exist still; others were erased meanwhile."""
+        found = []
+        for one in ids:
+            with suppress(NotFound):
+                found.append(self.memory.get(one))
+        return found
+
     def check(self, token: str, role: Role = Role.WRITE) -> None:
         """Raise Forbidden unless the form came from one of our pages and the key has the role."""
         if self.new_token or not hmac.compare_digest(token.encode(), self.form_token.encode()):
@@ -174,72 +167,67 @@ class Visitor:
         self.caller.needs(role)
 
 
-@dataclass(frozen=True, slots=True)
-class VisitorFactory:
-    """Creates the Visitor of a request. ``secure`` cookies are sent over HTTPS only."""
+def visit(request: Request) -> Visitor:
+    """Return the visitor; Unauthenticated when a valid key is needed and absent.
 
-    admission: Authenticator
+    A key determines memory and role even on a server that needs none. RateLimited: too many calls.
+    """
+    admission: Authenticator = request.app.state.reception
+    try:
+        caller = _caller(request)
+    except Unauthenticated:
+        admission.count(None, address_of(request))
+        raise
+    admission.count(caller, address_of(request))
+    request.state.caller = caller
+    return _visitor(request, caller)
 
-    def visitor(self, request: Request) -> Visitor:
-        """Return the visitor; Unauthenticated when a valid key is needed and absent.
 
-        A key determines memory and role even on a server that needs none. RateLimited: too many calls.
-        """
-        try:
-            caller = self._caller(request.cookies.get(SESSION))
-        except Unauthenticated:
-            self.admission.count(None, address_of(request))
+def known_visitor(request: Request) -> Visitor | None:
+    """Return the visitor of an error's page, which counts as no call; None without a valid key."""
+    try:
+        return _visitor(request, getattr(request.state, "caller", None) or _caller(request))
+    except PhronesisError:
+        return None
+
+
+def _caller(request: Request) -> Caller:
+    admission: Authenticator = request.app.state.reception
+    token = request.cookies.get(SESSION)
+    try:
+        return admission.admit(token)
+    except Unauthenticated:
+        if token is None or not admission.open_to_anybody():
             raise
-        self.admission.count(caller, address_of(request))
-        request.state.caller = caller
-        return self._visitor(request, caller)
-
-    def words_and_theme(self, request: Request) -> tuple[Words, str]:
-        """Return the language and theme of any request: for the login page and for errors."""
-        return _words(request), _theme(request)
-
-    def known_visitor(self, request: Request) -> Visitor | None:
-        """Return the visitor of an error's page, which counts as no call; None without a valid key."""
-        caller: Caller | None = getattr(request.state, "caller", None)
-        try:
-            return self._visitor(request, caller or self._caller(request.cookies.get(SESSION)))
-        except PhronesisError:
-            return None
-
-    def _caller(self, token: str | None) -> Caller:
-        try:
-            return self.admission.admit(token)
-        except Unauthenticated:
-            if token is None or not self.admission.open_to_anybody():
-                raise
-            return self.admission.admit(None)  # the cookie holds a key that no longer exists
-
-    def _visitor(self, request: Request, caller: Caller) -> Visitor:
-        token = request.cookies.get(FORM_TOKEN)
-        return Visitor(
-            request=request,
-            caller=caller,
-            words=_words(request),
-            theme=_theme(request),
-            form_token=token or secrets.token_urlsafe(32),
-            new_token=token is None,
-            looking=_view_scope(request, caller),
-            secure=request.url.scheme == "https",
-        )
+        return admission.admit(None)  # the cookie holds a key that no longer exists
 
 
-def set_cookie(response: Response, name: str, value: str, *, secure: bool, age: int | None = None) -> None:
+def _visitor(request: Request, caller: Caller) -> Visitor:
+    token = request.cookies.get(FORM_TOKEN)
+    user, namespace = (request.query_params.get(name) or None for name in ("user", "namespace"))
+    user = user or caller.user_id
+    across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
+    looking = ViewScope(user, namespace, across)
+    words, theme = words_and_theme(request)
+    return Visitor(request, caller, words, theme, token or secrets.token_urlsafe(32), token is None, looking)
+
+
+def words_and_theme(request: Request) -> tuple[Words, str]:
+    """Return the texts and theme of any request: the chosen ones, else the first language that the browser accepts."""
+    accepted = (one.partition(";")[0] for one in request.headers.get("accept-language", "").split(","))
+    wanted = [request.cookies.get(LANGUAGE), *(one.strip().lower().partition("-")[0] for one in accepted)]
+    theme = request.cookies.get(THEME, "")
+    language = next((one for one in wanted if one in LANGUAGES), DEFAULT)
+    return words_of(language), theme if theme in THEMES else THEMES[0]
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str, *, age: int | None = None) -> None:
     """Set an HttpOnly, SameSite=Strict cookie; ``age`` in seconds, None until the browser closes."""
+    secure = request.url.scheme == "https"
     response.set_cookie(name, value, max_age=age, httponly=True, samesite="strict", secure=secure, path="/")
 
 
-def visitor_of(request: Request) -> Visitor:
-    """Return the visitor: the dependency of pages."""
-    reception: VisitorFactory = request.app.state.reception
-    return reception.visitor(request)
-
-
-Visiting = Annotated[Visitor, Depends(visitor_of)]
+Visiting = Annotated[Visitor, Depends(visit)]
 """Type of a page's first argument."""
 
 FormText = Annotated[str, Form()]
@@ -268,34 +256,8 @@ def is_same_site(request: Request) -> bool:
     return origin is None or urlsplit(origin).netloc == request.url.netloc
 
 
-def is_stranger(error: Exception) -> bool:
-    """Return whether an error asks for a key."""
-    return isinstance(error, Unauthenticated)
-
-
-def _words(request: Request) -> Words:
-    chosen = request.cookies.get(LANGUAGE) or preferred_language(request.headers.get("accept-language", ""))
-    return words_of(chosen)
-
-
-def _theme(request: Request) -> str:
-    theme = request.cookies.get(THEME, "")
-    return theme if theme in THEMES else THEMES[0]
-
-
-def _view_scope(request: Request, caller: Caller) -> ViewScope:
-    user, namespace = (request.query_params.get(name) or None for name in ("user", "namespace"))
-    user = user or caller.user_id
-    across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
-    return ViewScope(user, namespace, across)
-
-
-NOTICE: Final = "phronesis_notice"
 MAX_UNDONE: Final = 80
 """Maximum entries that one notice undoes: a cookie has 4,096 bytes."""
-
-SECONDS: Final = 60
-"""Time for which a browser keeps a notice that no page has shown."""
 
 _PARTS: Final = 4
 
@@ -321,19 +283,3 @@ class Notice:
             return None
         entries = tuple(one for one in parts[3].split("_") if is_id(one))
         return cls(parts[0], entries[:MAX_UNDONE], int(parts[1]), int(parts[2]))
-
-
-def take_notice(request: Request, response: Response) -> None:
-    """Forget the notice of a request, since its page shows it."""
-    if NOTICE in request.cookies:
-        response.delete_cookie(NOTICE, path="/")
-
-
-def notice_of(request: Request) -> Notice | None:
-    """Return the notice that the next page shows."""
-    return Notice.parse(request.cookies.get(NOTICE, ""))
-
-
-def leave_notice(response: Response, notice: Notice, *, secure: bool) -> None:
-    """Keep a notice for the page to which a response leads."""
-    set_cookie(response, NOTICE, str(notice), secure=secure, age=SECONDS)

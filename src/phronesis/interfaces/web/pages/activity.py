@@ -1,7 +1,7 @@
 """Pages of activity: contexts that agents were shown, what was not learned and why, and requests with latencies."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import Form, Query, Response
@@ -21,29 +21,10 @@ PAGE: Final = 30
 KINDS: Final = ("fact", *sorted(STATED_KINDS - {"fact"}))
 """Kinds that a person may remember a text as, the usual one first."""
 
-RULES: Final = (
-    "chit_chat",
-    "unrecognised",
-    "question",
-    "low_confidence",
-    "hypothesis",
-    "joke",
-    "fiction",
-    "quotation",
-    "third_party_unknown",
-    "duplicate_message",
-    "quarantine",
-    "injected",
-    "instruction",
-    "echo",
-    "language",
-    "sensitive",
-    "never",
-    "forget_request",
-    "code",
-    "value",
-    "assistant",
-    "operator",
+RULES: Final = tuple(
+    "chit_chat unrecognised question low_confidence hypothesis joke fiction quotation third_party_unknown"
+    " duplicate_message quarantine injected instruction echo language sensitive never forget_request code value"
+    " assistant operator".split()
 )
 """Rules of the filter; a rule that is not named here is shown by its own name."""
 
@@ -77,23 +58,19 @@ class ContextsAsked(BaseModel):
 @router.get("/activity")
 def contexts(visitor: Visiting, asked: Annotated[ContextsAsked, Query()]) -> Response:
     """List the contexts of a scope, the newest first."""
-    looking, session = visitor.looking, asked.session.strip()
-    is_named = not looking.across  # a session's name is its user's
-    chosen = {
-        "session": session if is_named else "",
+    looking, session, item_id = visitor.looking, asked.session.strip(), asked.shown.strip()
+    wanted = {
+        "session": "" if looking.across else session,  # a session's name is its user's
         "agent": asked.agent.strip(),
         "verb": asked.verb if asked.verb in VERBS else "",
-        "shown": asked.shown.strip(),
-        "since": asked.since,
-        **looking.named,
     }
     listed = visitor.memory.admin.contexts(
         **looking.scope,
-        session_id=chosen["session"] or None,
-        agent_id=chosen["agent"] or None,
-        verb=chosen["verb"] or None,
-        item_id=chosen["shown"] or None,
-        since=_day(asked.since),
+        session_id=wanted["session"] or None,
+        agent_id=wanted["agent"] or None,
+        verb=wanted["verb"] or None,
+        item_id=item_id or None,
+        since=asked.since or None,
         limit=PAGE,
         cursor=asked.cursor or None,
     )
@@ -101,10 +78,10 @@ def contexts(visitor: Visiting, asked: Annotated[ContextsAsked, Query()]) -> Res
         visitor,
         "contexts.html",
         listed=listed,
-        asked=chosen,
+        asked={**wanted, "shown": item_id, "since": asked.since, **looking.named},
         verbs=VERBS,
-        item=visitor.memory.get(chosen["shown"]) if chosen["shown"] else None,
-        needs_user=bool(session) and not is_named,
+        item=visitor.memory.get(item_id) if item_id else None,
+        needs_user=bool(session and looking.across),
     )
 
 
@@ -149,22 +126,21 @@ class UnlearnedAsked(BaseModel):
 def unlearned(visitor: Visiting, asked: Annotated[UnlearnedAsked, Query()]) -> Response:
     """List what was not learned, the latest first."""
     role = asked.role if asked.role in (*ROLES, ANYBODY) else ROLES[0]
-    last = _day(asked.until)
+    last = parse_moment(asked.until, field="until") + timedelta(days=1) if asked.until else None
     listed = visitor.memory.admin.unlearned(
         **visitor.looking.scope,
         rule=asked.rule or None,
         role=None if role == ANYBODY else role,
-        since=_day(asked.since),
-        until=None if last is None else last + timedelta(days=1),
+        since=asked.since or None,
+        until=last,
         limit=PAGE,
         cursor=asked.cursor or None,
     )
-    chosen = {"rule": asked.rule, "role": role, "since": asked.since, "until": asked.until, **visitor.looking.named}
     return page(
         visitor,
         "unlearned.html",
         listed=listed,
-        asked=chosen,
+        asked={"rule": asked.rule, "role": role, "since": asked.since, "until": asked.until, **visitor.looking.named},
         remembered=_remembered(visitor, listed),
         rules=RULES,
         roles=(*ROLES, ANYBODY),
@@ -215,25 +191,23 @@ class RequestsAsked(BaseModel):
 def requests(visitor: Visiting, asked: Annotated[RequestsAsked, Query()]) -> Response:
     """List the requests that the server answered, the newest first, with latencies by route."""
     visitor.caller.needs(Role.ADMIN)
-    chosen = {
-        "interface": asked.interface if asked.interface in INTERFACES else "",
-        "route": asked.route,
-        "failed": "1" if asked.failed else "",
-        "since": asked.since,
-        "user": visitor.looking.user_id or "",
-    }
-    span: dict[str, Any] = {
-        "user_id": visitor.looking.user_id,
-        "interface": chosen["interface"] or None,
-        "since": _day(asked.since),
-    }
+    interface, user = asked.interface if asked.interface in INTERFACES else "", visitor.looking.user_id
+    span: dict[str, Any] = {"user_id": user, "interface": interface or None, "since": asked.since or None}
     admin = visitor.memory.admin
     listed = admin.requests(
         **span, route=asked.route or None, failed=asked.failed or None, limit=PAGE, cursor=asked.cursor or None
     )
-    latencies = [] if asked.cursor else admin.latencies(**span)
-    return page(visitor, "requests.html", listed=listed, asked=chosen, interfaces=INTERFACES, latencies=latencies)
-
-
-def _day(given: str) -> datetime | None:
-    return parse_moment(given, field="since") if given else None
+    return page(
+        visitor,
+        "requests.html",
+        listed=listed,
+        asked={
+            "interface": interface,
+            "route": asked.route,
+            "failed": "1" if asked.failed else "",
+            "since": asked.since,
+            "user": user or "",
+        },
+        interfaces=INTERFACES,
+        latencies=[] if asked.cursor else admin.latencies(**span),
+    )

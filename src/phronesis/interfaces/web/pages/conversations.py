@@ -1,9 +1,10 @@
 """The composer: enter a message and see the context a model would get, and how it was composed."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, Self
 
 import pydantic
 from fastapi import Form, Response
@@ -11,7 +12,7 @@ from fastapi import Form, Response
 from phronesis.core.api_keys import Role
 from phronesis.core.context import SLOTS, Block, ContextPackage
 from phronesis.core.ids import CITATION_PREFIX
-from phronesis.core.items import KINDS, Item
+from phronesis.core.items import KINDS
 from phronesis.core.reports import Preview
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan
@@ -25,49 +26,17 @@ router = make_router()
 TRIAL: Final = "composer"
 """Session of a message that names none; it has no turns, and nothing is recorded for it."""
 
+SETTINGS: Final = ("budget", "kind", "most", "documents", "known")
+"""Names of the settings: how a context is composed. An empty one is the usual."""
+
 DROPPED: Final = 40
 """Maximum dropped candidates shown with their text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One slot of a context: the tokens it used, was allotted and borrowed, and its blocks. Evidence has none."""
-
-    name: str
-    used: int
-    share: int
-    borrowed: int
-    blocks: Sequence[Block]
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedCandidate:
-    """A dropped candidate, and why; ``item`` if it is a memory that still exists."""
-
-    slot: str
-    citation: str | None
-    reason: str
-    item: Item | None
-
-
-@dataclass(frozen=True, slots=True)
-class ContextView:
-    """A context package prepared for its page."""
-
-    package: ContextPackage
-    slots: Sequence[Slot]
-    dropped: Sequence[DroppedCandidate]
-    frame: int
-    """Tokens outside the slots: the message, the titles and the paragraph about fences."""
-
-    @property
-    def explain(self) -> Mapping[str, Any]:
-        """The explanation of the package."""
-        return self.package.explain
-
-
 class ContextForm(pydantic.BaseModel):
     """The values of the form; those that end in ``_b`` are the settings that the first ones are compared with."""
+
+    model_config = pydantic.ConfigDict(str_strip_whitespace=True)
 
     token: str
     message: str = ""
@@ -86,53 +55,45 @@ class ContextForm(pydantic.BaseModel):
     documents_b: str = ""
     known_b: str = ""
 
-    def settings(self, end: str = "") -> "Settings":
-        """Return the first settings, or with ``end`` those of that end."""
-        return Settings(*(getattr(self, f"{name}{end}").strip() for name in Settings._fields))
-
-
-class Settings(NamedTuple):
-    """How a context is composed: its budget, and what the plan is changed to. An empty text is the usual."""
-
-    budget: str = ""
-    kind: str = ""
-    most: str = ""
-    documents: str = ""
-    known: str = ""
-
-
-class ComparedEntry(NamedTuple):
-    """A block or a piece of evidence of two contexts, None on the side that does not show it."""
-
-    sides: tuple[Block | Evidence | None, Block | Evidence | None]
-
-    @property
-    def same(self) -> bool:
-        """Return whether both sides show it."""
-        return None not in self.sides
+    def other(self) -> Self:
+        """Return the form with the settings to compare with in the place of the first ones."""
+        return self.model_copy(update={name: getattr(self, f"{name}_b") for name in SETTINGS})
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedSlot:
-    """A slot of two contexts: the tokens that each used, and the entries of both in order."""
+class ContextView:
+    """A context package prepared for its page."""
 
-    name: str
-    used: tuple[int, int]
-    entries: Sequence[ComparedEntry]
+    package: ContextPackage
+    slots: Sequence[Mapping[str, Any]]
+    """Name and blocks of each (of evidence none), and the tokens that it used, was allotted (share) and borrowed."""
+    dropped: Sequence[Mapping[str, Any]]
+    """Dropped candidates, and why; ``item`` if it is a memory that still exists."""
+    frame: int
+    """Tokens outside the slots: the message, the titles and the paragraph about fences."""
+
+    @property
+    def explain(self) -> Mapping[str, Any]:
+        """The explanation of the package."""
+        return self.package.explain
+
+
+Entry = Block | Evidence | None
+"""What a context shows, None on the side of a comparison that does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The contexts of one message under two settings."""
+    """The contexts of one message under two settings: in each slot the tokens that each used, and pairs of entries."""
 
     sides: tuple[ContextView, ContextView]
-    slots: Sequence[ComparedSlot]
+    slots: Sequence[Mapping[str, Any]]
 
     @property
     def differing(self) -> tuple[int, int]:
         """The number of entries that only one side shows."""
-        entries = [entry.sides for slot in self.slots for entry in slot.entries]
-        return sum(right is None for _, right in entries), sum(left is None for left, _ in entries)
+        pairs = [pair for slot in self.slots for pair in slot["entries"]]
+        return sum(right is None for _, right in pairs), sum(left is None for left, _ in pairs)
 
 
 @router.get("/composer")
@@ -145,7 +106,7 @@ def composer(visitor: Visiting, session: str = "") -> Response:
 def compose(visitor: Visiting, asked: Annotated[ContextForm, Form()]) -> Response:
     """Show what is asked for of a message. A form, for messages are long and private: it changes nothing."""
     visitor.check(asked.token, Role.READ)
-    here = replace(visitor, looking=ViewScope(asked.user.strip() or None, asked.namespace.strip() or None))
+    here = replace(visitor, looking=ViewScope(asked.user or None, asked.namespace or None))
     template = "composed.html" if visitor.partial else "composer.html"
     try:
         shown = _shown(asked, **{asked.do: _RESULTS[asked.do](here, asked)})
@@ -161,78 +122,70 @@ def _shown(asked: ContextForm, **found: Any) -> dict[str, Any]:
 
 def _preview(visitor: Visitor, asked: ContextForm) -> Preview:
     # Under its own session a message could be a repetition there, and may refer to what was said before.
-    scope = visitor.looking.owner | ({"session_id": asked.session.strip()} if asked.session.strip() else {})
-    return visitor.memory.items.preview(asked.message.strip(), **scope)
+    scope = visitor.looking.owner | ({"session_id": asked.session} if asked.session else {})
+    return visitor.memory.items.preview(asked.message, **scope)
 
 
 def _compare(visitor: Visitor, asked: ContextForm) -> Comparison:
-    left, right = (_compose_view(visitor, asked, asked.settings(end)) for end in ("", "_b"))
+    left, right = _compose_view(visitor, asked), _compose_view(visitor, asked.other())
     return Comparison((left, right), [_compared_slot(name, left, right) for name in SLOTS if name != "user_message"])
 
 
-def _compared_slot(name: str, left: ContextView, right: ContextView) -> ComparedSlot:
-    shown = [_entries(view.package, name) for view in (left, right)]
-    used = [sum(slot.used for slot in view.slots if slot.name == name) for view in (left, right)]
-    entries: list[ComparedEntry] = []
-    names = [[_entry_name(one) for one in side] for side in shown]
-    for _, begin, end, other_begin, other_end in SequenceMatcher(
-        None, names[0], names[1], autojunk=False
+def _compared_slot(name: str, *views: ContextView) -> Mapping[str, Any]:
+    left, right = (view.package.evidence if name == "evidence" else _blocks(view.package, name) for view in views)
+    names = [
+        [one.item.id if isinstance(one, Evidence) else f"{one.role} {one.text}" for one in side]
+        for side in (left, right)
+    ]
+    pairs: list[tuple[Entry, Entry]] = []
+    for same, begin, end, other_begin, other_end in SequenceMatcher(
+        a=names[0], b=names[1], autojunk=False
     ).get_opcodes():
-        one, other = shown[0][begin:end], shown[1][other_begin:other_end]
-        if names[0][begin:end] == names[1][other_begin:other_end]:
-            entries += [ComparedEntry(pair) for pair in zip(one, other, strict=True)]
+        one, other = left[begin:end], right[other_begin:other_end]
+        if same == "equal":
+            pairs += zip(one, other, strict=True)
         else:
-            entries += [
-                *(ComparedEntry((each, None)) for each in one),
-                *(ComparedEntry((None, each)) for each in other),
-            ]
-    return ComparedSlot(name, (used[0], used[1]), entries)
+            pairs += [*((each, None) for each in one), *((None, each) for each in other)]
+    used = [sum(slot["used"] for slot in view.slots if slot["name"] == name) for view in views]
+    return {"name": name, "used": used, "entries": pairs}
 
 
-def _entries(package: ContextPackage, slot: str) -> Sequence[Block | Evidence]:
-    return package.evidence if slot == "evidence" else _blocks(package, slot)
-
-
-def _entry_name(entry: Block | Evidence) -> str:
-    return entry.item.id if isinstance(entry, Evidence) else f"{entry.role} {entry.text}"
-
-
-def _compose_view(visitor: Visitor, asked: ContextForm, settings: Settings) -> ContextView:
+def _compose_view(visitor: Visitor, asked: ContextForm) -> ContextView:
     # A dry run: no impression is recorded, so a later repetition still counts as independent evidence (law 7) and
     # viewing keeps no memory from being forgotten. The session is the real one, since its turns and summary belong to
     # the context.
-    message, session = asked.message.strip(), asked.session.strip() or TRIAL
+    session = asked.session or TRIAL
     package = visitor.memory.compose_context(
         session,
-        message,
+        asked.message,
         **visitor.looking.owner,
-        token_budget=_count(settings.budget, "token_budget"),
-        plan=_plan(visitor, message, session, settings),
-        as_of=settings.known or None,
+        token_budget=_count(asked.budget, "token_budget"),
+        plan=_plan(visitor, asked, session),
+        as_of=asked.known or None,
         dry_run=True,
     )
-    spent = package.explain["budget"]
-    slots = [
-        Slot(name, told["used"], told["share"], told["borrowed"], _blocks(package, name))
-        for name, told in ((name, spent["slots"][name]) for name in SLOTS if name in spent["slots"])
-    ]
+    spent = package.explain["budget"]["slots"]
+    slots = [{"name": name, **spent[name], "blocks": _blocks(package, name)} for name in SLOTS if name in spent]
     dropped = [_dropped_candidate(visitor, row) for row in package.explain["dropped"][:DROPPED]]
-    return ContextView(package, slots, dropped, max(0, package.token_count - sum(slot.used for slot in slots)))
+    return ContextView(package, slots, dropped, max(0, package.token_count - sum(slot["used"] for slot in slots)))
 
 
-def _plan(visitor: Visitor, message: str, session: str, settings: Settings) -> RetrievalPlan | None:
+def _plan(visitor: Visitor, asked: ContextForm, session: str) -> RetrievalPlan | None:
     """Return the plan of a message changed by the settings; None where they leave it as it is."""
-    if not (settings.kind or settings.most or settings.documents):
+    if not (asked.kind or asked.most or asked.documents):
         return None
-    most = _count(settings.most, "limit")
     plan = visitor.memory.plan(
-        message, session_id=session, **visitor.looking.owner, limit=most, as_of=settings.known or None
+        asked.message,
+        session_id=session,
+        **visitor.looking.owner,
+        limit=_count(asked.most, "limit"),
+        as_of=asked.known or None,
     )
-    if settings.documents:
+    if asked.documents:
         plan = replace(plan, resources=None, resources_needed=False)
-    if settings.kind:
-        memory = None if plan.memory is None else replace(plan.memory, kinds=(settings.kind,))
-        plan = replace(plan, kinds=(settings.kind,), memory=memory)
+    if asked.kind:
+        memory = None if plan.memory is None else replace(plan.memory, kinds=(asked.kind,))
+        plan = replace(plan, kinds=(asked.kind,), memory=memory)
     return plan.named()
 
 
@@ -248,19 +201,13 @@ def _blocks(package: ContextPackage, slot: str) -> Sequence[Block]:
     return () if slot == "evidence" else getattr(package, slot)
 
 
-def _dropped_candidate(visitor: Visitor, row: Mapping[str, Any]) -> DroppedCandidate:
+def _dropped_candidate(visitor: Visitor, row: Mapping[str, Any]) -> Mapping[str, Any]:
     citation, item = row.get("citation"), None
     if citation and str(citation).startswith(CITATION_PREFIX):
-        try:
+        with suppress(NotFound, InputError):  # erased meanwhile, or of another server
             item = visitor.memory.get(citation)
-        except (NotFound, InputError):  # erased meanwhile, or of another server
-            item = None
-    return DroppedCandidate(row["slot"], citation, row["reason"], item)
+    return {**row, "citation": citation, "item": item}
 
 
-_RESULTS: Final = {
-    "compose": lambda visitor, asked: _compose_view(visitor, asked, asked.settings()),
-    "compare": _compare,
-    "preview": _preview,
-}
+_RESULTS: Final = {"compose": _compose_view, "compare": _compare, "preview": _preview}
 """What each button of the form asks for."""

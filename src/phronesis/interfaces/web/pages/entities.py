@@ -36,9 +36,8 @@ def entities(visitor: Visiting, q: str = "", kind: str = "") -> Response:
 @router.get("/entities/graph")
 def graph(visitor: Visiting, kind: str = "") -> Response:
     """Draw a user, the entities that the user speaks of, and what is stated to join them."""
-    seen = entity_graph(visitor)
     chosen = kind if kind in ENTITY_KINDS else ""
-    seen = seen.only(lambda node: not chosen or node.kind in {USER, chosen})
+    seen = entity_graph(visitor).only(lambda node: not chosen or node.kind in {USER, chosen})
     return page(
         visitor,
         "entity_graph.html",

@@ -4,7 +4,8 @@
 ``contradicts`` and ``refines`` join items of one layer.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
@@ -13,7 +14,6 @@ from fastapi import Depends, Query, Response
 from fastapi.responses import JSONResponse
 
 from phronesis.core.items import Item
-from phronesis.core.reports import Page
 from phronesis.core.serialization import Record, as_json
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound
@@ -195,25 +195,18 @@ def _expand(memory: Memory, seen: Graph, item_id: str, artifacts: bool) -> list[
 def _find_node(memory: Memory, one: str, kind: str) -> Node | None:
     if kind == "artifact":
         return Node(one, "artifact", one[:MAX_LABEL])
-    if kind != "item":
-        return None
-    try:
-        item = memory.get(one)
-    except NotFound:  # erased meanwhile
-        return None
-    return _node(item) if item.kind in LAYERS else None
+    with suppress(NotFound):  # erased meanwhile
+        item = memory.get(one) if kind == "item" else None
+        return _node(item) if item is not None and item.kind in LAYERS else None
+    return None
 
 
 def _node(item: Item) -> Node:
+    """Return an item's node; its label says what was tried, or what to do."""
     at = (item.occurred_at or item.recorded_at).date().isoformat()
-    label = shorten(_label_of(item))
-    return Node(item.id, item.kind, label, item.label or "", not item.live, item_address(item.id), at)
-
-
-def _label_of(item: Item) -> str:
-    """Return an item's label: what was tried, or what to do."""
-    given: Iterable[Any] = (item.data.get(name) for name in ("action", "attempt", "summary"))
-    return next((str(words) for words in given if words), item.content or item.id)
+    given = (item.data.get(name) for name in ("action", "attempt", "summary"))
+    label = next((str(words) for words in given if words), item.content or item.id)
+    return Node(item.id, item.kind, shorten(label), item.label or "", not item.live, item_address(item.id), at)
 
 
 # Pages: lists, answers to a question, and the graph.
@@ -240,9 +233,13 @@ def experience(
     Without a layer it is the most general one that has anything.
     """
     asked = {"situation": situation.strip(), "goal": goal.strip(), "constraint": constraint.strip()}
-    chosen, listed = _first_filled(visitor, (layer,) if layer in LAYERS else LAYERS, wanted, cursor)
+    for chosen in (layer,) if layer in LAYERS else LAYERS:
+        listed = visitor.memory.get_all(
+            **visitor.looking.scope, kinds=[chosen], filters=wanted.filters, limit=PAGE, cursor=cursor or None
+        )
+        if listed:
+            break
     chosen_by = {"outcome": wanted.outcome, "since": wanted.since, **visitor.looking.named}
-    further = address("/experience", layer=chosen, cursor=listed.next_cursor, **chosen_by)
     return page(
         visitor,
         "experience.html",
@@ -253,21 +250,10 @@ def experience(
         chosen_by=chosen_by,
         exports=None if wanted.filters else list_files(visitor, chosen),
         listed=listed,
-        further=further,
+        further=address("/experience", layer=chosen, cursor=listed.next_cursor, **chosen_by),
         asked=asked,
         answer=_answer(visitor, asked),
     )
-
-
-def _first_filled(visitor: Visitor, layers: Sequence[str], wanted: WalkFilter, cursor: str) -> tuple[str, Page[Item]]:
-    """Return the first layer that has anything, else the last one, and a page of it."""
-    for layer in layers:
-        listed = visitor.memory.get_all(
-            **visitor.looking.scope, kinds=[layer], filters=wanted.filters, limit=PAGE, cursor=cursor or None
-        )
-        if listed or layer == layers[-1]:
-            break
-    return layer, listed
 
 
 @router.get("/experience/walk")

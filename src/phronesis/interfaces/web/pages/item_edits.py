@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 from fastapi import Form, Response
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import short_id
@@ -147,13 +147,10 @@ def answer_change(
     return back_with_notice(visitor, next_page, notice)
 
 
-KINDS: Final = tuple(sorted(STATED_KINDS))
-
-NOTHING_LEARNED: Final = "nothing_learned"
-
-
 class NewMemory(BaseModel):
     """The form. An empty ``kind``: the text is a message, from which facts are extracted."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
 
     token: str
     content: str = ""
@@ -171,39 +168,39 @@ class NewMemory(BaseModel):
 def new_memory(visitor: Visiting, kind: str = "", content: str = "", next: str = "/memories") -> Response:
     """Show the form, with what the page that leads here knows already."""
     visitor.caller.needs(Role.WRITE)
-    looking = visitor.looking
-    given = NewMemory(
-        token="", content=content, kind=kind, user=looking.user_id or "", namespace=looking.namespace or "", next=next
-    )
-    return _form_page(visitor, given, status=200)
+    owner = {"user": visitor.looking.user_id or "", "namespace": visitor.looking.namespace or ""}
+    return _form_page(visitor, NewMemory(token="", content=content, kind=kind, next=next, **owner))
 
 
 @router.post("/memories/new")
 def add(visitor: Visiting, given: Annotated[NewMemory, Form()]) -> Response:
     """Remember a text, or one item of a kind; a field that is wrong is named beside the form."""
     visitor.check(given.token)
-    own = {"subject": given.subject, "key": given.key, "value": given.value} if given.kind else {}
-    if given.kind in PROSPECTIVE:
-        own["due"] = given.due
-    stated = {name: text.strip() for name, text in own.items() if text.strip()}
+    own = ("subject", "key", "value", *(["due"] if given.kind in PROSPECTIVE else ())) if given.kind else ()
+    stated = {name: text for name in own if (text := getattr(given, name))}
     try:
         result = visitor.memory.add(
-            given.content.replace("\r\n", "\n").strip(),
+            given.content.replace("\r\n", "\n"),
             kind=given.kind or None,
-            user_id=given.user.strip() or None,
-            namespace=given.namespace.strip() or None,
+            user_id=given.user or None,
+            namespace=given.namespace or None,
             actor=visitor.actor,
-            **stated,  # type: ignore[arg-type]
+            **stated,
         )
     except InputError as error:
-        return _form_page(visitor, given, status=400, wrong=error)
+        return _form_page(visitor, given, wrong=error)
     learned = given.kind or any(item.kind != "message" for item in result.items)
-    entries = (result.entry_id,) if result.items else ()
-    notice = Notice("added" if learned else NOTHING_LEARNED, entries)
+    notice = Notice("added" if learned else "nothing_learned", (result.entry_id,) if result.items else ())
     return back_with_notice(visitor, given.next, notice)
 
 
-def _form_page(visitor: Visitor, given: NewMemory, *, status: int, wrong: InputError | None = None) -> Response:
+def _form_page(visitor: Visitor, given: NewMemory, *, wrong: InputError | None = None) -> Response:
     return page(
-        visitor, "new_memory.html", status=status, given=given, kinds=KINDS, prospective=PROSPECTIVE, wrong=wrong
+        visitor,
+        "new_memory.html",
+        status=400 if wrong else 200,
+        given=given,
+        kinds=sorted(STATED_KINDS),
+        prospective=PROSPECTIVE,
+        wrong=wrong,
     )

@@ -14,6 +14,7 @@ from fastapi.responses import RedirectResponse
 
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.errors import Forbidden, Unauthenticated
+from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.http.dependencies import address_of
 from phronesis.interfaces.web.rendering import HEADERS, back, bare_page, make_router, own_path, page
 from phronesis.interfaces.web.session import (
@@ -23,18 +24,19 @@ from phronesis.interfaces.web.session import (
     SESSION,
     THEME,
     THEMES,
-    YEAR,
     FormText,
     Sending,
     Visiting,
     Visitor,
-    VisitorFactory,
     is_same_site,
     set_cookie,
 )
 
 if TYPE_CHECKING:
     from phronesis.interfaces.http.oauth import Approval, OAuthProvider
+
+YEAR: Final = 365 * 24 * 3600
+"""Seconds for which a browser keeps the language and the theme."""
 
 SESSION_AGE: Final = 12 * 3600
 """Seconds until a browser discards the key: a working day."""
@@ -45,24 +47,21 @@ router = make_router()
 @router.get("/login")
 def login_page(request: Request, next: str = "/") -> Response:
     """Ask for an API key."""
-    reception: VisitorFactory = request.app.state.reception
-    words, theme = reception.words_and_theme(request)
-    return bare_page(words, theme, "login.html", status=200, next=own_path(next), wrong=False)
+    return bare_page(request, "login.html", status=200, next=own_path(next), wrong=False)
 
 
 @router.post("/login")
 def login(request: Request, key: FormText, next: FormText = "/") -> Response:
     """Take an API key, and keep it in a cookie that no script reads. Each try counts for the address it comes from."""
     _check_origin(request)
-    reception: VisitorFactory = request.app.state.reception
-    reception.admission.count(None, address_of(request))
+    admission: Authenticator = request.app.state.reception
+    admission.count(None, address_of(request))
     try:
-        reception.admission.admit(key.strip())
+        admission.admit(key.strip())
     except Unauthenticated:
-        words, theme = reception.words_and_theme(request)
-        return bare_page(words, theme, "login.html", status=401, next=own_path(next), wrong=True)
+        return bare_page(request, "login.html", status=401, next=own_path(next), wrong=True)
     response = back(next)
-    set_cookie(response, SESSION, key.strip(), secure=request.url.scheme == "https", age=SESSION_AGE)
+    set_cookie(request, response, SESSION, key.strip(), age=SESSION_AGE)
     return response
 
 
@@ -80,11 +79,10 @@ def logout(request: Request) -> Response:
 def preferences(request: Request, next: FormText = "/", language: FormText = "", theme: FormText = "") -> Response:
     """Remember the language or the theme in the browser."""
     _check_origin(request)
-    response, secure = back(next), request.url.scheme == "https"
-    if language in LANGUAGES:
-        set_cookie(response, LANGUAGE, language, secure=secure, age=YEAR)
-    if theme in THEMES:
-        set_cookie(response, THEME, theme, secure=secure, age=YEAR)
+    response = back(next)
+    for name, value, known in ((LANGUAGE, language, LANGUAGES), (THEME, theme, THEMES)):
+        if value in known:
+            set_cookie(request, response, name, value, age=YEAR)
     return response
 
 
@@ -124,7 +122,8 @@ consent_router = make_router()
 @consent_router.get("/consent")
 async def consent_page(request: Request) -> Response:
     """Show which client asks, where the answer goes, and what it will be able to do."""
-    approval = await _provider(request).read_approval(request.query_params)
+    provider: OAuthProvider = request.app.state.oauth
+    approval = await provider.read_approval(request.query_params)
     return _consent_form(request, approval, dict(request.query_params))
 
 
@@ -136,38 +135,30 @@ async def decide(request: Request) -> Response:
     same = hmac.compare_digest(form.get("token", "").encode(), token.encode())
     if not (token and same and is_same_site(request)):
         raise Forbidden("token: this form is from an older page; connect anew from the client", field="token")
-    approval = await _provider(request).read_approval(form)
+    provider: OAuthProvider = request.app.state.oauth
+    approval = await provider.read_approval(form)
     if form.get("decision") != "approve":
         return RedirectResponse(approval.answer(error="access_denied"), status_code=303)
     request.app.state.sign_ins.take(address_of(request))
     key = await run_in_threadpool(_key_of, request, form.get("key", "").strip())
     if key is None or key.user_id is None:
         return _consent_form(request, approval, form, wrong="wrong" if key is None else "unbound")
-    grants = _provider(request).grants
-    code = await run_in_threadpool(grants.issue_code, approval.client.client_id, key, approval.data)
+    code = await run_in_threadpool(provider.grants.issue_code, approval.client.client_id, key, approval.data)
     return RedirectResponse(approval.answer(code=code), status_code=303)
 
 
-def _provider(request: Request) -> "OAuthProvider":
-    provider: OAuthProvider = request.app.state.oauth
-    return provider
-
-
 def _key_of(request: Request, token: str) -> ApiKey | None:
-    reception: VisitorFactory = request.app.state.reception
+    admission: Authenticator = request.app.state.reception
     try:
-        return reception.admission.admit(token).key
+        return admission.admit(token).key
     except Unauthenticated:
         return None
 
 
 def _consent_form(request: Request, approval: "Approval", given: dict[str, str], *, wrong: str = "") -> Response:
-    reception: VisitorFactory = request.app.state.reception
-    words, theme = reception.words_and_theme(request)
     token = request.cookies.get(FORM_TOKEN) or secrets.token_urlsafe(32)
     response = bare_page(
-        words,
-        theme,
+        request,
         "consent.html",
         status=401 if wrong else 200,
         approval=approval,
@@ -175,7 +166,7 @@ def _consent_form(request: Request, approval: "Approval", given: dict[str, str],
         token=token,
         wrong=wrong,
     )
-    set_cookie(response, FORM_TOKEN, token, secure=request.url.scheme == "https")
+    set_cookie(request, response, FORM_TOKEN, token)
     # Browsers apply form-action to redirects too.
     policy = HEADERS["Content-Security-Policy"].replace("form-action 'self'", f"form-action 'self' {approval.origin}")
     response.headers["Content-Security-Policy"] = policy

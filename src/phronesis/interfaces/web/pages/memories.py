@@ -1,10 +1,10 @@
 """Pages of memories: the list and search, their export, and one item with its provenance and history."""
 
 import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
@@ -12,15 +12,16 @@ from fastapi.responses import StreamingResponse
 
 from phronesis.core.items import KINDS, Item
 from phronesis.core.relations import CONTEXT_OUTCOME
-from phronesis.core.results import Explanation, HistoryEvent
+from phronesis.core.results import Explanation
 from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import parse_moment
-from phronesis.errors import InputError, NotFound
+from phronesis.errors import InputError
 from phronesis.experience.laws.records import L1
 from phronesis.interfaces.web.pages.item_edits import Ids
-from phronesis.interfaces.web.pages.traits import trait_told
+from phronesis.interfaces.web.pages.traits import trait_details
 from phronesis.interfaces.web.rendering import address, make_router, page
 from phronesis.interfaces.web.session import FormText, Sending, Visiting, Visitor
+from phronesis.memory import Memory
 from phronesis.traits.laws.records import Trait
 
 # The list: browse page by page, or search and see why each result was found.
@@ -51,7 +52,7 @@ class ListFilter:
     @property
     def query(self) -> dict[str, str]:
         """Return the query of an address with this filter."""
-        return {"q": self.q, "kind": self.kind, "state": self.state, "known": self.known}
+        return asdict(self)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -76,25 +77,33 @@ def list_files(visitor: Visitor, kind: str, **query: str) -> dict[str, str]:
     return {name: address("/memories/export", format=name, **asked) for name in ("jsonl", "csv")}
 
 
+def list_kind(visitor: Visitor, path: str, kind: str, cursor: str) -> dict[str, Any]:
+    """Return what the page of a kind shows: items, newest first, the address of the next ones, and their files."""
+    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[kind], limit=PAGE, cursor=cursor or None)
+    further = address(path, cursor=listed.next_cursor, **visitor.looking.named)
+    return {"listed": listed, "further": further, "exports": list_files(visitor, kind)}
+
+
 @router.get("/memories")
 def memories(visitor: Visiting, wanted: Listed, cursor: str = "") -> Response:
     """List memories, or search them where words are given; those of now, or as they were known on a day."""
-    asked = {**wanted.query, **visitor.looking.named}
-    shared: dict[str, Any] = {
-        "query": wanted.q,
-        "asked": asked,
-        "kinds": KINDS,
-        "states": tuple(STATES),
-        "exports": list_files(visitor, **wanted.query),
-    }
-    template = "found.html" if visitor.partial else "memories.html"
-    scope = visitor.looking.scope
+    asked, scope = {**wanted.query, **visitor.looking.named}, visitor.looking.scope
+    shown: dict[str, Any] = {"found": None, "listed": None}
     if wanted.q:
-        found = visitor.memory.search(wanted.q, **scope, **wanted.arguments, limit=PAGE, explain=True)
-        return page(visitor, template, found=found, listed=None, **shared)
-    listed = visitor.memory.get_all(**scope, **wanted.arguments, limit=PAGE, cursor=cursor or None)
-    further = address("/memories", cursor=listed.next_cursor, **asked)
-    return page(visitor, template, found=None, listed=listed, further=further, **shared)
+        shown["found"] = visitor.memory.search(wanted.q, **scope, **wanted.arguments, limit=PAGE, explain=True)
+    else:
+        listed = visitor.memory.get_all(**scope, **wanted.arguments, limit=PAGE, cursor=cursor or None)
+        shown |= {"listed": listed, "further": address("/memories", cursor=listed.next_cursor, **asked)}
+    return page(
+        visitor,
+        "found.html" if visitor.partial else "memories.html",
+        query=wanted.q,
+        asked=asked,
+        kinds=KINDS,
+        states=tuple(STATES),
+        exports=list_files(visitor, **wanted.query),
+        **shown,
+    )
 
 
 EXPORTED: Final = 500
@@ -122,32 +131,27 @@ def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:
     if asked.q:
         found = visitor.memory.search(asked.q, limit=MAX_FOUND, **wanted)
         return _file(format, (one.item for one in found))
-    first = visitor.memory.get_all(limit=EXPORTED, **wanted)  # before the response begins, so that errors are pages
+    return _file(format, read_all(visitor.memory, **wanted))
+
+
+def read_all(memory: Memory, **wanted: Any) -> Iterator[Item]:
+    """Return the items of a listing, page by page; the first is read at once, so that errors come before a response."""
+    first = memory.get_all(limit=EXPORTED, **wanted)
 
     def items() -> Iterator[Item]:
         listed = first
         yield from listed
         while listed.next_cursor is not None:
-            listed = visitor.memory.get_all(limit=EXPORTED, cursor=listed.next_cursor, **wanted)
+            listed = memory.get_all(limit=EXPORTED, cursor=listed.next_cursor, **wanted)
             yield from listed
 
-    return _file(format, items())
+    return items()
 
 
 @router.post("/memories/export")
 def export_chosen(visitor: Sending, id: Ids, format: FormText = "jsonl") -> Response:
     """Return the items that were chosen as a file."""
-    return _file(format, _chosen(visitor, id))
-
-
-def _chosen(visitor: Visitor, ids: list[str]) -> list[Item]:
-    found = []
-    for one in dict.fromkeys(ids):
-        try:
-            found.append(visitor.memory.get(one))
-        except NotFound:  # erased meanwhile
-            continue
-    return found
+    return _file(format, visitor.items(dict.fromkeys(id)))
 
 
 def _file(form: str, items: Iterable[Item]) -> Response:
@@ -162,16 +166,11 @@ def _file(form: str, items: Iterable[Item]) -> Response:
 
 def _csv_lines(items: Iterable[Item]) -> Iterator[str]:
     """Yield the lines of a table, after a byte order mark by which spreadsheets know that it is UTF-8."""
-    yield "\ufeff" + _row(COLUMNS)
+    row: Callable[[Iterable[str]], str] = csv.writer(SimpleNamespace(write=str)).writerow  # returns what write does
+    yield "\ufeff" + row(COLUMNS)
     for item in items:
         fields = item.to_dict()
-        yield _row(_cell(fields.get(name)) for name in COLUMNS)
-
-
-def _row(cells: Iterable[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(cells)
-    return line.getvalue()
+        yield row(_cell(fields.get(name)) for name in COLUMNS)
 
 
 def _cell(value: object) -> str:
@@ -190,40 +189,19 @@ LINKED_SHOWN: Final = 60
 """Maximum items shown because an edge joins them to this one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One field of one change: its name, and its values before and after."""
-
-    name: str
-    before: Any
-    after: Any
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedItem:
-    """An item that an edge joins to this one. ``outgoing``: the edge starts at this one."""
-
-    relation: str
-    outgoing: bool
-    item: Item
-    weight: float | None
-
-
 @router.get("/memories/{item_id}")
 def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") -> Response:
     """Show an item with all that bears on it."""
     item = visitor.memory.get(item_id)
     told = visitor.memory.explain(item_id)
-    events = [(event, changes_of(event)) for event in reversed(told.history)]
-    trait = trait_told(visitor, item, told.history) if isinstance(item, Trait) else None
+    trait = trait_details(visitor, item, told.history) if isinstance(item, Trait) else None
     taken = visitor.memory.resources.get_source(item.id) if item.kind == L1 else None
     return page(
         visitor,
         "item.html",
         item=item,
         told=told,
-        events=events,
-        linked=linked_items(visitor, told),
+        linked=_linked_items(visitor, told),
         trait=trait,
         taken=taken,
         editing=edit,
@@ -231,22 +209,12 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
     )
 
 
-def changes_of(event: HistoryEvent) -> list[Change]:
-    """Return the changes of an item's fields in one event."""
-    return [Change(name, pair[0], pair[1]) for name, pair in event.fields.items()]
-
-
-def linked_items(visitor: Visitor, told: Explanation) -> list[LinkedItem]:
-    """Return the existing items that edges join to this one."""
+def _linked_items(visitor: Visitor, told: Explanation) -> list[dict[str, Any]]:
+    """Return the existing items that edges join to this one; an edge is ``outgoing`` if it starts here."""
     out = []
     for edge in told.edges[:LINKED_SHOWN]:
-        outgoing = edge["from_id"] == told.item.id
-        side = "to" if outgoing else "from"
-        if edge[f"{side}_kind"] == "item":
-            try:
-                other = visitor.memory.get(edge[f"{side}_id"])
-            except NotFound:  # erased meanwhile
-                continue
-            relation = edge["grade"] if edge["type"] == CONTEXT_OUTCOME else edge["type"]
-            out.append(LinkedItem(relation, outgoing, other, edge.get("weight")))
+        side = "to" if edge["from_id"] == told.item.id else "from"
+        relation = edge["grade"] if edge["type"] == CONTEXT_OUTCOME else edge["type"]
+        others = visitor.items([edge[f"{side}_id"]]) if edge[f"{side}_kind"] == "item" else ()
+        out += [{"item": one, "relation": relation, "outgoing": side == "to"} for one in others]
     return out

@@ -14,13 +14,13 @@ from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.serialization import as_json
 from phronesis.core.statements import DENIES
 from phronesis.errors import InputError, NotFound
+from phronesis.interfaces.web.pages.memories import read_all
 from phronesis.interfaces.web.pages.sessions import cards_of
 from phronesis.interfaces.web.pages.traits import STAGES
 from phronesis.interfaces.web.rendering import address, back, back_with_notice, json_lines_file, make_router, page
 from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Words, Writing
 from phronesis.memory import Memory
 from phronesis.store.lanes import lane_names
-from phronesis.traits.laws.records import Trait
 from phronesis.traits.laws.strength import RANKS
 
 FACT_KINDS: Final = ("profile", "preference", "fact", "decision")
@@ -29,25 +29,12 @@ FACT_KINDS: Final = ("profile", "preference", "fact", "decision")
 FACTS_SHOWN: Final = 300
 """Maximum facts on a user's page, the newest; the list of memories has the others."""
 
-EXPORTED: Final = 500
-"""Items read at once for an export."""
-
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "health": ("allergy", "diet", "health", "medication", "measurement"),
     "identity": ("name", "alias", "address_as", "age", "birthday", "gender", "nationality", "language"),
     "contact": ("email", "phone", "address", "home_city", "hometown", "timezone", "contact"),
     "work": ("employer", "job", "role", "school", "field_of_study", "skill", "availability"),
-    "people": (
-        "relationship_status",
-        "partner",
-        "child",
-        "parent",
-        "sibling",
-        "relative",
-        "friend",
-        "colleague",
-        "pet",
-    ),
+    "people": tuple("relationship_status partner child parent sibling relative friend colleague pet".split()),
     "likes": ("likes", "dislikes", "prefers", "favorite", "hobby", "habit", "uses", "possession"),
     "replies": ("reply_language", "reply_style", "convention"),
     "decisions": ("decision",),
@@ -109,12 +96,6 @@ def _topic_of(item: Item) -> str:
     return _TOPIC_OF.get(item.key.removeprefix(DENIES).partition(".")[0], "other")
 
 
-def facts_of(memory: Memory, user_id: str) -> list[FactGroup]:
-    """Return what is known of a user, without what is shared."""
-    found = memory.get_all(user_id=user_id, kinds=FACT_KINDS, limit=FACTS_SHOWN)
-    return group_facts([item for item in found if item.user_id == user_id], user_id)
-
-
 def corrected(item: Item, value: str, content: str, words: Words) -> tuple[str, str | None] | None:
     """Return the text and the value of a fact after a person's correction; None where nothing is new.
 
@@ -131,15 +112,8 @@ def corrected(item: Item, value: str, content: str, words: Words) -> tuple[str, 
 
 def export_lines(memory: Memory, user_id: str) -> Iterator[dict[str, Any]]:
     """Yield all that a user's own lane holds: items of every state, what is in quarantine, turns, and entities."""
-    cursor: str | None = None
-    while True:
-        found = memory.get_all(
-            user_id=user_id, filters={"status": {"in": ["active", "archived"]}}, limit=EXPORTED, cursor=cursor
-        )
-        yield from ({"record": "memory", **item.to_dict()} for item in found if item.user_id == user_id)
-        cursor = found.next_cursor
-        if cursor is None:
-            break
+    everything = read_all(memory, user_id=user_id, filters={"status": {"in": ["active", "archived"]}})
+    yield from ({"record": "memory", **item.to_dict()} for item in everything if item.user_id == user_id)
     for item in memory.quarantine.list(user_id=user_id, limit=10_000):
         if item.user_id == user_id:
             yield {"record": "quarantined", **item.to_dict()}
@@ -193,18 +167,21 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:
     """Show what is known of a user, what kind of person they are, and what is to be done for them."""
     memory = visitor.memory
     sessions = [one for one in memory.sessions.list(user_id=id) if one.user_id == id]
-    related = memory.entities.list(user_id=id, limit=SHOWN)
+    related = [one for one in memory.entities.list(user_id=id, limit=SHOWN) if one.user_id == id]
+    facts = [one for one in memory.get_all(user_id=id, kinds=FACT_KINDS, limit=FACTS_SHOWN) if one.user_id == id]
+    traits = memory.get_user_traits(id, RANKS[0])
+    groups = {name: [trait for trait in traits if trait.subtype == name] for name in SUBTYPES}
     return page(
         visitor,
         "person.html",
         user_id=id,
-        facts=facts_of(memory, id),
+        facts=group_facts(facts, id),
         key_text=key_text,
-        groups=by_subtype(memory.get_user_traits(id, RANKS[0])),
+        groups={name: found for name, found in groups.items() if found},
         stages=STAGES,
         tasks=open_tasks(visitor, id),
         sessions_shown=cards_of(visitor, sessions[:SESSIONS]),
-        related=[one for one in related if one.user_id == id][:RELATED],
+        related=related[:RELATED],
         reflections=memory.traits.reflections(id, limit=REFLECTIONS),
         done=done,
     )
@@ -236,11 +213,10 @@ def correct_fact(
 ) -> Response:
     """Correct a fact where it stands; refused when somebody else changed it meanwhile."""
     item = visitor.memory.get(id)
-    changed = corrected(item, value.strip(), content.strip(), visitor.words)
-    if changed is None:
+    new = corrected(item, value.strip(), content.strip(), visitor.words)
+    if new is None:
         return back(VIEW, id=item.user_id)
-    said, told = changed
-    result = visitor.memory.update(item.id, content=said, value=told, expected_version=version, actor=visitor.actor)
+    result = visitor.memory.update(item.id, content=new[0], value=new[1], expected_version=version, actor=visitor.actor)
     return _show_person(visitor, item, "corrected_fact", result.entry_id)
 
 
@@ -278,30 +254,15 @@ def _show_person(visitor: Visitor, item: Item, action: str, entry_id: str) -> Re
     return back_with_notice(visitor, address(VIEW, id=item.user_id), Notice(action, (entry_id,)))
 
 
-def by_subtype(traits: list[Trait]) -> dict[str, list[Trait]]:
-    """Return traits by subtype, the most confident first in each; empty subtypes are left out."""
-    groups = {name: [trait for trait in traits if trait.subtype == name] for name in SUBTYPES}
-    return {name: found for name, found in groups.items() if found}
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTask:
-    """An open task or intention: ``due`` at a time if it has one, and whether that is now or past."""
-
-    item: Item
-    due: datetime | None
-    is_due: bool
-
-
-def open_tasks(visitor: Visitor, user_id: str) -> list[OpenTask]:
-    """Return a user's tasks: those that are due first, then the newest."""
+def open_tasks(visitor: Visitor, user_id: str) -> list[tuple[Item, datetime | None, bool]]:
+    """Return a user's tasks, those that are due first, then the newest; each with its time and whether it is due."""
     items = visitor.memory.items
     due = [one for one in items.due(user_id, within=timedelta(0)) if one.user_id == user_id]
     coming = [one for one in items.due(user_id, within=timedelta(days=30)) if one.user_id == user_id]
     others = visitor.memory.get_all(user_id=user_id, kinds=["task", "intention"], limit=TASKS)
     found = {one.id: one for one in (*due, *coming, *others) if one.user_id == user_id}
     now = {one.id for one in due}
-    return [OpenTask(one, due_of(one), one.id in now) for one in list(found.values())[:TASKS]]
+    return [(one, due_of(one), one.id in now) for one in list(found.values())[:TASKS]]
 
 
 LANE_KINDS: Final[dict[str, LaneKind]] = {"user": "user", "namespace": "shared"}

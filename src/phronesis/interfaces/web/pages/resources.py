@@ -1,8 +1,7 @@
 """Pages of documents: ingest one, read its sections as HTML without foreign content, and compare its versions."""
 
 import tempfile
-from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -19,7 +18,7 @@ from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
-from phronesis.interfaces.web.pages.memories import list_files
+from phronesis.interfaces.web.pages.memories import list_kind
 from phronesis.interfaces.web.rendering import address, back, item_address, make_router, page
 from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
 from phronesis.resources.documents import IngestedResource, Resource
@@ -33,9 +32,6 @@ _PROSE: Final = frozenset({"", PLAIN, PDF, RST})
 
 _TARGETS: Final = ("https://", "http://", "mailto:")
 """What a link may lead to. The path of a file beside the document is no path on this server."""
-
-_HEADING: Final = 3
-"""The highest level of a heading in a section, below those of the page and of the section."""
 
 
 def section_html(text: str, media_type: str | None) -> Markup:
@@ -55,14 +51,12 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _picture(
-    renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]
-) -> str:
+def _picture(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: Any) -> str:
     words = renderer.renderInlineAsText(tokens[n].children, options, env)
     return f'<span class="badge">{escape(words)}</span>' if words else ""
 
 
-def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]) -> str:
+def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: Any) -> str:
     token = tokens[n]
     if str(token.attrs.get("href", "")).lower().startswith(_TARGETS):
         token.attrSet("rel", "noreferrer noopener nofollow external")
@@ -71,13 +65,10 @@ def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any,
     return renderer.renderToken(tokens, n, options, env)
 
 
-def _head(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    tokens[n].tag = f"h{min(6, int(tokens[n].tag[1]) + _HEADING - 1)}"
+def _head(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: Any) -> str:
+    tokens[n].tag = f"h{min(6, int(tokens[n].tag[1]) + 2)}"  # below those of the page and of the section
     return renderer.renderToken(tokens, n, options, env)
 
-
-PAGE: Final = 30
-"""Documents per page."""
 
 SECTIONS: Final = 100
 """Sections per page."""
@@ -88,36 +79,14 @@ VERSIONS: Final = 20
 NAME: Final = 200
 """Maximum characters of an uploaded file's name, the last ones: they include its extension."""
 
-OFF: Final = "off"
-"""Policy value that disables fetching URLs."""
-
 router = make_router()
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A section that a version changed: its headings, and its text before and after. None: it did not exist."""
-
-    path: Sequence[str]
-    before: str | None
-    after: str | None
 
 
 @router.get("/resources")
 def resources(visitor: Visiting, cursor: str = "") -> Response:
     """List the documents that are held, the newest first."""
-    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[DOCUMENT], limit=PAGE, cursor=cursor or None)
-    further = address("/resources", cursor=listed.next_cursor, **visitor.looking.named)
-    taking_in = visitor.memory.admin.components.documents
-    return page(
-        visitor,
-        "resources.html",
-        listed=listed,
-        exports=list_files(visitor, DOCUMENT),
-        further=further,
-        most=taking_in.max_bytes,
-        urls=taking_in.urls != OFF,
-    )
+    documents, shown = visitor.memory.admin.components.documents, list_kind(visitor, "/resources", DOCUMENT, cursor)
+    return page(visitor, "resources.html", **shown, most=documents.max_bytes, urls=documents.urls != "off")
 
 
 def _document_arguments(
@@ -203,23 +172,10 @@ def _place(visitor: Visitor, document_id: str, section_id: str) -> tuple[int, in
     raise NotFound(f"id: no version of document {document_id} has section {section_id}", field="id")
 
 
-def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Difference]:
-    """Return the differing sections of two versions, in reading order; sections are paired by their headings."""
-    kept = {one.id for one in before} & {one.id for one in after}
-    gone, come = _by_path(before, kept), _by_path(after, kept)
-    return [
-        Difference(path, *pair)
-        for path in dict.fromkeys([*come, *gone])
-        for pair in zip_longest(gone.get(path, ()), come.get(path, ()))
-    ]
-
-
 def _ingest_upload(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
     """Ingest an uploaded file; readers examine its extension and content, as for a file on disk."""
-    name, most = (
-        Path(file.filename or "").name[-NAME:] or "document",
-        visitor.memory.admin.components.documents.max_bytes,
-    )
+    name = Path(file.filename or "").name[-NAME:] or "document"
+    most = visitor.memory.admin.components.documents.max_bytes
     body = file.file.read(most + 1)
     if len(body) > most:
         raise InputError(
@@ -237,10 +193,10 @@ def _version(held: Resource, number: int) -> DocumentRow | None:
     return next((one for one in held.versions if one.number == number), None)
 
 
-def _version_changes(visitor: Visitor, held: Resource, number: int) -> list[Difference]:
-    """Return the changes of a version against the one before it.
+def _version_changes(visitor: Visitor, held: Resource, number: int) -> list[dict[str, Any]]:
+    """Return the sections that a version changed, in reading order: headings, text before and after (None: not there).
 
-    For the first version the list is empty, since everything is new.
+    Sections are paired by their headings. For the first version the list is empty, since everything is new.
     """
     numbers = [one.number for one in held.versions]
     if number not in numbers[1:]:
@@ -250,7 +206,13 @@ def _version_changes(visitor: Visitor, held: Resource, number: int) -> list[Diff
         visitor.memory.resources.get(held.document.id, as_of=one.recorded_at).sections
         for one in held.versions[place - 1 : place + 1]
     )
-    return differences(before, after)
+    kept = {one.id for one in before} & {one.id for one in after}
+    gone, come = _by_path(before, kept), _by_path(after, kept)
+    return [
+        {"path": path, "before": old, "after": new}
+        for path in dict.fromkeys([*come, *gone])
+        for old, new in zip_longest(gone.get(path, ()), come.get(path, ()))
+    ]
 
 
 def _by_path(sections: Sequence[Item], kept: set[str]) -> dict[tuple[str, ...], list[str]]:

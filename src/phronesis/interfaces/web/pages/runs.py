@@ -1,34 +1,19 @@
 """Pages of runs: output, feedback, results of learning, and the structure of the modifier."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Form, Response
 
-from phronesis.core.items import Item
 from phronesis.errors import InputError, MissingExtra
-from phronesis.interfaces.web.pages.memories import list_files
-from phronesis.interfaces.web.rendering import address, back, make_router, page
+from phronesis.interfaces.web.pages.memories import list_kind
+from phronesis.interfaces.web.rendering import back, make_router, page
 from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
-from phronesis.reasoning.laws.item_records import LearnResult
-from phronesis.reasoning.laws.records import Review
-
-PAGE: Final = 30
 
 SPARE_ROWS: Final = 2
 """Empty rows for products in the form, in addition to recorded ones."""
 
 router = make_router()
-
-
-@dataclass(frozen=True, slots=True)
-class Learn:
-    """One learn from a run: its result, the items it changed, and whether it was rolled back since."""
-
-    result: LearnResult
-    changed: Sequence[Item]
-    taken_back: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +36,20 @@ class ProductRows:
 @router.get("/runs")
 def runs(visitor: Visiting, cursor: str = "") -> Response:
     """List runs, newest first, a page at a time."""
-    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=["run"], limit=PAGE, cursor=cursor or None)
-    further = address("/runs", cursor=listed.next_cursor, **visitor.looking.named)
-    return page(visitor, "runs.html", listed=listed, exports=list_files(visitor, "run"), further=further)
+    return page(visitor, "runs.html", **list_kind(visitor, "/runs", "run", cursor))
 
 
 @router.get("/runs/view")
 def run(visitor: Visiting, id: str, done: str = "") -> Response:
     """Show a run with all that came of it."""
     record = visitor.memory.runs.get(id, **visitor.looking.owner)
-    drawing, missing = modifier_drawing(visitor, record.review)
-    products = list((record.feedback or {}).get("products") or ())
-    rows = [*products, *({} for _ in range(SPARE_ROWS))]
+    drawing, missing, reviews = None, "", visitor.memory.admin.components.reviews
+    if record.review is not None and reviews is not None:
+        try:
+            drawing = reviews.drawing(record.review)
+        except MissingExtra as error:
+            missing = str(error)
+    products = (record.feedback or {}).get("products") or ()
     return page(
         visitor,
         "run.html",
@@ -70,8 +57,8 @@ def run(visitor: Visiting, id: str, done: str = "") -> Response:
         review=record.review,
         drawing=drawing,
         missing=missing,
-        rows=rows,
-        learns=[learn_of(visitor, entry) for entry in reversed(record.learned)],
+        rows=[*products, *({} for _ in range(SPARE_ROWS))],
+        learns=[_learn_of(visitor, entry) for entry in reversed(record.learned)],
         done=done,
     )
 
@@ -113,26 +100,14 @@ def review(visitor: Writing, id: FormText) -> Response:
     return _show_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 
 
-def modifier_drawing(visitor: Visitor, review: Review | None) -> tuple[Any, str]:
-    """Return the drawing of a modifier with a structure; otherwise the reason why there is none."""
-    reviews = visitor.memory.admin.components.reviews
-    if review is None or reviews is None:
-        return None, ""
-    try:
-        return reviews.drawing(review), ""
-    except MissingExtra as error:
-        return None, str(error)
-
-
-def learn_of(visitor: Visitor, entry_id: str) -> Learn:
-    """Return a learn's result and changes."""
-    memory = visitor.memory
-    book, browser = memory.admin.components.runs, memory.admin.components.browser
-    changed = browser.made_by(memory.admin.tenant, book.entry(memory.admin.tenant, entry_id))
-    undone = changed and any(
-        event.verb == "rollback" and entry_id in event.reason for event in memory.history(changed[0].id)
-    )
-    return Learn(book.learned(memory.admin.tenant, entry_id), changed, bool(undone))
+def _learn_of(visitor: Visitor, entry_id: str) -> dict[str, Any]:
+    """Return a learn: its result, the items it changed, and whether it was rolled back since."""
+    memory, components = visitor.memory, visitor.memory.admin.components
+    tenant, book = memory.admin.tenant, components.runs
+    changed = components.browser.made_by(tenant, book.entry(tenant, entry_id))
+    events = memory.history(changed[0].id) if changed else ()
+    undone = any(event.verb == "rollback" and entry_id in event.reason for event in events)
+    return {"result": book.learned(tenant, entry_id), "changed": changed, "taken_back": undone}
 
 
 def _number(written: str, field: str) -> float | None:

@@ -1,6 +1,7 @@
 """Pages of sessions: the list, and one session with what was learned from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any, Final
@@ -54,58 +55,23 @@ class SessionCard:
         return self.title or self.first_words or self.info.session_id
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFilter:
-    """The filters of the list: words, and the days between which a session was active."""
-
-    q: str = ""
-    since: str = ""
-    until: str = ""
-
-    def covers(self, info: SessionInfo) -> bool:
-        """Return whether a session was active in the days of the filter."""
-        since, until = _day(self.since, "since"), _day(self.until, "until")
-        end = None if until is None else datetime.combine(until.date(), time.max, UTC)
-        return (since is None or info.updated_at >= since) and (end is None or info.created_at <= end)
-
-
-@dataclass(frozen=True, slots=True)
-class MessageView:
-    """A recorded message, and what was learned from it. ``item`` is its memory, None where it was erased."""
-
-    anchor: str
-    message: Mapping[str, Any]
-    at: datetime
-    item: Item | None
-    learned: Sequence[Item] = ()
-
-    @property
-    def role(self) -> str:
-        """The speaker: user, assistant, tool or another."""
-        return str(self.message.get("role", ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A turn with its messages, and what was learned from it as a whole."""
-
-    turn: Turn
-    said: Sequence[MessageView]
-    learned: Sequence[Item]
-
-
 @router.get("/sessions")
 def sessions(visitor: Visiting, q: str = "", since: str = "", until: str = "", start: int = 0) -> Response:
     """List the sessions of a scope, the latest first; those in which something was said, where words are given."""
-    asked = SessionFilter(q.strip(), since, until)
-    listed = [one for one in visitor.memory.sessions.list(**visitor.looking.scope) if asked.covers(one)]
-    hits = _hits(visitor, asked.q)
-    found = [one for one in listed if not asked.q or _named(one, asked.q) or _key(one) in hits]
+    words, listed = q.strip(), visitor.memory.sessions.list(**visitor.looking.scope)
+    if since:
+        first_day = parse_moment(since, field="since")
+        listed = [one for one in listed if one.updated_at >= first_day]
+    if until:
+        end = datetime.combine(parse_moment(until, field="until").date(), time.max, UTC)
+        listed = [one for one in listed if one.created_at <= end]
+    hits = _hits(visitor, words)
+    found = [one for one in listed if not words or _is_named(one, words) or _key(one) in hits]
     first = max(0, start)
     more = first + PAGE if len(found) > first + PAGE else None
-    query = {"q": asked.q, "since": since, "until": until, **visitor.looking.named}
+    asked = {"q": words, "since": since, "until": until}
     cards = cards_of(visitor, found[first : first + PAGE], hits)
-    further = address("/sessions", start=more, **query)
+    further = address("/sessions", start=more, **asked, **visitor.looking.named)
     return page(visitor, "sessions.html", listed=cards, count=len(found), more=more, further=further, asked=asked)
 
 
@@ -157,12 +123,8 @@ def _key(one: SessionInfo | Item) -> tuple[str | None, ...]:
     return one.user_id, one.namespace, one.session_id
 
 
-def _named(info: SessionInfo, words: str) -> bool:
+def _is_named(info: SessionInfo, words: str) -> bool:
     return any(words.casefold() in name.casefold() for name in (info.session_id, title_of(info.metadata)))
-
-
-def _day(given: str, field: str) -> datetime | None:
-    return parse_moment(given, field=field) if given else None
 
 
 @router.get("/sessions/view")
@@ -221,7 +183,7 @@ def summary(visitor: Visiting, id: str) -> Response:
     return page(visitor, "session_summary.html", lines=package.working_summary, made_by=package.explain["summary"])
 
 
-def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list[Exchange]:
+def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """Return turns joined with the items of their entries."""
     owner = visitor.looking.owner
     held = visitor.memory.quarantine.list(**owner, session_id=session_id, limit=ITEMS)
@@ -234,31 +196,25 @@ def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list
     return [_exchange(turn, messages, learned.get(turn.entry_id, [])[::-1]) for turn in turns]
 
 
-def _exchange(turn: Turn, messages: Mapping[str, Item], learned: Sequence[Item]) -> Exchange:
+def _exchange(turn: Turn, messages: Mapping[str, Item], learned: Sequence[Item]) -> dict[str, Any]:
     """Return a turn; each learned item stands at the message that it was learned from, as far as that is known."""
     origin = {item.id: n for item in learned for n in _origins(turn, item)[:1]}
-    said = [
-        _message_view(turn, n, messages, [item for item in learned if origin.get(item.id) == n])
-        for n in range(len(turn.messages))
-    ]
-    return Exchange(turn, said, [item for item in learned if item.id not in origin])
+    said = []
+    for n, message in enumerate(turn.messages):
+        item = messages.get(item_id(turn.entry_id, MESSAGE, str(n)))
+        anchor = message.get("id") or (item.id if item is not None else f"{turn.number}-{n}")
+        at = turn.recorded_at
+        with suppress(InputError):  # recorded before times were validated, or imported
+            at = parse_moment(message["created_at"], field="created_at") if message.get("created_at") else at
+        here = [one for one in learned if origin.get(one.id) == n]
+        role = str(message.get("role", ""))
+        said.append(
+            {"anchor": f"m-{anchor}", "role": role, "message": message, "at": at, "item": item, "learned": here}
+        )
+    return {"turn": turn, "said": said, "learned": [one for one in learned if one.id not in origin]}
 
 
 def _origins(turn: Turn, item: Item) -> list[int]:
     """Return the places of the messages that an item may be learned from: by the message's id, else by its words."""
     named = [n for n, one in enumerate(turn.messages) if item.message_id and one.get("id") == item.message_id]
     return named or [n for n, one in enumerate(turn.messages) if item.content and item.content in _text(one)]
-
-
-def _message_view(turn: Turn, n: int, items: Mapping[str, Item], learned: Sequence[Item]) -> MessageView:
-    message = turn.messages[n]
-    item = items.get(item_id(turn.entry_id, MESSAGE, str(n)))
-    anchor = message.get("id") or (item.id if item is not None else f"{turn.number}-{n}")
-    return MessageView(f"m-{anchor}", message, _moment(message.get("created_at")) or turn.recorded_at, item, learned)
-
-
-def _moment(given: object) -> datetime | None:
-    try:
-        return parse_moment(given, field="created_at") if given else None
-    except InputError:  # recorded before times were validated, or imported
-        return None

@@ -1,7 +1,6 @@
 """Home, jobs, health and quarantine: what waits for a person, what failed, and the policy in force."""
 
 import platform
-from collections.abc import Sequence
 from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any, Final
@@ -11,7 +10,6 @@ from fastapi import Form, Response
 from phronesis.core.api_keys import Role
 from phronesis.core.items import SUSPECT_WORDS, due_of
 from phronesis.core.reports import RECORDED_KINDS
-from phronesis.core.results import PolicyValue
 from phronesis.errors import Conflict, EntryFailed
 from phronesis.interfaces.web.rendering import back_with_notice, make_router, page
 from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
@@ -37,18 +35,15 @@ def home(visitor: Visiting, span: str = "day") -> Response:
     chosen = span if span in SPANS else "day"
     since = visitor.memory.admin.components.clock() - SPANS[chosen]
     seen = visitor.memory.admin.overview(**visitor.looking.scope, since=since, limit=SHOWN)
-    learned = {kind: count for kind, count in seen.counts.items() if kind not in RECORDED_KINDS}
-    recorded = {kind: count for kind, count in seen.counts.items() if kind in RECORDED_KINDS}
-    disputes = sorted(seen.disputes, key=lambda pair: pair.one.kind not in STATED_KINDS)
     return page(
         visitor,
         "home.html",
         seen=seen,
-        learned=learned,
-        recorded=recorded,
+        learned={kind: n for kind, n in seen.counts.items() if kind not in RECORDED_KINDS},
+        recorded={kind: n for kind, n in seen.counts.items() if kind in RECORDED_KINDS},
         held=visitor.memory.quarantine.list(**visitor.looking.scope, limit=DECIDED) if seen.quarantined else (),
         due=[(item, due_of(item)) for item in visitor.memory.items.due(**visitor.looking.owner, limit=SHOWN)],
-        disputes=disputes,
+        disputes=sorted(seen.disputes, key=lambda pair: pair.one.kind not in STATED_KINDS),
         stated=STATED_KINDS,
         span=chosen,
         spans=tuple(SPANS),
@@ -57,14 +52,11 @@ def home(visitor: Visiting, span: str = "day") -> Response:
 
 # Jobs: entries that failed or wait, and reflections that are due.
 
-JOBS_SHOWN: Final = 100
-"""Jobs per page."""
-
 
 @router.get("/jobs")
 def jobs(visitor: Visiting) -> Response:
     """Show a tenant's work, what failed first."""
-    return page(visitor, "jobs.html", jobs=visitor.memory.admin.jobs(limit=JOBS_SHOWN))
+    return page(visitor, "jobs.html", jobs=visitor.memory.admin.jobs(limit=100))
 
 
 @router.get("/jobs/waiting")
@@ -76,15 +68,12 @@ def waiting(visitor: Visiting) -> Response:
 @router.post("/jobs/retry")
 def retry(visitor: Writing, id: FormText, next: FormText = "/jobs") -> Response:
     """Interpret an entry again that failed, once its cause is fixed."""
+    done = "retried"
     try:
         visitor.memory.admin.retry(id, actor=visitor.actor)
     except EntryFailed:  # recorded as a new failure, which the page shows
-        return back_with_notice(visitor, next, Notice("again"))
-    return back_with_notice(visitor, next, Notice("retried"))
-
-
-NO_LIST: Final = 1
-"""List members requested where the page needs only an overview's counts."""
+        done = "again"
+    return back_with_notice(visitor, next, Notice(done))
 
 
 @router.get("/health")
@@ -102,29 +91,26 @@ def checks(visitor: Visiting) -> Response:
     """
     visitor.caller.needs(Role.ADMIN)
     report = visitor.memory.admin.doctor()
-    parts = [(name, tuple(fields)) for name, fields in groupby(report.policy, _section)]
+    sections = groupby(report.policy, lambda value: value.path.partition(".")[0])
+    parts = [(name, tuple(fields)) for name, fields in sections]
     if visitor.partial:
         return page(visitor, "health_checks.html", report=report, sections=parts)
     return page(visitor, "health.html", report=report, sections=parts, **_store_facts(visitor))
 
 
 def _store_facts(visitor: Visitor) -> dict[str, Any]:
-    stages, seen = (
-        visitor.memory.admin.components,
-        visitor.memory.admin.overview(**visitor.looking.scope, limit=NO_LIST),
-    )
-    encoder = stages.doctor.embedders.default
-    facts: Sequence[tuple[str, str]] = (
-        ("database", stages.database.dialect),
+    components = visitor.memory.admin.components
+    seen = visitor.memory.admin.overview(**visitor.looking.scope, limit=1)  # its counts alone are shown
+    encoder = components.doctor.embedders.default
+    facts = (
+        ("database", components.database.dialect),
         ("encoder", "" if encoder is None else encoder.name),
         ("python", platform.python_version()),
     )
     return {"counts": seen.counts, "quarantined": seen.quarantined, "facts": facts}
 
 
-def _section(value: PolicyValue) -> str:
-    return value.path.partition(".")[0]
-
+# The quarantine: text that reads like an order to a model, shown as data until an admin releases or rejects it.
 
 HELD_SHOWN: Final = 50
 """Texts per page; the next ones appear as these are decided."""

@@ -1,16 +1,14 @@
 """A trait's page: its confidence over time, the evidence on both sides, and its correction by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import Form, Response
 
 from phronesis.core.confidence import CORE_ABOVE, EMERGING_FROM, ESTABLISHED_FROM
-from phronesis.core.items import Item
 from phronesis.core.results import HistoryEvent
 from phronesis.core.timestamps import isoformat
-from phronesis.errors import NotFound
 from phronesis.interfaces.web.rendering import back, item_address, make_router, page
 from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Words, Writing
 from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
@@ -18,9 +16,6 @@ from phronesis.traits.trait_changes import FACETS
 
 router = make_router()
 
-
-BORDERS: Final = {"emerging": EMERGING_FROM, "established": ESTABLISHED_FROM, "core": CORE_ABOVE}
-"""Minimum confidence of a stage."""
 
 STAGES: Final = (
     ("candidate", 0.0, EMERGING_FROM),
@@ -42,26 +37,17 @@ class Moment:
     contradicting: int
 
 
-@dataclass(frozen=True, slots=True)
-class TraitDetails:
-    """What a trait's page shows in addition to an item's page."""
-
-    moments: Sequence[Moment]
-    chart: Mapping[str, Any]
-    supporting: Sequence[TraitEvidence]
-    contradicting: Sequence[TraitEvidence]
-    parents: Sequence[Item]
-    contexts: Sequence[str] = CONTEXTS
-    facets: Sequence[str] = FACETS
-
-
-def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitDetails:
-    """Return what a trait's page shows in addition; changes are oldest first."""
+def trait_details(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> dict[str, Any]:
+    """Return what a trait's page shows in addition to an item's page; changes are oldest first."""
     moments = moments_of(history)
-    sides = _both_sides(visitor, trait.id)
-    return TraitDetails(
-        moments, chart_of(moments, visitor.words), sides["supporting"], sides["contradicting"], _parents(visitor, trait)
-    )
+    return {
+        "moments": moments,
+        "chart": chart_of(moments, visitor.words),
+        **_both_sides(visitor, trait.id),
+        "parents": visitor.items(trait.parent_ids),
+        "contexts": CONTEXTS,
+        "facets": FACETS,
+    }
 
 
 def _both_sides(visitor: Visitor, trait_id: str) -> dict[str, list[TraitEvidence]]:
@@ -129,7 +115,7 @@ def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
             "lineStyle": {"color": "--quiet", "width": 1, "type": "dashed"},
             "endLabel": {"show": True, "formatter": words.of("stage", name), "color": "--quiet", "fontSize": 13},
         }
-        for name, border in BORDERS.items()
+        for name, border, _ in STAGES[1:]
     ]
     line = {
         "type": "line",
@@ -147,16 +133,6 @@ def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
         "yAxis": {"type": "value", "min": 0, "max": 100, **axis, "axisLabel": labels | {"formatter": "{value} %"}},
         "series": [*borders, line],
     }
-
-
-def _parents(visitor: Visitor, trait: Trait) -> list[Item]:
-    out: list[Item] = []
-    for one in trait.parent_ids:
-        try:
-            out.append(visitor.memory.get(one))
-        except NotFound:  # erased meanwhile
-            continue
-    return out
 
 
 @router.get("/people/evidence")
