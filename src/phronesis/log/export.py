@@ -21,8 +21,8 @@ from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, IntegrityError, SchemaTooNew, StorageFull
 from phronesis.log.payloads import body_of, problems
 from phronesis.store.database import Database, Unit
-from phronesis.store.lanes import GENESIS, Lane, list_lanes
-from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret
+from phronesis.store.lanes import GENESIS, Lane, find_secret, list_lanes
+from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts
 
 # Export to a file. ``import_`` rebuilds an equal store from it.
 
@@ -90,7 +90,7 @@ def export_lines(unit: Unit, now: datetime) -> Iterator[tuple[str, bytes]]:
 
 
 def _records(unit: Unit) -> Iterator[tuple[str, dict[str, Any]]]:
-    secret = tenant_secret(unit)
+    secret = find_secret(unit)
     if secret is not None:
         yield "tenant", {"secret": base64.b64encode(secret).decode()}
     for lane in list_lanes(unit):

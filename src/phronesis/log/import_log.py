@@ -19,11 +19,10 @@ from phronesis.errors import Conflict, Erased, InputError
 from phronesis.log.export import EntryRecord, LaneRecord, SecretRecord, read_export
 from phronesis.log.recorder import part_row
 from phronesis.store.database import Database, Unit
-from phronesis.store.lanes import GENESIS, Lane, ensure_tenant, find_lane, find_secret, lock_lane
+from phronesis.store.lanes import GENESIS, Lane, ensure_tenant, find_lane, find_numbered, find_secret, lock_lane
 from phronesis.store.log import (
     EntryRow,
     find_idempotent,
-    find_numbered,
     insert_entry,
     insert_failure,
     last_seq,

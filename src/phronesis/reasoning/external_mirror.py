@@ -36,8 +36,7 @@ from phronesis.store.deltas import (
     reset_marks,
 )
 from phronesis.store.items import items_of_kind, read_items
-from phronesis.store.lanes import Lane, active_model, get_lane, list_lanes
-from phronesis.store.log import tenant_secret
+from phronesis.store.lanes import Lane, active_model, find_secret, get_lane, list_lanes
 
 WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
 UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
@@ -163,7 +162,7 @@ class Mirror:
 
     def _tenant(self, tenant: str) -> _Tenant | None:
         with self.database.transaction(tenant, "read") as unit:
-            secret, active = tenant_secret(unit), active_model(unit)
+            secret, active = find_secret(unit), active_model(unit)
         if secret is None or active is None:
             return None
         return _Tenant(tenant, _store(secret), active[0], self.index.space(*active))
@@ -273,7 +272,7 @@ class Mirror:
 
     def _sweep(self, tenant: str, whose: _Tenant | None) -> None:
         with self.database.transaction(tenant, "read") as unit:
-            secret = tenant_secret(unit)
+            secret = find_secret(unit)
         if secret is None:
             return
         for space in self.index.spaces():

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from phronesis.core.activity import ActivityLimits, TimedRequest
 from phronesis.core.scope import LaneName
-from phronesis.store.compiled_statements import batches, insert_ignore
+from phronesis.store.compiled_statements import each_in, insert_ignore
 from phronesis.store.database import Database, Unit
 from phronesis.store.impressions import WriteBehind, owner_of, session_of
 from phronesis.store.lanes import list_lanes
@@ -258,8 +258,7 @@ def sessions_by_number(unit: Unit, lanes: Collection[tuple[int, LaneName]], numb
 def lanes_of_items(unit: Unit, item_ids: Collection[str]) -> dict[int, list[str]]:
     """Return those of some items that exist, by lane."""
     out: dict[int, list[str]] = {}
-    for batch in batches(item_ids):
-        query = sa.select(items.c.lane_id, items.c.id).where(items.c.tenant_id == unit.tenant, items.c.id.in_(batch))
-        for lane_id, item_id in map(tuple, unit.run(query)):
-            out.setdefault(lane_id, []).append(item_id)
+    query = sa.select(items.c.lane_id, items.c.id).where(items.c.tenant_id == unit.tenant)
+    for lane_id, item_id in map(tuple, each_in(unit, query, items.c.id, item_ids)):
+        out.setdefault(lane_id, []).append(item_id)
     return out

@@ -291,6 +291,12 @@ def each_of(unit: Unit, statement: Any, values: Iterable[str], **bound: Any) -> 
         yield from each(unit, statement, {"t": unit.tenant, **bound, "ids": list_value(unit.dialect, batch)})
 
 
+def each_in(unit: Unit, query: sa.Select[Any], column: Any, values: Iterable[Any]) -> Iterator[sa.Row[Any]]:
+    """Run a select for each batch of values of a column, through SQLAlchemy, and yield its rows."""
+    for batch in batches(values):
+        yield from unit.run(query.where(column.in_(batch)))
+
+
 def list_value(dialect: str, values: Sequence[str]) -> Any:
     """Return a list in the form that ``listed`` takes."""
     return list(values) if dialect == "postgresql" else json.dumps(list(values))

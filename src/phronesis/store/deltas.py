@@ -50,21 +50,16 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
     insert(unit, deltas, values)
     if plain:
         one = rows[0]
-        insert(
-            unit,
-            creations,
-            [
-                {
-                    "tenant_id": unit.tenant,
-                    "lane_id": lane_id,
-                    "entry_id": one.entry_id,
-                    "seq": seq,
-                    "actor": one.actor,
-                    "recorded_at": to_micros(one.recorded_at),
-                    "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
-                }
-            ],
-        )
+        row = {
+            "tenant_id": unit.tenant,
+            "lane_id": lane_id,
+            "entry_id": one.entry_id,
+            "seq": seq,
+            "actor": one.actor,
+            "recorded_at": to_micros(one.recorded_at),
+            "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
+        }
+        insert(unit, creations, [row])
 
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
@@ -182,21 +177,9 @@ def _creation_deltas(
     for lane_id, entry_id, actor, recorded_at, item_ids in rows:
         for n, item_id in enumerate(item_ids):
             if item_id is not None and (wanted is None or item_id in wanted):
-                yield (
-                    lane_id,
-                    Delta(
-                        id=item_id,
-                        entry_id=entry_id,
-                        item_id=item_id,
-                        n=n,
-                        op="create",
-                        patch={},
-                        actor=actor,
-                        reason=RECORDED,
-                        recorded_at=from_micros(recorded_at),
-                        version=1,
-                    ),
-                )
+                known = {"id": item_id, "entry_id": entry_id, "item_id": item_id, "n": n, "actor": actor}
+                at = from_micros(recorded_at)
+                yield lane_id, Delta(**known, op="create", patch={}, reason=RECORDED, recorded_at=at, version=1)
 
 
 def _delta(row: Any) -> Delta:

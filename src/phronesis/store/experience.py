@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.experience.laws.records import L1
-from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_list, list_value, own_lane
+from phronesis.store.compiled_statements import bound_lane, each_of, fetch, in_list, list_value, own_lane
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Halves, halves, sent_bytes
 from phronesis.store.documents import ASIDE
@@ -66,13 +66,9 @@ class StoredHalves(NamedTuple):
 
 def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
     """Return the stored vectors of some documents of items of one kind."""
-    ids, sent = list[str](), list[bytes]()
-    for batch in batches(document_ids):
-        bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "ids": list_value(unit.dialect, batch)}
-        for document_id, vector in fetch(unit, _halves(home_of(kind), unit.dialect), bound):
-            ids.append(document_id)
-            sent.append(vector)
-    return StoredHalves(ids, halves(sent, unit.dialect))
+    query = _halves(home_of(kind), unit.dialect)
+    rows = list(each_of(unit, query, document_ids, l=lane_id, m=model_id))
+    return StoredHalves([row[0] for row in rows], halves([row[1] for row in rows], unit.dialect))
 
 
 @cache
@@ -116,18 +112,9 @@ def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequenc
     At most the ``each`` heaviest for each item, direction and type. Edges to artifacts are included by type; for edges
     at artifacts see `holders`.
     """
-    out: list[EdgeEnd] = []
-    for batch in batches(dict.fromkeys(ids)):
-        bound = {
-            "t": unit.tenant,
-            "l": lane_id,
-            "each": each,
-            "ids": list_value(unit.dialect, batch),
-            "types": list_value(unit.dialect, types),
-        }
-        for incoming in (False, True):
-            out += [EdgeEnd(*row) for row in fetch(unit, _strongest(unit.dialect, incoming), bound)]
-    return sorted(out, key=_place)
+    nodes, bound = list(ids), {"l": lane_id, "each": each, "types": list_value(unit.dialect, types)}
+    queries = [_strongest(unit.dialect, incoming) for incoming in (False, True)]
+    return sorted((EdgeEnd(*row) for query in queries for row in each_of(unit, query, nodes, **bound)), key=_place)
 
 
 @cache
@@ -191,11 +178,7 @@ class View(NamedTuple):
 
 def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
     """Return the current views of some items."""
-    out: list[View] = []
-    for batch in batches(dict.fromkeys(item_ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "a": ASIDE, "ids": list_value(unit.dialect, batch)}
-        out += [View(*row) for row in fetch(unit, _views(unit.dialect), bound)]
-    return sorted(out)
+    return sorted(View(*row) for row in each_of(unit, _views(unit.dialect), item_ids, l=lane_id, a=ASIDE))
 
 
 @cache

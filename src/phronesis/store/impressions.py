@@ -6,7 +6,7 @@ A row names its session or run by hashes of the lane's name and its own.
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import sqlalchemy as sa
@@ -15,7 +15,7 @@ from phronesis.core.documents import SECTION
 from phronesis.core.ids import CITATION_PREFIX, derived_id
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one, upsert
+from phronesis.store.compiled_statements import batches, each_in, fetch, insert_ignore, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
 from phronesis.store.schema import items
@@ -247,13 +247,8 @@ def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
     """Return the texts of items by id, from any lane of the tenant; a section's text includes its headings."""
-    out: dict[str, str] = {}
-    for batch in batches(item_ids):
-        query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(
-            items.c.tenant_id == unit.tenant, items.c.id.in_(batch)
-        )
-        out.update((row.id, _words(row)) for row in unit.run(query))
-    return out
+    query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(items.c.tenant_id == unit.tenant)
+    return {row.id: _words(row) for row in each_in(unit, query, items.c.id, item_ids)}
 
 
 def _words(row: Any) -> str:
@@ -360,16 +355,8 @@ def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = N
 
 def _store_run_reads(unit: Unit, reads: Sequence[_Read]) -> None:
     for read in reads:
-        _store_one(unit, read)
-
-
-def _store_one(unit: Unit, read: _Read) -> None:
-    run = number_of(read.lane, read.run_id)
-    counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
-    room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
-    known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
-    rows = [
-        {**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
-        for use in read.uses
-    ]
-    upsert(unit, used_memories, rows[: max(0, room)])
+        run = number_of(read.lane, read.run_id)
+        counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
+        room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
+        known = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
+        upsert(unit, used_memories, [{**known, **asdict(use)} for use in read.uses][: max(0, room)])
