@@ -12,10 +12,12 @@ from phronesis.core.documents import SECTION
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.conversations import documents_at, sections_of
 from phronesis.store.database import Unit
+from phronesis.store.documents import HOMES, RESOURCES
 from phronesis.store.lanes import Lane, find_lane
-from phronesis.store.side_tables import HOMES, RESOURCES, documents, documents_at, sections_of
-from phronesis.store.side_tables import sections as section_rows
+from phronesis.store.schema import documents
+from phronesis.store.schema import sections as section_rows
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 

@@ -37,10 +37,10 @@ from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_h
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
 from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
+from phronesis.store.conversations import has_documents
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
-from phronesis.store.side_tables import has_documents
 from phronesis.uuid7 import new_id
 
 # The arguments of ``compose_context``, validated.

@@ -11,11 +11,11 @@ from phronesis.recall.as_of import known_at
 from phronesis.recall.browse import find_item
 from phronesis.resources.laws.outline import Chunk, chunks_of
 from phronesis.resources.laws.records import Resource
+from phronesis.store.conversations import versions_of
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.side_tables import versions_of
 
 # Sections as search documents: chunks of their text, each under its headings (SB-08).
 

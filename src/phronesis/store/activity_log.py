@@ -18,8 +18,7 @@ from phronesis.store.compiled_statements import each_in, insert_ignore
 from phronesis.store.database import Database, Unit
 from phronesis.store.impressions import WriteBehind, owner_of, session_of
 from phronesis.store.lanes import list_lanes
-from phronesis.store.schema import items, sessions
-from phronesis.store.side_tables import answered_requests, composed_contexts
+from phronesis.store.schema import answered_requests, composed_contexts, items, sessions
 
 MAX_WAITING: Final = 4_096
 """Maximum number of rows waiting in this process; the oldest are dropped."""

@@ -10,7 +10,7 @@ from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.timestamps import from_micros, optional_moment, to_micros
 from phronesis.store.compiled_statements import insert
 from phronesis.store.database import Unit
-from phronesis.store.side_tables import api_keys, oauth_clients, oauth_tokens
+from phronesis.store.schema import api_keys, oauth_clients, oauth_tokens
 
 _AS_THEY_ARE: Final = ("actor", "label", "user_id", "client_id", "made_by")
 """Columns of a key that are members of its record."""

@@ -25,8 +25,8 @@ from phronesis.store.compiled_statements import (
     own_lane,
 )
 from phronesis.store.database import Unit
-from phronesis.store.schema import creations, deltas, index_marks, items
-from phronesis.store.side_tables import entries, home_of
+from phronesis.store.documents import home_of
+from phronesis.store.schema import creations, deltas, entries, index_marks, items
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]

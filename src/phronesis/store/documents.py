@@ -3,13 +3,16 @@
 Writes and queries by kind go to the tables of that kind; queries by id take the tables as ``home``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
+from phronesis.core.documents import SECTION
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.retrieval_plan import Store
 from phronesis.store.compiled_statements import (
     batches,
     bound_lane,
@@ -24,8 +27,7 @@ from phronesis.store.compiled_statements import (
 )
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Vector, halves, sent_bytes
-from phronesis.store.schema import items
-from phronesis.store.side_tables import HOMES, MEMORY, Home, by_home, home_of
+from phronesis.store.schema import chunk_vectors, chunks, items, search_documents, vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +36,41 @@ else:
 
 ASIDE: Final = "~"
 """The prefix of the name of a part that has a vector and no terms (`index.projections`)."""
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Home:
+    """The tables of some kinds' search documents and vectors; ``store`` is their name in searches."""
+
+    store: Store
+    documents: sa.Table
+    vectors: sa.Table
+
+
+MEMORY: Final = Home("memory", search_documents, vectors)
+RESOURCES: Final = Home("resources", chunks, chunk_vectors)
+HOMES: Final = (MEMORY, RESOURCES)
+
+
+def home_of(kind: str) -> Home:
+    """Return the tables that hold the search documents of a kind."""
+    return RESOURCES if kind == SECTION else MEMORY
+
+
+def home_named(store: Store) -> Home:
+    """Return the tables of a store's name."""
+    return next(home for home in HOMES if home.store == store)
+
+
+def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
+    """Group values by the tables of their kind, leaving out empty groups."""
+    found: dict[Home, list[_T]] = {}
+    for kind, one in kinds:
+        found.setdefault(home_of(kind), []).append(one)
+    yield from found.items()
 
 
 class DocumentRow(NamedTuple):
@@ -333,7 +370,8 @@ def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
 def count_without_vector(unit: Unit, model_id: str) -> int:
     """Return how many current documents of the tenant have no vector of this model."""
     total = 0
-    for documents, vectors in ((home.documents, home.vectors) for home in HOMES):
+    for home in HOMES:
+        documents, vectors = home.documents, home.vectors
         made = sa.select(vectors.c.document_id).where(
             vectors.c.tenant_id == unit.tenant,
             vectors.c.lane_id == documents.c.lane_id,

@@ -14,8 +14,18 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import storable
 from phronesis.store.compiled_statements import batches, each_in, own_lane
 from phronesis.store.database import Unit
-from phronesis.store.schema import creations, deltas, edges, evidence, items, repeated_messages
-from phronesis.store.side_tables import entries, failures, lanes, outcomes
+from phronesis.store.schema import (
+    creations,
+    deltas,
+    edges,
+    entries,
+    evidence,
+    failures,
+    items,
+    lanes,
+    outcomes,
+    repeated_messages,
+)
 
 # Probes: strings that identify an erased text, and a search for many of them in bytes.
 

@@ -18,8 +18,7 @@ from phronesis.errors import StorageBusy, StorageError
 from phronesis.store.compiled_statements import batches, each_in, fetch, insert_ignore, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
-from phronesis.store.schema import items
-from phronesis.store.side_tables import shown_contexts, used_memories
+from phronesis.store.schema import items, shown_contexts, used_memories
 from phronesis.uuid7 import new_id
 
 # Records of reads, written in the background: they neither delay a read nor make it fail.

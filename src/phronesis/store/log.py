@@ -23,7 +23,7 @@ from phronesis.store.compiled_statements import (
 )
 from phronesis.store.database import Unit
 from phronesis.store.lanes import new_lane
-from phronesis.store.side_tables import blobs, entries, failures, lanes, outcomes, payload_parts
+from phronesis.store.schema import blobs, entries, failures, lanes, outcomes, payload_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

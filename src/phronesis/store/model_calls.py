@@ -21,8 +21,7 @@ from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.store.compiled_statements import each_in, insert, insert_ignore, upsert
 from phronesis.store.database import Database, Unit
-from phronesis.store.schema import model_calls
-from phronesis.store.side_tables import lookups
+from phronesis.store.schema import lookups, model_calls
 
 MAX_WAITING: Final = 10_000
 """Maximum number of buffered calls of a tenant while nothing can be written; beyond it, calls of a day are merged."""

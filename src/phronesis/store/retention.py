@@ -36,8 +36,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.dialects import has_member, json_key
 from phronesis.store.items import read_heads
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import evidence, items
-from phronesis.store.side_tables import usage
+from phronesis.store.schema import evidence, items, usage
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
