@@ -14,9 +14,8 @@ from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.conversations import documents_at, sections_of
 from phronesis.store.database import Unit
-from phronesis.store.documents import HOMES, RESOURCES
 from phronesis.store.lanes import Lane, find_lane
-from phronesis.store.schema import documents
+from phronesis.store.schema import HOMES, RESOURCES, documents
 from phronesis.store.schema import sections as section_rows
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve

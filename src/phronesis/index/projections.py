@@ -18,13 +18,13 @@ from phronesis.store.documents import (
     DocumentRow,
     delete_documents,
     documents_of_items,
-    home_of,
     insert_documents,
     stray_documents,
 )
 from phronesis.store.items import each_item, ids_of_kind
 from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.store.log import seqs_of_entries
+from phronesis.store.schema import home_of
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"

@@ -17,16 +17,7 @@ from phronesis.index.projections import is_compared
 from phronesis.models.embedder import Embedder, Floats, embed_queries, may_be_the_text
 from phronesis.models.embedders import Embedders
 from phronesis.store.database import Database, Unit
-from phronesis.store.documents import (
-    HOMES,
-    MEMORY,
-    Home,
-    PendingDocument,
-    documents_without_vector,
-    existing_documents,
-    home_of,
-    put_vectors,
-)
+from phronesis.store.documents import PendingDocument, documents_without_vector, existing_documents, put_vectors
 from phronesis.store.lanes import (
     DocumentState,
     active_model,
@@ -36,6 +27,7 @@ from phronesis.store.lanes import (
     lock_lane,
     put_model,
 )
+from phronesis.store.schema import HOMES, MEMORY, Home, home_of
 from phronesis.traits.laws.strength import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.

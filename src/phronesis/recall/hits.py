@@ -21,8 +21,8 @@ from phronesis.recall.scoring.ranking import Ranked
 from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import at_least, diversify, on_scale
 from phronesis.store.database import Unit
-from phronesis.store.documents import HOMES, home_of
 from phronesis.store.relations import origins_of
+from phronesis.store.schema import HOMES, home_of
 
 # Removing repeats: an item and its source message, or a message and its repetitions.
 

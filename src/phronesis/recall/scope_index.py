@@ -21,19 +21,11 @@ from phronesis.recall.scoring.packed_features import NO_DAY, SAID, WHOLE_TERMS, 
 from phronesis.recall.scoring.signals import Properties
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
-from phronesis.store.documents import (
-    HOMES,
-    MEMORY,
-    Home,
-    IndexedDocument,
-    changed_documents,
-    document_texts,
-    read_vectors,
-    stack_embeddings,
-)
+from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import Exclusion
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
+from phronesis.store.schema import HOMES, MEMORY, Home
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""

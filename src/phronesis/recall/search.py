@@ -40,18 +40,11 @@ from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, v
 from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
 from phronesis.recall.search_options import Asking, Query, Vector, read_question, spoken_names
 from phronesis.store.database import Database, Unit
-from phronesis.store.documents import (
-    MEMORY,
-    RESOURCES,
-    Home,
-    document_texts,
-    home_named,
-    read_vectors,
-    stack_embeddings,
-)
+from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
+from phronesis.store.schema import MEMORY, RESOURCES, Home, home_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50

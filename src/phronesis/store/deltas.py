@@ -25,8 +25,7 @@ from phronesis.store.compiled_statements import (
     own_lane,
 )
 from phronesis.store.database import Unit
-from phronesis.store.documents import home_of
-from phronesis.store.schema import creations, deltas, entries, index_marks, items
+from phronesis.store.schema import creations, deltas, entries, home_of, index_marks, items
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]

@@ -4,15 +4,12 @@ Writes and queries by kind go to the tables of that kind; queries by id take the
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from phronesis.core.documents import SECTION
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.retrieval_plan import Store
 from phronesis.store.compiled_statements import (
     batches,
     bound_lane,
@@ -27,7 +24,7 @@ from phronesis.store.compiled_statements import (
 )
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Vector, halves, sent_bytes
-from phronesis.store.schema import chunk_vectors, chunks, items, search_documents, vectors
+from phronesis.store.schema import HOMES, MEMORY, Home, home_of, items
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,30 +36,6 @@ ASIDE: Final = "~"
 
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Home:
-    """The tables of some kinds' search documents and vectors; ``store`` is their name in searches."""
-
-    store: Store
-    documents: sa.Table
-    vectors: sa.Table
-
-
-MEMORY: Final = Home("memory", search_documents, vectors)
-RESOURCES: Final = Home("resources", chunks, chunk_vectors)
-HOMES: Final = (MEMORY, RESOURCES)
-
-
-def home_of(kind: str) -> Home:
-    """Return the tables that hold the search documents of a kind."""
-    return RESOURCES if kind == SECTION else MEMORY
-
-
-def home_named(store: Store) -> Home:
-    """Return the tables of a store's name."""
-    return next(home for home in HOMES if home.store == store)
 
 
 def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:

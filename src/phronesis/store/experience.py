@@ -10,8 +10,8 @@ from phronesis.experience.laws.records import L1
 from phronesis.store.compiled_statements import bound_lane, each_of, fetch, in_list, list_value, own_lane
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Halves, halves, sent_bytes
-from phronesis.store.documents import ASIDE, Home, home_of
-from phronesis.store.schema import edges, items
+from phronesis.store.documents import ASIDE
+from phronesis.store.schema import Home, edges, home_of, items
 
 # Documents of one part as they changed, and the items with a label.
 

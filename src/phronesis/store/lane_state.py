@@ -19,11 +19,11 @@ from phronesis.store.compiled_statements import batches, insert, own_lane
 from phronesis.store.conversations import write_conversation, write_resources
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
-from phronesis.store.documents import HOMES, DocumentRow, by_home, delete_vectors
+from phronesis.store.documents import DocumentRow, by_home, delete_vectors
 from phronesis.store.items import insert_items, update_items
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import drop_entities, write_edges, write_entities, write_evidence
-from phronesis.store.schema import DERIVED, lanes, metadata
+from phronesis.store.schema import DERIVED, HOMES, lanes, metadata
 
 # Write the changes of one entry, and discard a lane's derived state.
 

@@ -18,8 +18,7 @@ from phronesis.store.compiled_statements import (
     upsert,
 )
 from phronesis.store.database import Database, Unit
-from phronesis.store.documents import HOMES
-from phronesis.store.schema import embedding_models, lanes, tenants
+from phronesis.store.schema import HOMES, embedding_models, lanes, tenants
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""

@@ -7,16 +7,18 @@ user's name is stored in ``lanes.name`` alone, so that erasing a person leaves p
 
 Conditions of indexes are SQLite's: PostgreSQL's tables are made by the migrations alone, which state its own. Its
 dialect would be imported by every process.
-
-Source tables (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
 
+from phronesis.core.documents import SECTION
+from phronesis.core.retrieval_plan import Store
 from phronesis.store.dialects import collection, index, table
 
+# Source tables, never derived.
 tenants = table("tenants", "created_at:big! secret:bytes!")
 
 lanes = table(
@@ -188,7 +190,6 @@ RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
 
 
 metadata: Final = collection
-"""All tables, including source and side tables."""
 
 LIVE: Final = "status <> 'archived' AND ended IS NULL AND quarantine IS NULL"
 """The condition of ordinary reads, with an unusual spelling: with ``status = 'active'``, SQLite would use this index
@@ -374,3 +375,27 @@ DERIVED: Final = (
     *(refs, summaries, search_documents, documents, sections, chunks),
 )
 """Tables that a rebuild replays and a verification compares. Each has ``lane_id``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Home:
+    """The tables of some kinds' search documents and vectors; ``store`` is their name in searches."""
+
+    store: Store
+    documents: sa.Table
+    vectors: sa.Table
+
+
+MEMORY: Final = Home("memory", search_documents, vectors)
+RESOURCES: Final = Home("resources", chunks, chunk_vectors)
+HOMES: Final = (MEMORY, RESOURCES)
+
+
+def home_of(kind: str) -> Home:
+    """Return the tables that hold the search documents of a kind."""
+    return RESOURCES if kind == SECTION else MEMORY
+
+
+def home_named(store: Store) -> Home:
+    """Return the tables of a store's name."""
+    return next(home for home in HOMES if home.store == store)

@@ -18,9 +18,8 @@ import sqlalchemy as sa
 
 from phronesis.errors import StorageError
 from phronesis.store.database import Database, Unit
-from phronesis.store.documents import HOMES
 from phronesis.store.erasure_queries import SHINGLE_BYTES, Probes
-from phronesis.store.schema import api_keys, blobs, entries, lanes, lookups, metadata, payload_parts, tenants
+from phronesis.store.schema import HOMES, api_keys, blobs, entries, lanes, lookups, metadata, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
 """Bytes scanned at a time: with their hashes they fit a processor's cache."""

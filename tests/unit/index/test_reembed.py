@@ -12,8 +12,8 @@ from phronesis.errors import InputError
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store import schema
-from phronesis.store.documents import MEMORY
 from phronesis.store.lanes import active_model
+from phronesis.store.schema import MEMORY
 
 
 class Folded(HashingEmbedder):
