@@ -18,7 +18,6 @@ from phronesis.core.documents import SECTION
 from phronesis.core.retrieval_plan import Store
 from phronesis.store.dialects import collection, index, table
 
-# Source tables, never derived.
 tenants = table("tenants", "created_at:big! secret:bytes!")
 
 lanes = table(
