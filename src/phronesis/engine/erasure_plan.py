@@ -356,7 +356,7 @@ class Preparation:
         stepper = self.replayer.stepper
         with bench.view() as view:
 
-            def instead(scratch: Unit, older: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
+            def instead(scratch: Unit, older: Entry, outcomes: list[Outcome]) -> tuple[Entry, list[Outcome]]:
                 prepare = stepper.registry[older.verb].prepare if older.id in wanted else None
                 failed = any(outcome.role == FAILED_ROLE for outcome in outcomes)
                 if prepare is None or failed or is_erased(older.payload):
@@ -374,8 +374,8 @@ class Preparation:
         by_entry: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes:
             if outcome.role == PREPARE_AGAIN:
-                entry_id, made = _open_outcome(outcome)
-                by_entry.setdefault(entry_id, []).append(outcome_row(made))
+                made = dict(outcome.body)
+                by_entry.setdefault(made.pop("entry_id"), []).append(outcome_row(Outcome(**made)))
         drop_outcomes(unit, payload_of(entry, ErasePayload)["entries"], keep=_KEPT_ROLES)
         for entry_id, rows in by_entry.items():
             put_outcomes(unit, lane.lane_id, entry_id, rows)
@@ -391,8 +391,3 @@ def _enclose_outcome(entry_id: str, outcome: Outcome, n: int) -> Outcome:
         "body": outcome.body,
     }
     return Outcome(role=PREPARE_AGAIN, made_by=MADE_BY, n=n, body=body)
-
-
-def _open_outcome(outcome: Outcome) -> tuple[str, Outcome]:
-    body = outcome.body
-    return body["entry_id"], Outcome(role=body["role"], n=body["n"], made_by=body["made_by"], body=body["body"])

@@ -137,9 +137,13 @@ class Projector:
         An update that changes neither parts nor boosts changes no document. An item that is already over when recorded
         gets documents that were never current, for searches at a past time.
         """
-        fresh = [
-            row for item in settled.created for row in (self._past_rows if _is_past(item) else self._rows)(item, seq)
-        ]
+        fresh: list[DocumentRow] = []
+        for item in settled.created:
+            if item.ended in _HELD_ONCE and item.valid_to is not None:  # a retracted one was never valid
+                rows = self._rows(replace(item, ended=None), seq)
+                fresh += [row._replace(current_to=row.current_from) for row in rows]
+            else:
+                fresh += self._rows(item, seq)
         closed: list[str] = []
         for item in settled.updated:
             old = before[item.id]
@@ -159,10 +163,6 @@ class Projector:
         parts = self.parts(item)
         searched = item.content == old.content or all(part.text is not None for part in parts)
         return searched and parts == self.parts(old)
-
-    def _past_rows(self, item: Item, seq: int) -> list[DocumentRow]:
-        rows = self._rows(replace(item, ended=None), seq)
-        return [row._replace(current_to=row.current_from) for row in rows]
 
     def _rows(self, item: Item, seq: int) -> list[DocumentRow]:
         return [
@@ -190,24 +190,14 @@ def terms_of(item: Item, part: Part) -> bytes:
     """Return the packed terms of a part, including whole identifiers unless the part is only compared."""
     if part.part.startswith(ASIDE):
         return pack_terms([])
-    return pack_terms((tokenize if is_compared(part.part) else search_terms)(_indexed_text(item, part)))
+    text = item.content if part.text is None else part.text
+    labelled = " ".join([*filter(None, (item.subject, item.key)), text])
+    return pack_terms((tokenize if is_compared(part.part) else search_terms)(labelled))
 
 
 def _marks(item: Item, part: Part) -> Marks:
     marks = marks_of(item, item.content if part.text is None else part.text, dated=part.dated)
     return marks if is_compared(part.part) else replace(marks, flags=marks.flags | WHOLE_TERMS)
-
-
-def _is_past(item: Item) -> bool:
-    """Return whether an item ended and was valid before; a retracted one never was."""
-    return item.ended in _HELD_ONCE and item.valid_to is not None
-
-
-def _indexed_text(item: Item, part: Part) -> str:
-    """Return the indexed text of a part: subject and key are indexed with the content."""
-    text = item.content if part.text is None else part.text
-    labels = " ".join(label for label in (item.subject, item.key) if label)
-    return f"{labels} {text}" if labels else text
 
 
 # Kinds that are listed and read by id but not searched: runs and reflections.

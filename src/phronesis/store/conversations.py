@@ -210,9 +210,7 @@ def _versions(
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
     """Return the sections of a version of a document, in reading order."""
     query = sa.select(*_SECTION).where(
-        *own_lane(unit, sections, lane_id),
-        sections.c.document_id == document_id,
-        sections.c.number == number,
+        *own_lane(unit, sections, lane_id), sections.c.document_id == document_id, sections.c.number == number
     )
     rows = unit.run(query.order_by(sections.c.n)).mappings()
     return [SectionRow(**{**row, "path": tuple(row["path"])}) for row in rows]

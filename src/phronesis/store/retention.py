@@ -102,11 +102,7 @@ def _postgres_statements() -> tuple[Any, Any]:
 _USED: Final = (
     sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data[USE])
     .join(items, items.c.id == usage.c.item_id)
-    .where(
-        items.c.tenant_id == sa.bindparam("t"),
-        *bound_lane(usage),
-        items.c.ended.is_(None),
-    )
+    .where(items.c.tenant_id == sa.bindparam("t"), *bound_lane(usage), items.c.ended.is_(None))
     .order_by(usage.c.item_id)
 )
 
@@ -319,10 +315,7 @@ def _retention_fields(row: Any) -> RetentionFields:
 
 _SPOKEN: Final = (
     sa.select(evidence.c.item_id, evidence.c.polarity)
-    .where(
-        *bound_lane(evidence),
-        evidence.c.polarity != sa.bindparam("p"),
-    )
+    .where(*bound_lane(evidence), evidence.c.polarity != sa.bindparam("p"))
     .distinct()
 )
 

@@ -57,10 +57,7 @@ outcomes = table(
 )
 
 failures = table(
-    "failures",
-    "entry_id:text lane_id:big! attempts:int! code:text! message:text! at:big!",
-    key="entry_id",
-    small=True,
+    "failures", "entry_id:text lane_id:big! attempts:int! code:text! message:text! at:big!", key="entry_id", small=True
 )
 
 
@@ -155,9 +152,7 @@ def _search_tables(documents: str, vectors: str) -> tuple[sa.Table, sa.Table]:
         index("lane_id changed_seq"),
         key="item_id part version",
     ), table(
-        vectors,
-        "lane_id:big model_id:text document_id:text embedding:vector!",
-        key="lane_id model_id document_id",
+        vectors, "lane_id:big model_id:text document_id:text embedding:vector!", key="lane_id model_id document_id"
     )
 
 
@@ -346,10 +341,7 @@ summaries = table(
 )
 
 embedding_models = table(
-    "embedding_models",
-    "model_id:text dimension:int! prefix_scheme:text! active:bool!",
-    key="model_id",
-    small=True,
+    "embedding_models", "model_id:text dimension:int! prefix_scheme:text! active:bool!", key="model_id", small=True
 )
 
 # How far an index outside the database has followed each lane; ``stamp`` counts the steps.
