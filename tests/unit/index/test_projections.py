@@ -8,15 +8,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.changes import ResolvedChanges
 from phronesis.core.items import Item
-from phronesis.index.projections import (
-    CHUNK_CHARACTERS,
-    CHUNK_OVERLAP,
-    WHOLE,
-    Part,
-    Projector,
-    in_words,
-    whole,
-)
+from phronesis.index.projections import CHUNK_CHARACTERS, CHUNK_OVERLAP, WHOLE, Part, Projector, in_words, whole
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 
