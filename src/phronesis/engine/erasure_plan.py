@@ -121,7 +121,12 @@ def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
 def plan_session(unit: Unit, lane: Lane, session_id: str) -> Plan:
     """Plan the erasure of a session: its turns and additions, what was learned from it, and every edit of that."""
     logged = list(read_logged(unit, lane))
-    whole = {entry.entry_id for entry in logged if _session_of(entry) == session_id and entry.left}
+    whole = set[str]()
+    for entry in logged:
+        attributes = entry.envelope.get("attributes")
+        named = attributes.get("session_id") if isinstance(attributes, Mapping) else None
+        if entry.left and entry.envelope.get("session_id", named) == session_id:
+            whole.add(entry.entry_id)
     return _close_plan(unit, lane, logged, items_of_session(unit, lane.lane_id, session_id), whole)
 
 
@@ -129,12 +134,6 @@ def plan_lane(unit: Unit, lane: Lane) -> Plan:
     """Plan the erasure of a whole lane: every part of every entry."""
     cut = {entry.entry_id: entry.left for entry in read_logged(unit, lane) if entry.left}
     return Plan(cut, frozenset(items_of_entries(unit, lane.lane_id, cut)), frozenset(cut), everything=True)
-
-
-def _session_of(entry: LoggedEntry) -> Any:
-    attributes = entry.envelope.get("attributes")
-    named = attributes.get("session_id") if isinstance(attributes, Mapping) else None
-    return entry.envelope.get("session_id", named)
 
 
 def _close_plan(unit: Unit, lane: Lane, logged: list[LoggedEntry], items: set[str], whole: set[str]) -> Plan:

@@ -245,7 +245,15 @@ class EngineSet:
             [spine, *((one.engine, by_kind(partial(_handlers, one), *one.part.verbs)) for one in parts)]
         )
         decorating = [one for one in parts if one.part.decorated]
-        return LazyMapping({verb: partial(_decorate_handler, verb, found, decorating) for verb in found})
+
+        def decorate(verb: str) -> "Handler":
+            made = found[verb]
+            for one in decorating:
+                if verb in one.part.decorated:
+                    made = one.opened.decorations[verb](made)
+            return made
+
+        return LazyMapping({verb: partial(decorate, verb) for verb in found})
 
     def registry(self, handlers: "Mapping[str, Handler]") -> "Registry":
         """Return a registry of ``handlers`` and of the verbs that are made of them: rollback, retry and rederive."""
@@ -257,14 +265,6 @@ class EngineSet:
 
 def _handlers(part: OpenPart) -> "Mapping[str, Handler]":
     return {one.verb: one for one in part.opened.handlers}
-
-
-def _decorate_handler(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
-    decorated = found[verb]
-    for one in decorating:
-        if verb in one.part.decorated:
-            decorated = one.opened.decorations[verb](decorated)
-    return decorated
 
 
 def _add_handler(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":

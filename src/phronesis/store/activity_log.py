@@ -118,15 +118,12 @@ class ActivityLog:
         ):
             if some:
                 insert_ignore(unit, table, [{"tenant_id": unit.tenant, **asdict(row)} for row in some])
-                if self._is_due(unit.tenant, table.name, len(some)):
+                with self._lock:
+                    known = self._written.get((unit.tenant, table.name))
+                    due = known is None or known + len(some) >= PRUNED_AFTER
+                    self._written[unit.tenant, table.name] = 0 if due else (known or 0) + len(some)
+                if due:
                     _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
-
-    def _is_due(self, tenant: str, table: str, count: int) -> bool:
-        with self._lock:
-            known = self._written.get((tenant, table))
-            due = known is None or known + count >= PRUNED_AFTER
-            self._written[tenant, table] = 0 if due else (known or 0) + count
-        return due
 
 
 def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:

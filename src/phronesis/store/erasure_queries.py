@@ -85,7 +85,7 @@ class Probes:
         too_short = 0
         for text in dict.fromkeys(texts):
             plain, *others = _forms(text)
-            if _distinctive(plain):
+            if len(plain) >= (MIN_ASCII_BYTES if plain.isascii() else MIN_BYTES):
                 sought.append(_TextForms(_cut_shingles(plain), frozenset[bytes]().union(*map(_cut_shingles, others))))
             else:
                 too_short += 1
@@ -142,10 +142,6 @@ def _forms(text: str) -> dict[bytes, None]:
     said = (text, storable(text))
     escaped = [json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in said for ascii_only in (False, True)]
     return dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in (*said, *escaped))
-
-
-def _distinctive(form: bytes) -> bool:
-    return len(form) >= (MIN_ASCII_BYTES if form.isascii() else MIN_BYTES)
 
 
 def _cut_shingles(form: bytes) -> frozenset[bytes]:

@@ -174,7 +174,7 @@ def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
             "session": session,
             "context_id": one.context_id,
             "owner": owner_of(one.lane),
-            "seq": _head_seq(unit, one.lane) if one.seq is None else one.seq,
+            "seq": one.seq if one.seq is not None else lane.head_seq if (lane := find_lane(unit, one.lane)) else 0,
             "item_ids": list(one.item_ids),
             "aliases": dict(one.aliases) or None,
         }
@@ -185,11 +185,6 @@ def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
         found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
         if found:
             run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
-
-
-def _head_seq(unit: Unit, name: LaneName) -> int:
-    lane = find_lane(unit, name)
-    return lane.head_seq if lane is not None else 0
 
 
 def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:

@@ -143,12 +143,15 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
         touched += len(set(stale) | fresh)
         keys = [column for column in table.primary_key.columns if column.name not in _SKIPPED]
         for key in stale:
-            condition = [column == _typed_part(column, part) for column, part in zip(keys, key, strict=True)]
+            numbers = [isinstance(column.type, sa.Integer) for column in keys]
+            parts = [int(part) if number else part for part, number in zip(key, numbers, strict=True)]
+            condition = [column == part for column, part in zip(keys, parts, strict=True)]
             live.run(sa.delete(table).where(table.c.tenant_id == live.tenant, table.c.lane_id == lane_id, *condition))
         home = _HOMES.get(table)
         if home is not None:
             # Another text under the same id: its vector is of the old one.
-            delete_vectors(live, lane_id, [_document(key) for key in stale if key in fresh], home=home)
+            changed = [document_id(item, part, int(n)) for item, part, n in (key for key in stale if key in fresh)]
+            delete_vectors(live, lane_id, changed, home=home)
         if fresh:
             query = sa.select(table).where(table.c.tenant_id == scratch.tenant, table.c.lane_id == lane_id)
             wanted = [
@@ -159,15 +162,6 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
             for batch in batches(wanted):
                 insert(live, table, [{**row, "tenant_id": live.tenant} for row in batch])
     return touched
-
-
-def _document(key: RowKey) -> str:
-    item_id, part, version = key
-    return document_id(item_id, part, int(version))
-
-
-def _typed_part(column: sa.Column[Any], part: str) -> Any:
-    return int(part) if isinstance(column.type, sa.Integer) else part
 
 
 # In-memory store with the same tables, for replays.
